@@ -75,6 +75,7 @@ from model.scan import Mark, Pace, Scan, ScanEstimate
 from model.server.code_preview import sending
 from model.server.connection_steps import ConnectionStep
 from model.sources import address_trouble, try_source
+from model.taking_back import TakingBack
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
 from model.userdata import folders
@@ -885,6 +886,17 @@ class Session:
     def batches(self) -> Batches:
         """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
         return Batches(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
+
+    @property
+    def taking_back(self) -> TakingBack:
+        """Changes taken back out of several documents, with a plan before and a way back for all of them."""
+        return TakingBack(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
+
+    def because(self, ns: str, reason: str) -> None:
+        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it."""
+        if not self._catalogue.layout(ns).profile.reason:
+            raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')
+        self._writer = replace(self._writer, reason=reason or None)
 
     @property
     def repairs(self) -> Repairs:

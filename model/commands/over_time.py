@@ -32,7 +32,7 @@ def activity(args: argparse.Namespace) -> int:
     if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
         option = "--layout" if args.layout else "--id"
         raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
-    since, until = _moment(args.since), _moment(args.until)
+    since, until = moment_given(args.since), moment_given(args.until)
     with open_session(args) as session, Progress("Reading document") as progress:
         if args.layout:
             session.set_layout(args.places[0], args.layout)
@@ -62,7 +62,8 @@ def activity(args: argparse.Namespace) -> int:
     return 0 if count else 1
 
 
-def _moment(written: str | None) -> dt.datetime | None:
+def moment_given(written: str | None) -> dt.datetime | None:
+    """The moment of an option; what was supplied to it is said on standard error."""
     if written is None:
         return None
     found = moment_from_text(written)
@@ -130,12 +131,12 @@ def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object]
 
 def as_of(args: argparse.Namespace) -> int:
     """Print a collection as it stood at a moment, or what differs between two; 1 where anything does."""
-    first = _moment(args.times[0])
-    second, condition = (_moment(args.times[1]) if len(args.times) > 1 else None, "") if args.compare else (None, "")
+    first = moment_given(args.times[0])
+    further = args.times[1] if len(args.times) > 1 else ""
+    second = moment_given(further) if args.compare and further else None
+    condition = "" if args.compare else further
     if args.compare and second is None:
         raise Refused("--compare needs two times, as in `palimpsest asof SOURCE NS 2026-11-01 2026-11-08 --compare`.")
-    if not args.compare:
-        condition = args.times[1] if len(args.times) > 1 else ""
     if len(args.times) > 2:
         raise Refused("asof takes one time and a filter, or two times with --compare.")
     assert first is not None

@@ -47,6 +47,7 @@ class Writer:
     source: str  # without password
     author: str | None = None
     data: str = ""  # what the news of a write name
+    reason: str | None = None  # why, where the profile names a field for that
     run: str = ""  # the name of the run that each write belongs to, where several were asked for at once
 
     def save(
@@ -225,7 +226,7 @@ class Writer:
         token = ObjectId()
         entry = self.journal.begin(replace(self._with_statement(intent), token=str(token)))
         try:
-            outcome = write(Stamp(token, self.author))
+            outcome = write(Stamp(token, self.author, reason=self.reason))
         except Refused as error:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
         outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)

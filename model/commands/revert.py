@@ -1,0 +1,110 @@
+"""The command that takes changes back: ``palimpsest revert SOURCE NS … [--plan FILE] [--apply]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from model.commands.arguments import choose_layout, open_session
+from model.commands.output import Progress, json_row, table
+from model.commands.over_time import moment_given
+from model.errors import Refused
+from model.names import id_name
+from model.records import Kind, Outcome
+from model.session import Session
+from model.taking_back import Chosen, TakenBack
+
+ALL = 2**31 - 2
+
+
+def revert(args: argparse.Namespace) -> int:
+    """Take versions back, or say what that would do; exit status as of a repair."""
+    by = [args.author, args.since, args.until, args.filter]
+    if args.version_of and not args.id:
+        raise Refused("--version is of one document: say --id ID with it.")
+    selected = bool(args.id or any(by))
+    carried = args.apply and args.plan and not selected
+    if not selected and not carried:
+        raise Refused("Say what to take back: --id ID --version V, --author A, --since T, --until T or --filter F.")
+    if selected and args.apply and args.plan:
+        raise Refused("--apply carries out what --plan holds, or what is chosen: leave one of them out.")
+    with open_session(args) as session, Progress("Looking at document") as progress:
+        choose_layout(args, session)
+        work = session.taking_back
+        if args.reason:
+            session.because(args.ns, args.reason)
+            work = session.taking_back
+        chosen = work.load(args.plan, args.ns) if carried else _chosen(session, args, progress)
+        if not args.apply:
+            drawn = [*work.drawn(args.ns, chosen, progress)]
+            if args.plan:
+                work.save(args.plan, args.ns, drawn)
+            return _print(_planned(args.ns, drawn), args, progress)
+        run = work.apply(args.ns, chosen, progress, confirmed=True)
+        status = _print(iter(run), args, progress, run.id)
+        if any(each.kind == "applied" for each in run.done) and not session.is_local:
+            print(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+        return status
+
+
+def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> list[Chosen]:
+    """The documents with the versions that are meant, in the order of their latest change."""
+    id = session.find_id(args.ns, args.id) if args.id else None
+    if id is not None and args.version_of:
+        return [Chosen(id, (session.find_version(args.ns, id, args.version_of),))]
+    since, until = moment_given(args.since), moment_given(args.until)
+    matching = {row.id for row in session.documents(args.ns, args.filter, limit=ALL).rows} if args.filter else None
+    found = session.activity([args.ns], since, until, args.author, id=id, checkpoint=progress)
+    several: dict[object, list[object]] = {}
+    for each in found:
+        if each.v is None or (matching is not None and each.id not in matching):
+            continue
+        versions = several.setdefault(each.id, [])
+        if versions and not (since or until or args.author):
+            continue  # by a filter alone: the latest change of each document
+        versions.append(each.v)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    if not several:
+        who = f" by {args.author}" if args.author else ""
+        print(f"Nothing{who} was found there to take back.", file=sys.stderr)
+    return [Chosen(each, tuple(versions)) for each, versions in several.items()]  # type: ignore[arg-type]
+
+
+def _planned(ns: str, drawn: list[TakenBack]) -> Iterator[Outcome]:
+    for each in drawn:
+        yield from (Outcome("skipped", ns, each.id, why, v) for v, why in each.left)
+        if each.kind == "applied":
+            yield Outcome("applied", ns, each.id, each.detail)
+        elif each.versions or not each.left:
+            yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
+
+
+def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> int:
+    kinds: list[str] = []
+
+    def noted() -> Iterator[tuple[Kind, str, Outcome]]:
+        for each in outcomes:
+            kinds.append(each.kind)
+            would = not args.apply and each.kind == "applied"
+            yield ("skipped" if would else each.kind), ("would" if would else each.kind), each
+
+    if args.json:
+        for kind, word, each in noted():
+            progress.make_way()
+            detail = f"Would be written: {each.detail}" if word == "would" else each.detail
+            print(json_row(outcome=kind, ns=each.ns, id=each.id, detail=detail, run=run or None), flush=True)
+    else:
+        rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for _, word, each in noted())
+        table(("Outcome", "Document", "Detail"), rows, progress=progress)
+        counts = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
+        if not args.apply and kinds:
+            would = kinds.count("applied")
+            left = f"; {len(kinds) - would:,} cannot be" if would < len(kinds) else ""
+            print(f"{would:,} would be written, --apply does it{left}.")
+        elif kinds:
+            print(f"{counts}.")
+    if "unknown" in kinds:
+        return 3
+    return 1 if any(kind != "applied" for kind in kinds) else 0

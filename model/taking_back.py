@@ -1,0 +1,237 @@
+"""Changes taken back, and only they: what was edited later in other fields survives.
+
+To take back a version is a three-way merge: the base is that version, mine is the one before it, theirs is what is
+current. Several versions of one document are taken back the newest first, as one write. A real conflict leaves the
+whole document alone, and so does one that moved on behind a plan.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from model import text
+from model.batches import Run
+from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.layouts.base import Layout
+from model.merge import merge
+from model.names import id_name, version_name
+from model.records import Checkpoint, Outcome, Version, no_checkpoint
+from model.repair.running import new_run
+from model.text.paths import path_text
+from model.userdata import folders
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+FORMAT = "palimpsest revert"
+NAMED = 4  # paths that a sentence names
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One document, and the versions of it that are to be taken back."""
+
+    id: Value
+    versions: tuple[Value, ...]
+    current: Value | None = None  # what was current when a plan was made; None: whatever is
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """One document as it would be without some of its versions.
+
+    ``kind`` is applied where ``content`` would be saved over ``base``; else ``detail`` says why nothing is written.
+    """
+
+    id: Value
+    versions: tuple[Value, ...]
+    kind: str  # applied, skipped, conflict, refused
+    detail: str
+    base: Version | None = None
+    content: bytes | None = None
+    left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, each with why
+
+
+@dataclass(frozen=True)
+class TakingBack:
+    """What a session takes back, its ``Session.taking_back``."""
+
+    writer: Writer
+    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    production: Callable[[], bool] = lambda: False
+
+    def drawn(self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint) -> Iterator[TakenBack]:
+        """Each document as it would be; writes nothing."""
+        layout = self.writer.catalogue.layout(ns)
+        for done, each in enumerate(chosen):
+            step(done, None)
+            yield _drawn(layout, each, self.writer.catalogue.objection(ns))
+
+    def apply(
+        self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint, confirmed: bool = False
+    ) -> Run:
+        """Take them back, one guarded write a document; the outcomes, and the name by which all are undone.
+
+        What cannot be taken back gets an outcome too. Raises ``NotAllowed`` where writing is not allowed.
+        """
+        self.allowed(ns)
+        if not confirmed and self.production():
+            raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
+        run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6])
+        writer = replace(self.writer, run=run)
+
+        def outcomes() -> Iterator[Outcome]:
+            for each in self.drawn(ns, chosen, step):
+                yield from (Outcome("skipped", ns, each.id, why, v) for v, why in each.left)
+                if each.kind != "applied":
+                    if each.versions or not each.left:
+                        yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
+                    continue
+                assert each.base is not None
+                assert each.content is not None
+                outcome = writer.save(ns, each.id, each.base, each.content, "revert")
+                said = f"{each.detail} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
+                yield replace(outcome, detail=said)
+
+        return Run(run, outcomes())
+
+    # --- plans
+
+    def save(self, path: str, ns: str, drawn: Iterable[TakenBack]) -> None:
+        """Write a plan; what cannot be taken back stands in it with the reason. Raises ``Refused``."""
+        items = [
+            {
+                "id": text.json_object(each.id),
+                "versions": [text.json_object(v) for v in each.versions],
+                "current": text.json_object(each.base.v) if each.base is not None and each.base.v is not None else None,
+                "would": each.kind,
+                "detail": each.detail,
+            }
+            for each in drawn
+        ]
+        made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        plan = {"palimpsest": FORMAT, "source": self.writer.source, "made": made, "ns": ns, "items": items}
+        folders.write(Path(path), json.dumps(plan, ensure_ascii=False, indent=2) + "\n")
+
+    def load(self, path: str, ns: str) -> list[Chosen]:
+        """The documents of a plan for this source and collection. Raises ``NotFound``, ``Unreadable``, ``Refused``."""
+        try:
+            plan = json.loads(Path(path).read_text("utf-8"))
+        except FileNotFoundError:
+            raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise Unreadable(f"{path} cannot be read as a plan: {error}") from None
+        if not isinstance(plan, dict) or plan.get("palimpsest") != FORMAT:
+            raise Unreadable(f"{path} is no plan of `palimpsest revert`.")
+        for key, here in (("source", self.writer.source), ("ns", ns)):
+            if plan.get(key) != here:
+                raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make it anew here.")
+        try:
+            return [
+                Chosen(_value(each["id"]), tuple(map(_value, each["versions"])), _value(each["current"]))
+                for each in plan["items"]
+                if each["versions"] and each["current"] is not None
+            ]
+        except (KeyError, TypeError, Unreadable) as error:
+            raise Unreadable(f"{path} is no whole plan of `palimpsest revert`: {error}") from None
+
+
+def _value(written: object) -> Value:
+    return text.value_from_text(json.dumps(written))
+
+
+# --- one document
+
+
+def _drawn(layout: Layout, chosen: Chosen, objection: str) -> TakenBack:
+    try:
+        base = layout.version(chosen.id)
+        versions = list(layout.history(chosen.id))
+    except NotFound:
+        said = f"{id_name(chosen.id)} is deleted; restore it first."
+        return TakenBack(chosen.id, chosen.versions, "skipped", said)
+    if chosen.current is not None and base.v != chosen.current:
+        said = (
+            f"{id_name(chosen.id)} moved on since the plan ({version_name(chosen.current)} → {version_name(base.v)})."
+        )
+        return TakenBack(chosen.id, chosen.versions, "conflict", said, base)
+    left: list[tuple[Value, str]] = []
+    taken: list[int] = []
+    for at, each in enumerate(versions):
+        if each.v is None or each.v not in chosen.versions:
+            continue
+        if why := _why_not(versions, at):
+            left.append((each.v, f"{version_name(each.v)} of {id_name(chosen.id)} is not taken back: {why}."))
+        else:
+            taken.append(at)
+    there = {each.v for each in versions}
+    left += [(v, f"{id_name(chosen.id)} has no version {version_name(v)}.") for v in chosen.versions if v not in there]
+    which = tuple(v for at in taken if (v := versions[at].v) is not None)
+    found = TakenBack(chosen.id, which, "skipped", "", base, left=tuple(left))
+    if not taken:
+        return replace(found, detail=" ".join(why for _, why in left))
+    return _merged(layout, found, versions, taken, objection)
+
+
+def _merged(
+    layout: Layout, found: TakenBack, versions: Sequence[Version], taken: Sequence[int], objection: str
+) -> TakenBack:
+    base = found.base
+    assert base is not None
+    names = ", ".join(version_name(versions[at].v) for at in taken)
+    if reason := objection or layout.writable(base):
+        return replace(found, kind="refused", detail=reason)
+    content = now = base.content or c.EMPTY
+    for at in taken:
+        it, before = (layout.version(found.id, versions[n].v).content for n in (at, at + 1))
+        if it is None or before is None:
+            said = f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be read."
+            return replace(found, kind="refused", detail=said)
+        it, before = (_as_signed(layout, each, content) for each in (it, before))
+        merged = merge(it, before, content, layout.profile.keys)
+        if merged.conflicts:
+            paths = [path_text(each.path) or "the document" for each in merged.conflicts]
+            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+            fields = ", ".join(paths[:NAMED]) + more
+            said = (
+                f"{id_name(found.id)} was changed later in {fields}; take {version_name(versions[at].v)} back by hand."
+            )
+            return replace(found, kind="conflict", detail=said)
+        content = merged.document()
+    if content == now:
+        return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
+    return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
+
+
+def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:
+    """A content with the author and the reason of another one, where these are content: they are not taken back."""
+    p = layout.profile
+    if not p.seals_author:
+        return content
+    for name in filter(None, (p.author, p.reason)):
+        value = c.get(like, (name,))
+        if value is not None and c.get(content, (name,)) is not None:
+            content = c.put(content, (name,), value)
+    return content
+
+
+def _why_not(versions: Sequence[Version], at: int) -> str:
+    """Why a version cannot be taken back, a clause; "" where it can."""
+    each = versions[at]
+    older = versions[at + 1] if at + 1 < len(versions) else None
+    if each.state == "missing":
+        return "it is missing"
+    if each.deleted:
+        return "it deleted the document, and restoring an earlier version brings that back"
+    if older is None or older.deleted:
+        return "it created the document"
+    if older.state == "missing":
+        return f"the version before it, {version_name(older.v)}, is missing, so nobody can tell what it changed"
+    if "damaged" in (each.state, older.state):
+        return "it or the version before it is damaged"
+    return ""
