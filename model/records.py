@@ -201,6 +201,7 @@ class Entry:
     undone_by: str | None = None
     version_before: str | None = None
     version_after: str | None = None
+    run: str = ""  # the name of the run that it belongs to, where several writes were asked for at once
     gone: bool = False  # the data were in memory, and are there no more
 
 

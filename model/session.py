@@ -939,6 +939,16 @@ class Session:
             return self.repairs.undo_entry(entry, elsewhere)
         return self._writer.undo(entry, elsewhere)
 
+    def undo_run(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
+        """Take back the writes of a run, whether it repaired, deleted or inserted documents, the last write first.
+
+        Raises ``NotFound`` where the journal has none of them.
+        """
+        first = next(self.journal.records("run", run), None)
+        of_repairs = first is not None and self.repairs.is_repair(first.entry.id)
+        undo = self.repairs.undo if of_repairs else self.batches.undo
+        return undo(run, checkpoint, elsewhere=elsewhere)
+
     def undo_conflict(self, entry: str) -> Conflict:
         """The undo of an edit as a merge, for a document that has moved on since."""
         if self.repairs.is_repair(entry):

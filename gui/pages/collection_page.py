@@ -19,6 +19,7 @@ from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.list_export import ListExport
 from gui.views.browse.pair_sheet import PairSheet
+from gui.views.browse.query import Query
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
@@ -232,8 +233,8 @@ class CollectionPage(Page):
 
     def answer(self, request: PageRequest, again: bool) -> None:
         start = request.start if isinstance(request.start, CollectionStart) else CollectionStart()
-        if start.filter:
-            self.browser.bar.set_filter(start.filter)
+        if start.query != Query():
+            self.browser.bar.put(start.query)
         if request.id is not None:
             self.show_document(request.id, start.a, start.b)
         if start.pane == "history":
@@ -335,7 +336,7 @@ class CollectionPage(Page):
         self._loaded(None)  # whether an index that writing needs is missing was not asked so far
 
     def memory(self) -> PageRequest:
-        return PageRequest(self.kind, self.ns, self.id, CollectionStart(self.browser.bar.query.filter))
+        return PageRequest(self.kind, self.ns, self.id, CollectionStart(self.browser.bar.query))
 
     # --- actions
 

@@ -17,6 +17,7 @@ from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldP
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
+from gui.views.browse.query import Query
 from model import text
 from model.errors import Refused
 from model.records import Draft
@@ -222,13 +223,13 @@ def reopened(asked: PageRequest) -> PageRequest:
     return replace(asked, way="beside") if asked.kind == CollectionPage.kind else asked
 
 
-def kept(asked: PageRequest) -> dict[str, str]:
+def kept(asked: PageRequest) -> dict[str, object]:
     """A request as it is kept for the next run."""
-    made = {"kind": asked.kind, "ns": asked.ns}
+    made: dict[str, object] = {"kind": asked.kind, "ns": asked.ns}
     if asked.id is not None:
         made["id"] = text.value_text(asked.id)
     if isinstance(asked.start, CollectionStart):
-        made["filter"] = asked.start.filter
+        made["query"] = asked.start.query.kept()
     return made
 
 
@@ -241,7 +242,8 @@ def remembered(memory: object) -> PageRequest | None:
         return None
     if row.one_per == "collection":
         # A person may have had several tabs of one collection.
-        return PageRequest(row.kind, ns, start=CollectionStart(str(memory.get("filter", ""))), way="beside")
+        query = Query.remembered(memory.get("query", memory.get("filter"))) or Query()
+        return PageRequest(row.kind, ns, start=CollectionStart(query), way="beside")
     if row.one_per != "document":
         return PageRequest(row.kind, ns)
     try:

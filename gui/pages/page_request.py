@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gui.views.browse.query import EVERYTHING, Query
 from model.records import Draft
 from model.session import Conflict
 from model.values.canonical import Path, Value
@@ -12,9 +13,9 @@ from model.values.canonical import Path, Value
 
 @dataclass(frozen=True)
 class CollectionStart:
-    """The start of a collection's page: a filter, two versions of the document, the pane that gets the focus."""
+    """The start of a collection's page: a query, two versions of the document, the pane that gets the focus."""
 
-    filter: str = ""
+    query: Query = EVERYTHING
     a: Value | None = None
     b: Value | None = None
     pane: Literal["", "history", "compare"] = ""

@@ -233,7 +233,7 @@ class TabArea(QWidget):
         """The name under which the tabs are kept; each window has its own."""
         return f"tabs/{session.source}" if self.number == 1 else f"tabs-{self.number}/{session.source}"
 
-    def memory(self, session: Session) -> list[dict[str, str]]:
+    def memory(self, session: Session) -> list[dict[str, object]]:
         """The requests that bring a connection's tabs back."""
         return [page_registry.kept(page.memory()) for page in self.pages_of(session)]
 

@@ -16,7 +16,6 @@ from model.records import Kind, Outcome
 from model.repair import DryItem, profile_of
 from model.repair.items import Item
 from model.repair.plan import Plan
-from model.repair.undoing import is_repair
 from model.session import Session
 from model.sources import with_kept_password
 from model.userdata import folders
@@ -92,8 +91,7 @@ def undo_run(args: argparse.Namespace) -> int:
         kinds: list[Kind] = []
 
         def noted() -> Iterator[Outcome]:
-            undo = session.repairs.undo if is_repair(records[0]) else session.batches.undo
-            for outcome in undo(args.entry, progress, elsewhere=args.source is not None):
+            for outcome in session.undo_run(args.entry, progress, elsewhere=args.source is not None):
                 kinds.append(outcome.kind)
                 yield outcome
 

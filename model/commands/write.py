@@ -165,6 +165,7 @@ def _entry_json(entry: Entry) -> str:
         hash_after=entry.hash_after,
         undoable=entry.undoable,
         undone_by=entry.undone_by,
+        run=entry.run or None,
     )
 
 

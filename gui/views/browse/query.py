@@ -60,6 +60,10 @@ class Query:
         return cls(**fine)
 
 
+EVERYTHING = Query()
+"""The query of a list that nobody has asked anything of."""
+
+
 def sort_words(sort: str) -> str:
     """``_id ascending`` for a sort of one field, the text itself otherwise."""
     pairs = sort_pairs(sort)

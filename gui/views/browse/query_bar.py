@@ -215,10 +215,14 @@ class QueryBar(QWidget):
 
     def take(self, query: Query) -> None:
         """Put a whole query into the bar and run it."""
-        self.set_filter(query.filter)
-        (self._any if query.any_version and self._any.isVisible() else self._current).setChecked(True)
-        self._put(query)
+        self.put(query)
         self._run()
+
+    def put(self, query: Query) -> None:
+        """Put a whole query into the bar without running it."""
+        self.set_filter(query.filter)
+        (self._any if query.any_version else self._current).setChecked(True)
+        self._put(query)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.input and event.type() == QEvent.Type.FocusIn and self._survey is None:

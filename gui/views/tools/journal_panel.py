@@ -125,6 +125,10 @@ class JournalPanel(QWidget):
         head.addWidget(self.check)
         self.undo = button("Undo this write", self._undo, "small", icon="arrow-counter-clockwise")
         head.addWidget(self.undo)
+        self.undo_run = button("Undo the whole run…", self._ask_undo_run, "small")
+        self.undo_run.setToolTip("Take back every write that was asked for together with this one")
+        self.undo_run.hide()
+        head.addWidget(self.undo_run)
         column.addWidget(tools)
         column.addWidget(states.hair())
         self._inner = StateStack(self.tree)
@@ -206,6 +210,9 @@ class JournalPanel(QWidget):
         why = "" if entry is None else self._why_not(entry)
         self.undo.setEnabled(entry is not None and not why)
         self.undo.setToolTip(why)
+        self.undo_run.setVisible(entry is not None and bool(entry.run))
+        mine = entry is not None and entry.source == self._session.source
+        self.undo_run.setEnabled(mine and not self._session.read_only)
 
     def _compared(self, plan: diff_grouping.Plan) -> None:
         entry = self.entry
@@ -260,6 +267,39 @@ class JournalPanel(QWidget):
             messages.note(self, outcome.detail, [("Review and merge", partial(self._merge, entry))])
         else:
             messages.fail(self, outcome.detail)
+        self.refresh()
+
+    def _ask_undo_run(self) -> None:
+        entry = self.entry
+        if entry is not None and entry.run:
+            messages.confirm(
+                self,
+                "Undo the whole run?",
+                f"Every write of {entry.run} is taken back, the last one first; each of them only where its document "
+                "is still as the run left it.",
+                "Undo the run",
+                partial(self._undo_run, entry.run),
+            )
+
+    def _undo_run(self, run: str) -> None:
+        session = self._session
+        tasks.run(
+            lambda progress: list(session.undo_run(run, progress)),
+            done=partial(self._run_undone, run),
+            failed=self._undo_failed,
+            owner=self,
+            title="Undoing a run",
+            key="undo",
+        )
+
+    def _run_undone(self, run: str, outcomes: list[Outcome]) -> None:
+        back = sum(outcome.kind == "applied" for outcome in outcomes)
+        said = f"{wording.many(back, 'write')} of {run} taken back"
+        left = [outcome.detail for outcome in outcomes if outcome.kind != "applied"]
+        if left:
+            messages.note(self, f"{said}, {wording.many(len(left), 'write')} not. {left[0]}")
+        else:
+            messages.tell(self, said if outcomes else f"Nothing of {run} is left to undo")
         self.refresh()
 
     def _undo_failed(self, error: BaseException) -> None:

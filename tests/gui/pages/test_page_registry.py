@@ -17,6 +17,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_registry import ACTIONS, PAGES
 from gui.pages.page_request import CollectionStart, PageRequest
+from gui.views.browse.query import Query
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.window.tab_area import TabArea
 from model.errors import NotFound
@@ -111,7 +112,12 @@ def test_each_action_asks_for_a_page_about_what_is_in_front(session: Session, qt
 @pytest.mark.parametrize(
     "asked",
     [
-        PageRequest("collection", NS, start=CollectionStart('{ "status": "active" }'), way="beside"),
+        PageRequest(
+            "collection",
+            NS,
+            start=CollectionStart(Query('{ "status": "active" }', "v descending", "status", True, 40, 2)),
+            way="beside",
+        ),
         PageRequest("document", NS, ID),
         PageRequest("map", NS, Value.of(7)),
         PageRequest("blame", NS, ID),

@@ -11,9 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 
-from gui.messages import MessageLine
+from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
+from gui.pages.tool_pages import JournalPage
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.browse.pair_sheet import PairSheet
@@ -289,3 +290,36 @@ def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) 
     made = window.sessions[0].version(NS, Value.of("A-7"))
     assert made.v == Value.of(1)
     assert canonical.get(made.content or b"", ("status",)) == Value.of("new")
+
+
+# --- the journal
+
+
+def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 2)
+    session, gone = window.sessions[0], [row.id for row in page.browser.picked]
+    run = session.batches.delete(session.batches.deletion(NS, gone))
+    assert [outcome.kind for outcome in run] == ["applied", "applied"]
+    journal = window.workspace.open(session, PageRequest("journal"))
+    assert isinstance(journal, JournalPage)
+    panel = journal.panel
+    wait_idle(qtbot, lambda: panel.entry is not None and panel.entry.run == run.id)
+    panel.undo_run.click()
+    question = sheet(window)
+    assert isinstance(question, Question)
+    assert run.id in question.text
+    question.verb.click()
+    message(window, f"2 writes of {run.id} taken back", qtbot)
+    assert all(session.version(NS, id).content for id in gone)
+    panel.list.setCurrentIndex(panel.model.index(len(panel.model.rows) - 1, 0))
+    wait_idle(qtbot)
+    assert panel.undo_run.isVisible()
+
+
+def test_a_write_of_its_own_has_no_run_to_take_back(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    assert session.edit(NS, "K-204118", set={"status": "lapsed"}).kind == "applied"
+    journal = window.workspace.open(session, PageRequest("journal"))
+    assert isinstance(journal, JournalPage)
+    wait_idle(qtbot, lambda: journal.panel.entry is not None)
+    assert not journal.panel.undo_run.isVisible()
