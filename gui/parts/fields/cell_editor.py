@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QAbstractItemDelegate, QApplication, QLabel, QLineEdit, QPlainTextEdit, QTreeView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QApplication,
+    QCompleter,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QTreeView,
+    QWidget,
+)
 
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
@@ -95,9 +104,25 @@ class CellEditor(QObject):
         name = text.path_text(self._fields.path(here.node))
         widget.setAccessibleName(f"Name of {name}" if here.column == FIELD else f"Value of {name}, {here.kind}")
         self.widget = widget
+        self.offer_names()
         if isinstance(widget, QPlainTextEdit):
             self._say(HINT, "hint")
         return widget
+
+    def offer_names(self) -> None:
+        """Offer the names that other documents have in this place, as far as this one has none of them."""
+        here, widget = self.typing, self.widget
+        if here is None or here.column != FIELD or not isinstance(widget, QLineEdit):
+            return
+        node = here.node
+        above = node.parent.container if node.parent is not None else None
+        there = {found[0] for found in above.walked()} if above is not None else set()
+        names = [n for n in self._fields.usual_names(self._fields.path(node)[:-1]) if name_bytes(n) not in there]
+        if names:
+            offer = QCompleter(names, widget)
+            offer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+            offer.setFilterMode(Qt.MatchFlag.MatchContains)
+            widget.setCompleter(offer)
 
     def _edited(self) -> None:
         self.clear_line()

@@ -21,9 +21,11 @@ from gui.style.cells import value as mono
 from gui.style.wording import many, size
 from model import text
 from model.errors import Refused
+from model.session import FieldSurvey, FieldUse
 from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
+ENOUGH, RULE = 5, 0.9  # documents that make a rule of a type, and the share of them that have to keep it
 LONG = 1024  # bytes: only the beginning is shown
 HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
 
@@ -37,6 +39,7 @@ class FieldModel(CellModel):
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent)
         self.zone = zone
+        self.neighbours: dict[str, FieldUse] = {}
         self._keys = count(1)
         self._nodes: dict[int, FieldNode] = {}
         self.changes: EditChanges | None = None
@@ -308,6 +311,37 @@ class FieldModel(CellModel):
         """Whether a row's type can be chosen."""
         return self.can_edit(node, VALUE)
 
+    # --- neighbours
+
+    def set_neighbours(self, survey: FieldSurvey) -> None:
+        """Hint at the names and types that other documents of the collection have, where they are enough to go by."""
+        self.neighbours = {use.path: use for use in survey.fields} if survey.documents >= ENOUGH else {}
+        self.refresh()
+
+    def usual_kind(self, path: Path) -> str:
+        """The type that a field has in other documents; "" where there is no such field, or no rule."""
+        use = self.neighbours.get(".".join(step for step in path if isinstance(step, str)))
+        if use is None or not path or isinstance(path[-1], int):
+            return ""
+        kind, number = use.types[0]
+        return kind if number >= ENOUGH and number >= use.documents * RULE and kind != "Null" else ""
+
+    def usual_names(self, container: Path) -> list[str]:
+        """The names that fields have in this place in other documents."""
+        above = "".join(f"{step}." for step in container if isinstance(step, str))
+        found = (path[len(above) :] for path in self.neighbours if path.startswith(above))
+        return [name for name in found if name and "." not in name]
+
+    def _unusual(self, node: FieldNode) -> str:
+        """The type that the field of a row has elsewhere, where it has another one here."""
+        if node.kind != "field" or not self.neighbours:
+            return ""
+        path = self.path(node)
+        usual = self.usual_kind(path)
+        use = self.neighbours.get(".".join(step for step in path if isinstance(step, str)))
+        common = use is not None and any(kind == node.value.kind and n > 1 for kind, n in use.types)
+        return usual if usual and not common and usual != node.value.kind else ""
+
     # --- what a row says
 
     def cell(self, index: Index) -> Cell:
@@ -408,6 +442,10 @@ class FieldModel(CellModel):
 
     def _type(self, node: FieldNode, change: Change | None) -> Cell:
         caret = self.can_retype(node) and not node.value.is_container
+        if usual := self._unusual(node):
+            spans = (Span(node.value.kind, "text2"), Span(f"  usually {usual}", "warn"))
+            said = f"{node.value.kind}, in other documents of this collection {usual}"
+            return Cell(spans=spans, size=12, caret=caret, tip=said, accessible=said)
         if change is None:
             return plain(node.value.kind, "text2", size=12, caret=caret)
         retyped = change.old is not None and change.old.type != node.value.type

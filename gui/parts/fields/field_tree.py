@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, 
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
-from gui.parts.fields.field_values import converted
+from gui.parts.fields.field_values import NUMBERS, converted
 from gui.style import icons, theme
 from gui.style.cells import CellDelegate, CellTree, Index, plain
 from model import text
@@ -17,6 +17,9 @@ from model.errors import Refused
 from model.values.canonical import NULL, UNDEFINED, Value
 
 ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
+
+
+OFFERED, SHOWN = 1024, 28  # bytes of a value that is tried in every type; characters of it that are shown
 
 
 class FieldDelegate(CellDelegate):
@@ -249,16 +252,19 @@ class FieldTree(CellTree):
             return
         typing = self.editor.typing
         now = typing.kind if typing is not None else node.value.kind
-        self._menu_node, self._menu = node, self._kinds(now)
+        self._menu_node, self._menu = node, self._kinds(now, node.value)
         below = self.visualRect(self.fields.index_of(node, TYPE)).bottomLeft()
         self._menu.popup(self.viewport().mapToGlobal(below + QPoint(0, 1)))
 
-    def _kinds(self, now: str) -> QMenu:
+    def _kinds(self, now: str, value: Value) -> QMenu:
+        """The types; beside each the value as it would be, where that is exact."""
         menu = QMenu(self)
         menu.setAccessibleName("Type")
         menu.setMinimumWidth(self.columnWidth(TYPE))
         for kind in text.KINDS:
-            action = QAction(kind, menu)
+            becomes = "" if kind == now else self._as(value, kind)
+            action = QAction(f"{kind}\t{becomes}" if becomes else kind, menu)
+            action.setData(kind)
             action.setCheckable(True)
             action.setChecked(kind == now)
             menu.addAction(action)
@@ -277,7 +283,16 @@ class FieldTree(CellTree):
 
     def _kind_chosen(self, action: QAction) -> None:
         if self._menu_node is not None:
-            self.retype(self._menu_node, action.text())
+            self.retype(self._menu_node, str(action.data()))
+
+    def _as(self, value: Value, kind: str) -> str:
+        if value.is_container or len(value.data) > OFFERED or kind in ("Null", "MinKey", "MaxKey"):
+            return ""
+        try:
+            made = converted(value, kind, self.fields.zone)
+        except Refused:
+            return "not exact" if value.kind in NUMBERS and kind in NUMBERS else ""
+        return text.shown(made, self.fields.zone, SHOWN)
 
     def retype(self, node: FieldNode, kind: str) -> None:
         """Give a value another type: at once where that is exact, else by asking for the value."""

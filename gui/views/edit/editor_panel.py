@@ -26,7 +26,7 @@ from model import text
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
-from model.session import Conflict, Session
+from model.session import Conflict, FieldSurvey, Session
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -92,7 +92,7 @@ class EditorPanel(DraftPanel):
         self._latest: Version | None = None  # the version in the database, as far as is known
         self._missing: str | None = None
         self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
-        self._was_dirty = False
+        self._was_dirty = self._looked_around = False
         self._missed = False  # the document was written while a save was under way
         self._previewed_for: tuple[Version, bytes] | None = None
         self._saver = Saver(session, ns, id, self)
@@ -114,6 +114,7 @@ class EditorPanel(DraftPanel):
         )
         self.keys(("Ctrl+L", self.head.last_set.click))
         self.shown.connect(self._follow_fields)
+        self.tree.typing_changed.connect(self._look_around)
         self.edited.connect(self._keep)
         self.shown.connect(self._show_foot)
         self.shown.connect(self._preview.start)
@@ -192,6 +193,18 @@ class EditorPanel(DraftPanel):
         taken, self._taken = self._taken, []
         for each in taken:
             self.take_over(*each)
+
+    def _look_around(self) -> None:
+        """Read once what names and types other documents have, as soon as somebody types."""
+        if self._looked_around or not self.tree.has_editor:
+            return
+        self._looked_around = True
+        session, ns = self._session, self.ns
+        tasks.run(lambda _: session.fields(ns), done=self._looked, failed=_no_hints, owner=self, key="hints")
+
+    def _looked(self, survey: FieldSurvey) -> None:
+        self.model.set_neighbours(survey)
+        self.tree.editor.offer_names()
 
     def _follow_fields(self) -> None:
         self.last_set.follow(self._base, self._changes.now if self._changes is not None else lambda path: path)
@@ -591,3 +604,7 @@ class EditorPanel(DraftPanel):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.keep_now()
         super().closeEvent(event)
+
+
+def _no_hints(_: BaseException) -> None:
+    """Hints are a help: without them typing goes on."""

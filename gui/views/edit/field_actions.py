@@ -70,12 +70,11 @@ class FieldActions(QObject):
         """Give a field another name; it keeps its place."""
         spot = self._model.spot(node)
         if spot is not None:
-            self._apply(
-                edit_steps.renamed(self._edit().content, spot, name),
-                f"rename {self._name(node)}",
-                spot,
-                self._joined(node),
-            )
+            made = edit_steps.renamed(self._edit().content, spot, name)
+            usual = self._model.usual_kind(edit_steps.path_of(made, spot))
+            if usual and spot == self._new and node.value == text.blank("String"):  # as its neighbours have it
+                made = edit_steps.replaced(made, spot, text.blank(usual))
+            self._apply(made, f"rename {self._name(node)}", spot, self._joined(node))
 
     def _joined(self, node: FieldNode) -> str:
         # A new field, its name and its first value are one step.
