@@ -3,6 +3,9 @@
 Nothing of an address is lost or written anew but what is asked for: options stay in their order and spelling, known or
 not. Parts are percent-encoded as they came; methods take and give plain text, decoded as the driver does it: ``+`` is a
 blank.
+
+One option is Palimpsest's own: ``ssh=user@host`` leads through another computer. It stands in the address so that a
+server behind one computer is never taken for another of that name behind a second.
 """
 
 from __future__ import annotations
@@ -90,7 +93,11 @@ class Address:
     def is_near(self) -> bool:
         """Whether all its hosts are this computer."""
         names = [re.sub(r":\d*$", "", host) for host in self.hosts.split(",")]
-        return not self.by_dns and all(n in _HERE or unquote_plus(n).startswith("/") for n in names)
+        return (
+            not self.by_dns
+            and not self.option("ssh")
+            and all(n in _HERE or unquote_plus(n).startswith("/") for n in names)
+        )
 
     @property
     def user_name(self) -> str:
@@ -151,6 +158,10 @@ class Address:
     def with_option(self, name: str, value: str) -> Address:
         """With another value of an option, at its place or at the end; "" takes it out."""
         return self._with_piece(name, f"{name}={quote(value, safe='/:,$')}" if value else "")
+
+    def without_ssh(self) -> Address:
+        """As the driver takes it: the option ``ssh`` is one of Palimpsest alone."""
+        return self._with_piece("ssh", "")
 
     def with_mechanism_property(self, name: str, value: str) -> Address:
         """With another value in ``authMechanismProperties``; "" takes it out."""

@@ -13,7 +13,7 @@ from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
-from gui.window.connect_boxes import field, file_box, form_of, secret_field
+from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
 from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
 from gui.window.step_list import StepList
@@ -50,6 +50,8 @@ class ConnectDialog(Sheet):
         self.read_only = QCheckBox("Read-only: nothing can be written")
         self.production = QCheckBox("Production: deleting asks for the name to be typed")
         self.login, self.tls = LoginForm(), TlsForm()
+        self.ssh = field("user@bastion, or a name of ~/.ssh/config", "Through")
+        self.ssh.textChanged.connect(self._ssh_typed)
         self.trouble = words("", "error", wrap=True)
         self.trouble.hide()
         self.busy = BusyLine()
@@ -62,7 +64,7 @@ class ConnectDialog(Sheet):
         self.uri.changed.connect(self._typed)
         for form in (self.login, self.tls):
             form.edited.connect(self._edited)
-        for box in (self.uri, self.name, self.profile, *self.login.fields(), *self.tls.fields()):
+        for box in (self.uri, self.name, self.profile, self.ssh, *self.login.fields(), *self.tls.fields()):
             box.returnPressed.connect(self.go.click)
         if opening is not None:
             self._put(opening)
@@ -77,10 +79,15 @@ class ConnectDialog(Sheet):
         marks.addRow("Pro&file", file_box(self.profile, "Choose the profile that states its layouts"))
         marks.addRow("Writing", self.read_only)
         marks.addRow("", self.production)
-        parts, self.parts = boxes.segments(self, ("Server", "Login", "TLS"), "{} of the connection")
+        parts, self.parts = boxes.segments(self, ("Server", "Login", "TLS", "SSH"), "{} of the connection")
         parts.addStretch(1)
         self._stack = _Parts()
-        for page in (server, self.login, self.tls):
+        tunnel = QWidget()
+        through = form_of(tunnel)
+        through.addRow("T&hrough", self.ssh)
+        hint = "The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked."
+        through.addRow("", words(hint, "hint", wrap=True))
+        for page in (server, self.login, self.tls, tunnel):
             upright = QWidget()
             column = boxes.column(upright)
             column.addWidget(page)
@@ -144,6 +151,7 @@ class ConnectDialog(Sheet):
         if (address := self.uri.address) is not None:
             self.login.fill(address)
             self.tls.fill(address)
+            change_text(self.ssh, address.option("ssh"))
             self._place()
 
     def _edited(self, change: Callable[[Address], Address]) -> None:
@@ -152,6 +160,9 @@ class ConnectDialog(Sheet):
             self.uri.put(str(change(address)))
             self._forget_answers()
             self._fill()
+
+    def _ssh_typed(self, through: str) -> None:
+        self._edited(lambda address: address.with_option("ssh", through.strip()))
 
     def opening(self) -> Opening:
         """The opening that address and boxes describe; raises ``Refused`` where they describe none."""

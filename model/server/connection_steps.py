@@ -14,7 +14,8 @@ from model.address import Address
 from model.errors import Refused, Unreachable
 from model.server import driver
 from model.server.driver_errors import cannot_connect, tls_trouble
-from model.server.server import Server
+from model.server.server import Server, host_name
+from model.server.tunnel import Tunnel
 
 CONNECT_MS, ANSWER_MS = 5000, 10_000
 _SHOWN = 3  # hosts or databases that are named one by one
@@ -51,16 +52,25 @@ def try_connection(uri: str) -> Iterator[ConnectionStep]:
             address = Address.parse(uri)
             assert address is not None
             yield ConnectionStep(name, "ok", "It can be used as it is written.")
-            name = "Name"
-            hosts = _hosts(address, uri)
-            yield ConnectionStep(name, "ok", _resolved(hosts))
-            name = "Network"
-            found, host, silent = _reached(hosts)
-            ends.callback(found.close)
-            said = f"{host} takes connections." + (f" No answer: {_listed(map(str, silent))}." if silent else "")
-            yield ConnectionStep(name, "warning" if silent else "ok", said)
+            if through := address.option("ssh"):
+                name = "SSH"
+                tunnel = Tunnel.open(address)
+                ends.callback(tunnel.close)
+                host = _Host(host_name(uri), 0)
+                found = tunnel.dial(CONNECT_MS / 1000)
+                ends.callback(found.close)
+                yield ConnectionStep(name, "ok", f"Logged in at {through}.")
+            else:
+                name = "Name"
+                hosts = _hosts(address, uri)
+                yield ConnectionStep(name, "ok", _resolved(hosts))
+                name = "Network"
+                found, host, silent = _reached(hosts)
+                ends.callback(found.close)
+                said = f"{host} takes connections." + (f" No answer: {_listed(map(str, silent))}." if silent else "")
+                yield ConnectionStep(name, "warning" if silent else "ok", said)
             name = "TLS"
-            yield _encrypted(found, host, uri)
+            yield _encrypted(found, host, str(address.without_ssh()), bool(through))
             name = "Login"
             server = Server.connect(uri, read_only=True, connect_ms=CONNECT_MS, socket_ms=ANSWER_MS)
             ends.callback(server.close)
@@ -138,7 +148,7 @@ def _dialled(host: _Host) -> socket.socket:
     return made
 
 
-def _encrypted(found: socket.socket, host: _Host, uri: str) -> ConnectionStep:
+def _encrypted(found: socket.socket, host: _Host, uri: str, by_ssh: bool) -> ConnectionStep:
     try:
         context = driver.tls_context(uri)
     except Refused:
@@ -146,6 +156,8 @@ def _encrypted(found: socket.socket, host: _Host, uri: str) -> ConnectionStep:
     except Exception as error:
         raise cannot_connect(error, uri) from None
     if context is None:
+        if by_ssh:
+            return ConnectionStep("TLS", "ok", "Encrypted by ssh as far as its host, and not behind it.")
         near = host.port is None or host.name in ("localhost", "127.0.0.1", "::1")
         far = "Not encrypted: everybody on the way can read and change what is sent. Use TLS where the server has it."
         return ConnectionStep("TLS", "ok" if near else "warning", "Not encrypted, on this computer." if near else far)

@@ -8,6 +8,7 @@ commands and replies where a program asks for their details; these are kept out 
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,11 +80,12 @@ class Attempts(CommandListener):
 
 
 def client(
-    uri: str, connect_ms: int, socket_ms: int, attempts: Attempts
+    uri: str, connect_ms: int, socket_ms: int, attempts: Attempts, certified: str = ""
 ) -> tuple[pymongo.MongoClient[RawBSONDocument], float]:
     """A client that never waits for ever, and the seconds after which a silent server is given up.
 
-    The URI's time-outs go first, unless they mean no limit at all. Raises the driver's errors for a bad URI.
+    The URI's time-outs go first, unless they mean no limit at all. ``certified`` is the host whose certificate is
+    expected, where the URI leads to it by another name. Raises the driver's errors for a bad URI.
     """
     options: dict[str, Any] = {
         "socketTimeoutMS": socket_ms,
@@ -100,8 +102,15 @@ def client(
         unset["timeoutMS"] = None  # 0 would mean: for ever
     hush()
     made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
-        uri, document_class=RawBSONDocument, appname=_APP, event_listeners=[attempts], **unset
+        uri,
+        document_class=RawBSONDocument,
+        appname=_APP,
+        event_listeners=[attempts],
+        connect=False,
+        **unset,
     )
+    if certified and (context := made.options.pool_options._ssl_context) is not None:
+        expect(context, certified)
     chosen = made.options
     return made, float(chosen.timeout or chosen.pool_options.socket_timeout or socket_ms / 1000)
 
@@ -122,6 +131,16 @@ def hosts(address: Address) -> Sequence[tuple[str, int | None]]:
     """The hosts of an address with their ports, None for a socket; raises the driver's errors where DNS has none."""
     nodes: Sequence[tuple[str, int | None]] = pymongo.uri_parser.parse_uri(str(address), warn=False)["nodelist"]
     return nodes
+
+
+def expect(context: Any, host: str) -> None:
+    """Let certificates be compared with this host, whatever is connected to."""
+    wrap = context.wrap_socket
+
+    def wrapped(found: socket.socket, *args: Any, **options: Any) -> Any:
+        return wrap(found, *args, **{**options, "server_hostname": host})
+
+    context.wrap_socket = wrapped
 
 
 def check_key(address: Address) -> None:

@@ -7,6 +7,7 @@ unknown. :mod:`model.server.driver_errors` tells the meaning of a driver's error
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -31,6 +32,8 @@ from model.records import ServerFacts
 from model.server import change_stream, driver
 from model.server.driver_errors import cannot_connect, cannot_read, meaning, without_password
 from model.server.port import Reply, Terms, Write, bson_of
+from model.server.tunnel import Tunnel
+from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import decode
 
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -65,6 +68,18 @@ def _raw(terms: Terms) -> RawBSONDocument:
     return RawBSONDocument(bson_of(terms), RAW)
 
 
+def host_name(uri: str) -> str:
+    """The first host of an address without its port, as its certificate names it."""
+    address = Address.parse(uri)
+    first = "" if address is None else address.hosts.partition(",")[0]
+    return re.sub(r":\d*$", "", first).strip("[]")
+
+
+def _end(tunnel: Tunnel | None) -> None:
+    if tunnel is not None:
+        tunnel.close()
+
+
 class Server:
     """A connection through PyMongo; thread-safe. Made by :meth:`connect`."""
 
@@ -85,6 +100,7 @@ class Server:
         self._facts: ServerFacts | None = None
         self._largest: dict[tuple[str, bool], int] = {}
         self._from_secondary = False
+        self._tunnel: Tunnel | None = None
         self._most = BATCH_MOST
         self.read_only = read_only
 
@@ -98,17 +114,27 @@ class Server:
         """
         cls.check_address(uri)
         attempts = driver.Attempts()
+        address = Address.parse(uri)
+        tunnel = Tunnel.open(address) if address is not None and address.option("ssh") else None
         try:
-            client, patience = driver.client(uri, connect_ms, socket_ms, attempts)
+            near, certified = (uri, "") if tunnel is None else (str(tunnel.near), host_name(uri))
+            client, patience = driver.client(near, connect_ms, socket_ms, attempts, certified)
         except Refused:
+            _end(tunnel)
             raise
         except Exception as error:
+            _end(tunnel)
             raise cannot_connect(error, uri) from None
         server = cls(client, uri, read_only, name, attempts, patience)
+        server._tunnel = tunnel
         try:
             server.facts(refresh=True)
+        except Refused as refusal:
+            said = "" if tunnel is None else tunnel.said
+            server.close()
+            raise type(refusal)(f"{refusal} ssh says: {said}.") if said else refusal from None
         except BaseException:
-            client.close()
+            server.close()
             raise
         return server
 
@@ -118,10 +144,10 @@ class Server:
         address = Address.parse(uri)
         if address is None or address.scheme not in ("mongodb://", "mongodb+srv://"):
             raise cannot_connect(ValueError("no scheme"), uri)
-        if trouble := address.trouble():
+        if trouble := address.trouble() or tunnel_trouble(address):
             raise Unreachable(trouble)
         try:
-            driver.read_options(address)
+            driver.read_options(address.without_ssh())
         except Exception as error:
             raise cannot_connect(error, uri) from None
 
@@ -134,6 +160,7 @@ class Server:
     def close(self) -> None:
         """Let go of the connection; a second call does nothing."""
         self._client.close()
+        _end(self._tunnel)
 
     def __enter__(self) -> Server:
         return self

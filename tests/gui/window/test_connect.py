@@ -175,6 +175,18 @@ def test_every_way_of_logging_in_has_its_boxes_and_they_become_its_address(dialo
     assert "authMechanism=" not in dialog.opening().source
 
 
+def test_the_way_through_ssh_is_a_box_and_a_part_of_the_address(dialog: ConnectDialog) -> None:
+    dialog.ssh.setText("me@bastion")
+    assert dialog.opening().source == "mongodb://db.example/?ssh=me%40bastion"
+    dialog.uri.setText("mongodb://db.example/?ssh=other&w=1")
+    assert dialog.ssh.text() == "other"
+    dialog.ssh.clear()
+    assert dialog.opening().source == "mongodb://db.example/?w=1"
+    dialog.ssh.setText("-oProxyCommand=rm")
+    dialog.go.click()
+    assert "Write ssh in the address as user@host" in dialog.trouble.text()
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

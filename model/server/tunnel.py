@@ -1,0 +1,165 @@
+"""A way to a server through another computer, by the system's own ``ssh`` with its configuration, agent and jump hosts.
+
+The near end is a socket in a folder that only this user may enter, or a port of this computer where there are no such
+sockets. Nothing is asked on a terminal: keys come from the agent or from files that need no password.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from model.address import Address
+from model.errors import Unreachable
+
+PATIENCE = 30.0  # seconds for ssh to log in, jump hosts included
+_LOOK = 0.05  # seconds between two looks at whether it has
+_LEAVE = 3.0  # seconds for ssh to end by itself
+_UNIX: int | None = getattr(socket, "AF_UNIX", None)
+_LONGEST_PATH = 90
+_TARGET = re.compile(r"[A-Za-z0-9_.@%:\[\]-]+")
+_WORDS = (
+    ("could not resolve hostname", "ssh does not know the host {}; check its spelling, or name it in ~/.ssh/config"),
+    ("host key verification failed|host key is known|identification has changed", "ssh does not trust the key of {}; "
+     "run `ssh {}` in a terminal once, and compare the key"),
+    ("permission denied|too many authentication failures|no supported authentication", "ssh is not let in at {}; add a "
+     "key to the agent (ssh-add), or name one in ~/.ssh/config"),
+    ("connection refused", "{} takes no ssh connection; check host and port"),
+    ("timed out|no route to host|network is unreachable", "{} does not answer ssh; check the network"),
+    ("cannot listen|address already in use|could not request local forwarding", "ssh could not open its near end"),
+)  # fmt: skip
+
+
+def trouble_with(address: Address) -> str:
+    """Why an address cannot be reached through its ``ssh`` option, one sentence; "" where it can."""
+    through = address.option("ssh")
+    if not through:
+        return ""
+    if not _TARGET.fullmatch(through) or through.startswith("-"):
+        return "Write ssh in the address as user@host, or as a name of ~/.ssh/config."
+    if address.by_dns or "," in address.hosts:
+        return "Through ssh one server is reached: name it alone, as in mongodb://host:27017/, the primary of a set."
+    return ""
+
+
+class Tunnel:
+    """A running ``ssh``; made by :meth:`open`, ended by :meth:`close`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], near: Address, folder: str, through: str) -> None:
+        self._process, self._folder, self._through = process, folder, through
+        self.near = near
+        """The address of the near end, for the driver."""
+
+    @classmethod
+    def open(cls, address: Address) -> Tunnel:
+        """Log in at the host of the ``ssh`` option, and wait until the way is there; raises ``Unreachable``."""
+        program, through = shutil.which("ssh"), address.option("ssh")
+        if program is None:
+            raise Unreachable("There is no program ssh here; install OpenSSH, or take ssh out of the address.")
+        far = address.hosts if re.search(r":\d+$", address.hosts) else f"{address.hosts}:27017"
+        folder = tempfile.mkdtemp(prefix="palimpsest-")
+        near, hosts = _near_end(folder)
+        options = ["ExitOnForwardFailure=yes", "BatchMode=yes", "ServerAliveInterval=15", "ConnectTimeout=15"]
+        command = [program, "-N", "-T", *(part for each in options for part in ("-o", each))]
+        try:
+            with open(Path(folder, "said"), "wb") as said:
+                process = subprocess.Popen(
+                    [*command, "-L", f"{near}:{far}", "--", through],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                )
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise Unreachable(f"The program ssh cannot be started ({error.strerror}).") from None
+        made = cls(process, _nearby(address, hosts), folder, through)
+        try:
+            made._wait(near)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _wait(self, near: str) -> None:
+        until = time.monotonic() + PATIENCE
+        while not _takes(near):
+            if self._process.poll() is not None:
+                raise Unreachable(self.trouble())
+            if time.monotonic() > until:
+                raise Unreachable(f"{self._through} does not answer ssh in time; check the network and jump hosts.")
+            time.sleep(_LOOK)
+
+    def dial(self, seconds: float) -> socket.socket:
+        """A connection through the tunnel."""
+        host = self.near.hosts
+        if host.endswith(".sock") and _UNIX is not None:
+            made = socket.socket(_UNIX, socket.SOCK_STREAM)
+            made.settimeout(seconds)
+            made.connect(str(Path(self._folder, "s.sock")))
+            return made
+        name, _, port = host.rpartition(":")
+        return socket.create_connection((name, int(port)), seconds)
+
+    @property
+    def said(self) -> str:
+        """The last line that ssh wrote; "" where it wrote none."""
+        try:
+            lines = Path(self._folder, "said").read_text("utf-8", "replace").splitlines()
+        except OSError:
+            return ""
+        return next((line.strip().rstrip(".")[:200] for line in reversed(lines) if line.strip()), "")
+
+    def trouble(self) -> str:
+        """Why ssh gave up, one sentence."""
+        said = self.said
+        for words, sentence in _WORDS:
+            if re.search(words, said, re.IGNORECASE):
+                return sentence.replace("{}", self._through) + "."
+        return f"ssh to {self._through} ended{f': {said}' if said else ''}; try `ssh {self._through}` in a terminal."
+
+    def close(self) -> None:
+        """End it; a second call does nothing."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_LEAVE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _near_end(folder: str) -> tuple[str, str]:
+    """The near end as ssh takes it, and as an address has it."""
+    path = str(Path(folder, "s.sock"))
+    if _UNIX is not None and len(path) <= _LONGEST_PATH:
+        return path, quote(path, safe="")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    return f"127.0.0.1:{port}", f"127.0.0.1:{port}"
+
+
+def _takes(near: str) -> bool:
+    """Whether ssh listens already; nothing is sent through it."""
+    if near.endswith(".sock"):
+        return Path(near).is_socket()
+    host, _, port = near.rpartition(":")
+    with contextlib.suppress(OSError):
+        socket.create_connection((host, int(port)), _LOOK).close()
+        return True
+    return False
+
+
+def _nearby(address: Address, hosts: str) -> Address:
+    local = replace(address.without_ssh(), hosts=hosts)
+    if local.option("loadBalanced") == "true":
+        return local
+    return local.with_option("directConnection", "true")
