@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
@@ -19,7 +19,7 @@ from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.list_export import ListExport
 from gui.views.browse.pair_sheet import PairSheet
-from gui.views.browse.query import Query
+from gui.views.browse.query import EVERYTHING
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
@@ -233,14 +233,19 @@ class CollectionPage(Page):
 
     def answer(self, request: PageRequest, again: bool) -> None:
         start = request.start if isinstance(request.start, CollectionStart) else CollectionStart()
-        if start.query != Query():
+        if start.query != EVERYTHING:
             self.browser.bar.put(start.query)
         if request.id is not None:
             self.show_document(request.id, start.a, start.b)
-        if start.pane == "history":
-            self.do_history()
-        elif start.pane == "compare":
-            self.do_compare()
+        in_front: dict[str, Callable[[], object]] = {
+            "history": self.do_history,
+            "compare": self.do_compare,
+            "export": partial(self.exporter.ask, EVERYTHING),
+            "import": self.do_import,
+            "indexes": self.do_explain,
+        }
+        if start.pane:
+            in_front[start.pane]()
 
     def show_document(self, id: Value, a: Value | None = None, b: Value | None = None) -> None:
         """Choose a document, and two of its versions where they are named."""

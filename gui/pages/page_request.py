@@ -13,12 +13,12 @@ from model.values.canonical import Path, Value
 
 @dataclass(frozen=True)
 class CollectionStart:
-    """The start of a collection's page: a query, two versions of the document, the pane that gets the focus."""
+    """The start of a collection's page: a query, two versions of the document, the pane or the sheet in front."""
 
     query: Query = EVERYTHING
     a: Value | None = None
     b: Value | None = None
-    pane: Literal["", "history", "compare"] = ""
+    pane: Literal["", "history", "compare", "export", "import", "indexes"] = ""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Sidebar(QWidget):
     edit_asked = Signal(object)  # SavedConnection
     forget_asked = Signal(object)  # SavedConnection
     layout_asked = Signal(object, str)  # session, ns
+    sheet_asked = Signal(object, str, str)  # session, ns, and which of its sheets
     layout_changed = Signal(object, str)  # session, ns
     read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
     entry_asked = Signal(str)  # the kind of a page
@@ -380,6 +381,11 @@ class Sidebar(QWidget):
             session, info = node.session, node.info
             menu.addAction("Open", partial(self.collection_asked.emit, session, info.ns, False))
             menu.addAction("Open in a new tab", partial(self.collection_asked.emit, session, info.ns, True))
+            menu.addSeparator()
+            menu.addAction("Export…", partial(self.sheet_asked.emit, session, info.ns, "export"))
+            if info.belongs_to is None and not session.read_only:
+                menu.addAction("Import documents…", partial(self.sheet_asked.emit, session, info.ns, "import"))
+            menu.addAction("Indexes and their use…", partial(self.sheet_asked.emit, session, info.ns, "indexes"))
             menu.addSeparator()
             menu.addAction("Copy the name", partial(copying.put, info.ns))
             if info.belongs_to is None:

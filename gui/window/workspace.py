@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import subscriptions, tasks
 from gui.pages.base import Page
-from gui.pages.page_request import PageRequest
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, theme
 from gui.window.connection_watch import LostLine
 from gui.window.open_sessions import OpenSessions
@@ -53,6 +55,7 @@ class Workspace(QWidget):
         self._counting.setInterval(400)
         self._counting.timeout.connect(self._count)
         self.sidebar.collection_asked.connect(self._open_collection)
+        self.sidebar.sheet_asked.connect(self._open_sheet)
         self.sidebar.layout_changed.connect(self._layout_changed)
         self.sidebar.fold_changed.connect(self.changed)
         self.tab_area.current_changed.connect(self._page_in_front)
@@ -119,6 +122,9 @@ class Workspace(QWidget):
         self._fold_choice = None
         self._fold()
         self.changed.emit()
+
+    def _open_sheet(self, session: Session, ns: str, sheet: Literal["export", "import", "indexes"]) -> None:
+        self.open(session, PageRequest("collection", ns, start=CollectionStart(pane=sheet)))
 
     def _open_collection(self, session: Session, ns: str, anew: bool) -> None:
         self.open(session, PageRequest("collection", ns, way="beside" if anew else "show"))

@@ -8,10 +8,13 @@ from pathlib import Path
 import pymongo
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.style.cells import CELL
+from gui.views.browse.explain_sheet import ExplainSheet
+from gui.views.browse.insert_sheet import InsertSheet
 from gui.window.opening import Opening
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
@@ -21,7 +24,17 @@ from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
-from tests.gui.window.windows import NS, adopt, collection, new_window, open_sample, open_source, told, wait_idle
+from tests.gui.window.windows import (
+    NS,
+    adopt,
+    collection,
+    new_window,
+    open_sample,
+    open_source,
+    sheet,
+    told,
+    wait_idle,
+)
 from tests.support import naming
 
 
@@ -218,6 +231,32 @@ def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
     said = [action.text().partition(":")[0] for action in layouts.actions() if action.text()]
     assert said[0] == "archive"
     assert {"versions", "flagged", "embedded", "deltas", "stream", "hashed", "plain"} <= set(said)
+
+
+def test_the_menu_of_a_collection_leads_to_its_export_import_and_indexes(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ns, asked = "insurance.agents", {"out": str(tmp_path / "agents.csv"), "in": ""}
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (asked["out"], ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (asked["in"], ""))
+    node = window.workspace.sidebar.model.roots[0].find(ns)
+    assert node is not None
+    menu = {action.text(): action for action in window.workspace.sidebar.menu_for(node).actions()}
+    menu["Export…"].trigger()
+    wait_idle(qtbot, lambda: Path(asked["out"]).exists())
+    assert collection(window).ns == ns
+    assert Path(asked["out"]).read_text("utf-8").startswith("_id (String),")
+    asked["in"] = asked["out"]
+    menu["Import documents…"].trigger()
+    plan = sheet(window)
+    assert isinstance(plan, InsertSheet)
+    wait_idle(qtbot, lambda: bool(plan.staying.rows))  # all of them are there
+    assert not plan.insert.isEnabled()
+    plan.reject()
+    menu["Indexes and their use…"].trigger()
+    listed = sheet(window)
+    assert isinstance(listed, ExplainSheet)
+    wait_idle(qtbot, lambda: [row.name for row in listed.model.rows] == ["_id_"])
 
 
 def test_an_address_with_a_database_lists_that_one_and_leads_to_the_others(
