@@ -27,7 +27,7 @@ from model.layouts.checks.written_histories import DIFFERS
 from model.layouts.current_writer import CurrentWriter, WholeGuard
 from model.layouts.outcomes import Outcomes
 from model.layouts.read_only_writer import ReadOnlyWriter
-from model.layouts.reserved_fields import number_of, whole_number
+from model.layouts.reserved_fields import number_of, time_of, whole_number
 from model.layouts.row_paths import value_at
 from model.layouts.row_shapes import refilled, retyped, strange
 from model.layouts.row_template import RowValues
@@ -100,7 +100,7 @@ class RowWriter(ReadOnlyWriter):
             stored = self._current.content(raw)
             base, content = replace(base, content=stored), refilled(content, stored, deep)
         rows = self._rows.of(id) if self._profile.edit == "both" else []
-        at = _behind([*rows, WrittenRow(raw, self._profile)], stamp.at)
+        at = _behind([*rows, WrittenRow(raw, self._profile)], self._now() or stamp.at)
         said = RowValues(id, stamp, at, raw)
         fields = {name for name, _ in c.fields(raw)}
         renewed = {name: each for name, each in self._profile.renewed.items() if name in fields}
@@ -116,6 +116,14 @@ class RowWriter(ReadOnlyWriter):
             return swap
         write = self._row(id, raw, swap.makes, stamp, at, rows)
         return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
+
+    def _now(self) -> dt.datetime | None:
+        """The server's time, as rows of several computers stand in the order of theirs; None where it does not say."""
+        try:
+            told = self._server.aggregate(self._current.ns, [{"$limit": 1}, {"$project": {"now": "$$NOW"}}])
+            return time_of(c.get(next(iter(told), c.EMPTY), ("now",)))
+        except Refused:
+            return None
 
     @property
     def _recipe(self) -> HashRecipe:
@@ -200,7 +208,7 @@ class RowWriter(ReadOnlyWriter):
         except NotFound:
             return self._outcomes.conflict(id, base)
         if self._is(content, base.content):
-            said = f"Nothing but the order of fields would change, of which {self._profile.archive} says nothing."
+            said = f"Nothing would change that the rows in {self._profile.archive} tell apart."
             return self._outcomes.refused(id, said)
         rows = self._rows.of(id)
         reason = self._objection(rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)

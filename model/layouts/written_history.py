@@ -24,7 +24,7 @@ from model.layouts.written_states import KeptStates, WrittenState, state_at, sta
 from model.mql.filters import predicate
 from model.names import id_name, version_name
 from model.patches import tree_of
-from model.patches.tree import DoesNotApply, alike
+from model.patches.tree import DoesNotApply, alike, equal
 from model.records import Outline, Row, State, Stored, Version
 from model.server import guards
 from model.server.retry import Terms, bson_of
@@ -123,7 +123,8 @@ class WrittenHistory:
         if made.content is None:
             return made
         content = stripped(made.content, self.profile)
-        return replace(made, content=content, hash=c.hash_of(content), bytes=len(content))
+        at = made.at or (moment(value_at(made.raw or c.EMPTY, self.profile.at)) if self.profile.at else None)
+        return replace(made, at=at, content=content, hash=c.hash_of(content), bytes=len(content))
 
     def _any_document(self) -> Iterator[bytes]:
         return self.current.server.find(self.current.ns, limit=1)
@@ -166,7 +167,7 @@ class WrittenHistory:
             return document == state
         if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may leave fields out
             mine = {name: node for name, node in mine.items() if name in theirs}
-        return alike(mine, theirs) if self.profile.patch or self.profile.parts else mine == theirs
+        return (alike if self.profile.patch or self.profile.parts else equal)(mine, theirs)
 
     # --- lists
 

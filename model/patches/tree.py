@@ -85,6 +85,17 @@ def alike(a: Node, b: Node) -> bool:
     return False
 
 
+def equal(a: Node, b: Node) -> bool:
+    """Whether both are the same values under the same names; Int32 and Double are one type, as in JavaScript."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(equal(each, b[name]) for name, each in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(equal, a, b))
+    if isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {c.INT32, c.DOUBLE}:
+        return bool(a.python() == b.python())
+    return a == b
+
+
 def as_json(node: Node) -> Node:
     """The tree as JSON holds it; raises ``DoesNotApply`` for a value that JSON does not hold as it is."""
     if isinstance(node, dict):

@@ -503,6 +503,26 @@ def test_an_etag_that_is_made_in_another_way_is_left_to_eve(server: Server) -> N
     assert "_etag of this document is not made in the way" in refused(here, doc(tags=["x"], n=2))
 
 
+def test_what_rows_do_not_tell_apart_is_no_edit_and_no_damage(name: str, server: Server) -> None:
+    here = ground(server, name)
+    assert "Nothing would change" in refused(here, doc(n=2, tags=["first", "second"]))
+    here.program.things.update_one({"_id": ID}, {"$set": {"n": 2.0}})  # as other programs write a 2 of JavaScript
+    if name != "eve":  # its etag would be another one
+        assert not here.wrong()
+        assert here.sound.swap(KEY, here.sound.version(KEY), doc(tags=["mine"], n=2.0)).kind == "applied"
+        assert not here.wrong()
+
+
+def test_rows_carry_the_time_of_the_server_whatever_the_clock_here_says(name: str, server: Server) -> None:
+    for wrong in (dt.timedelta(days=-9), dt.timedelta(days=9)):
+        here = ground(server, name)
+        base = here.sound.version(KEY)
+        stamp = Stamp(at=NOW + wrong)
+        assert here.sound.swap(KEY, base, marked(base.content, "mine"), stamp).kind == "applied"
+        told = [each.at for each in here.sound.history(KEY)][:2]
+        assert name == "vermongo" or all(at is not None and abs(at - NOW) < dt.timedelta(days=1) for at in told)
+
+
 # --- the journal
 
 
