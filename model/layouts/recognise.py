@@ -81,7 +81,7 @@ def recognise(
         if ns not in stated_ones and ns not in claimed:
             found[ns] = _look(server, ns, kind, len(collections))
     proposals = dict(_pairs(server, found))
-    claimed |= {each.profile.archive: each.profile for each in proposals.values()}
+    claimed |= {ns: each.profile for each in proposals.values() for ns in each.rows or (each.profile.archive,)}
     claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
     samples = [each.sample for each in found.values() if each.sample is not None]
     unclaimed = [each for each in samples if each.ns not in claimed and each.ns not in proposals]
@@ -216,7 +216,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
     archives: set[str] = set()
     mains: set[str] = set()
     for known in written(server, samples):
-        archives.add(known.profile.archive)
+        archives.update(known.rows or (known.profile.archive,))
         mains.add(known.profile.ns)
         yield known.profile.ns, known
     for sample in sorted(samples, key=lambda s: not any(is_past_of(o.name, s.name) for o in samples)):

@@ -46,7 +46,7 @@ def known_keys(writer: str, ns: str) -> dict[str, Any]:
     """
     known = preset(writer)
     db, _, name = ns.partition(".")
-    found = {"archive": f"{db}.{known.archive.format(name=name)}", **known.keys}
+    found = {"archive": f"{db}." + known.archive.replace("{name}", name), **known.keys}
     if "*" in known.keys.get("where", {}).values():
         del found["where"]
     return found

@@ -200,7 +200,7 @@ class WrittenHistory:
 
     def _once(self, filter: Terms) -> Iterator[Row]:
         """The documents that do not match now, but of which an earlier version does."""
-        if self.profile.patch or self.profile.parts or self.profile.elements:
+        if self.profile.patch or self.profile.parts or self.profile.elements or not self.profile.archive_id:
             yield from self._folded(filter)  # no server can look for states that are not stored
             return
         seen: set[Value] = set()

@@ -119,6 +119,10 @@ def _projected(path: str) -> str:
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
+PLACE = re.compile(r"\{([^{}]+)\}")
+"""The field in the name of a collection with rows, where each document has such a collection of its own."""
+
+
 class RowsInOrder(Sequence[WrittenRow]):
     """Rows from the oldest to the newest, each made of its bytes when it is asked for."""
 
@@ -147,11 +151,20 @@ class WrittenRows:
         self.server, self.profile = server, profile
         self.ns = profile.archive
 
+    def place(self, id: Value) -> str:
+        """The collection with the rows about a document; "" where only the document could tell it and is not there."""
+        field = PLACE.search(self.ns)
+        if field is None:
+            return self.ns
+        found = self.server.find(self.profile.ns, {self.profile.id: {"$eq": id}}, projection={field[1]: 1}, limit=1)
+        name = next((value_at(raw, field[1]) for raw in found), None)
+        return PLACE.sub(str(name.python()), self.ns) if name is not None and name.type == c.STRING else ""
+
     def where(self, id: Value | None = None) -> dict[str, Any]:
         """The filter for the rows of a document, or of all that this collection's documents have."""
         p = self.profile
         found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
-        if id is not None:
+        if id is not None and p.archive_id:
             found[p.archive_id] = {"$eq": id}
         return found
 
@@ -195,7 +208,7 @@ class WrittenRows:
     def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
         """The rows of each document from the oldest to the newest, with no more than tells versions apart."""
         p = self.profile
-        if p.parts:
+        if p.parts or PLACE.search(self.ns):
             return {id: self.of(id) for id in ids}
         told = (p.version, p.order, p.operation.field if p.operation else "", *p.current_where)
         inside = f"{p.elements}." if p.elements else ""
@@ -215,10 +228,12 @@ class WrittenRows:
 
     def _stored(self, id: Value) -> Iterator[bytes]:
         """The stored documents about exactly this document, as the server gives them."""
-        path = self.profile.archive_id
+        path, ns = self.profile.archive_id, self.place(id)
+        if not ns:
+            return
         there = bytes([id.type]) + path.rpartition(".")[2].encode() + b"\x00" + id.data
-        for raw in self.server.find(self.ns, self.where(id)):
-            if there in raw or value_at(raw, path) == id:
+        for raw in self.server.find(ns, self.where(id)):
+            if not path or there in raw or value_at(raw, path) == id:
                 yield raw
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:
@@ -245,6 +260,8 @@ class WrittenRows:
     def ids(self, most: int) -> Iterator[Value]:
         """The documents that the first ``most`` rows are about, each once."""
         seen: set[Value] = set()
+        if not self.profile.archive_id:
+            return
         wanted = {self.profile.archive_id: 1}
         for raw in self.server.find(self.ns, self.where(), projection=wanted, limit=most):
             id = value_at(raw, self.profile.archive_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,13 @@ def judged(name: str, folder: Path) -> Verdict:
                 continue
             id = Value.of(life[0].id)
             versions = [session.version(ns, id, each.v) for each in session.history(ns, id)][::-1]
-            _compare(name, f"{ns} {life[0].id}", versions, life, verdict)
+            ignored = session._catalogue.layout(ns).profile.ignored
+            _compare(ignored, f"{ns} {life[0].id}", versions, life, verdict)
         verdict.findings = sum(1 for _ in session.scan([]))
     return verdict
 
 
-def _compare(name: str, where: str, versions: list[Version], life: list[Told], verdict: Verdict) -> None:
+def _compare(ignored: Sequence[str], where: str, versions: list[Version], life: list[Told], verdict: Verdict) -> None:
     states = [each for each in life if each.kind != "removed"]
     gone = life[-1].kind == "removed"
     tail = versions[len(states) :]
@@ -83,7 +85,7 @@ def _compare(name: str, where: str, versions: list[Version], life: list[Told], v
         if version.content is None or save.state is None:
             verdict.wrong.append(f"{where}: {version.detail}")
             continue
-        shown, wanted = tree_of(version.content), _stripped(name, save.state)
+        shown, wanted = tree_of(version.content), _stripped(ignored, save.state)
         if shown == wanted:
             verdict.exact += 1
         elif alike(shown, wanted):
@@ -92,9 +94,8 @@ def _compare(name: str, where: str, versions: list[Version], life: list[Told], v
             verdict.wrong.append(f"{where} {version.v}: {_difference(shown, wanted)}")
 
 
-def _stripped(name: str, state: dict[str, Any]) -> Node:
+def _stripped(ignored: Sequence[str], state: dict[str, Any]) -> Node:
     """The stored document without what the preset calls no content."""
-    ignored = preset(name).keys["ignored"]
     tree: Node = tree_of(bson.encode({key: value for key, value in state.items() if key not in ("_id", *ignored)}))
     for deep in (each.removeprefix("**.") for each in ignored if each.startswith("**.")):
         tree = _without(tree, deep)

@@ -10,6 +10,7 @@ from typing import Any
 
 import bson
 import pytest
+from bson import ObjectId
 
 from model.commands import command_line
 from model.layouts.writers import presets
@@ -18,11 +19,12 @@ from model.values.canonical import Value
 from tests.writers.judging import judged
 from tests.writers.libraries import HERE, NAMES, told
 
-NOT_INSTALLED = {"mongoid-history"}  # a Ruby gem; its rows are made by hand in tests/model/layouts
+BESIDE = {"mongoid-history", "payload-globals"}
+"""A Ruby gem, whose rows are made by hand in tests/model/layouts, and what is in the dump of Payload."""
 
 
 def test_there_is_a_dump_of_every_known_writer() -> None:
-    assert {*NAMES} | NOT_INSTALLED == {*presets()}
+    assert {*NAMES} | BESIDE == {*presets()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,3 +119,56 @@ def test_every_version_moves_into_an_archive_of_ours(name: str, capsys: pytest.C
     assert command_line.main(words) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["outcome"] for row in rows if "outcome" in row} == {"applied"}
+
+
+def test_the_globals_of_payload_have_their_histories_and_drafts() -> None:
+    with Session.open(str(HERE / "payload")) as session:
+        known = {info.ns: info for info in session.collections()}
+        assert (known["shop.globals"].layout, known["shop.globals"].writer) == ("shadow", "Payload")
+        assert {ns for ns, info in known.items() if info.belongs_to == "shop.globals"} == {
+            "shop._header_versions", "shop._footer_versions",
+        }  # fmt: skip
+        footer = next(each.id for each in told("payload") if each.ns == "shop.globals" and each.kind == "draft")
+        history = list(session.history("shop.globals", Value.of(footer)))
+        assert [each.detail for each in history] == ["draft", "", "", "draft", "", "", ""]
+        assert [each.current for each in history].index(True) == 1
+
+
+@pytest.mark.parametrize(("dump", "name"), [("payload", "payload")], indirect=["dump"])
+def test_globals_that_are_no_payload_are_not_taken_for_such(dump: Path, name: str) -> None:
+    def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "stock": 99} for row in rows]
+
+    changed(dump / "shop" / "globals.bson.gz", change)
+    with Session.open(str(dump)) as session:
+        assert {info.ns: info.layout for info in session.collections()}["shop.globals"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("dump", "name"), [("mongoose-history-plugin",) * 2, ("ts-patch-mongoose",) * 2], indirect=["dump"]
+)
+def test_models_that_share_a_collection_of_rows_have_each_their_own_histories(dump: Path, name: str) -> None:
+    archive = {"mongoose-history-plugin": "__histories", "ts-patch-mongoose": "history"}[name]
+    items = dump / "shop" / "items.bson.gz"
+    shutil.copy(items, dump / "shop" / "things.bson.gz")
+    changed(
+        dump / "shop" / f"{archive}.bson.gz",
+        lambda rows: [*rows, *({**row, "_id": ObjectId(), "collectionName": "things"} for row in rows)],
+    )
+    with Session.open(str(dump)) as session:
+        known = {info.ns: info for info in session.collections()}
+        assert {known[ns].writer for ns in ("shop.items", "shop.things")} == {name}
+        ns, id = longest(name)
+        here = [(each.v, each.hash) for each in session.history(ns, Value.of(id))]
+        assert here == [(each.v, each.hash) for each in session.history("shop.things", Value.of(id))]
+        assert len(here) > 3
+
+
+def test_an_object_inside_of_an_item_of_javers_is_shown_as_it_was_at_each_commit() -> None:
+    with Session.open(str(HERE / "javers")) as session:
+        ns, id = longest("javers")
+        saves = [each.state for each in told("javers") if each.id == id and each.state is not None]
+        versions = [session.version(ns, Value.of(id), each.v) for each in session.history(ns, Value.of(id))][::-1]
+        parts = [bson.decode(each.content or b"")["lines"] for each in versions]
+        assert parts == [save["lines"] for save in saves]
+        assert len({json.dumps(each) for each in parts}) > 2

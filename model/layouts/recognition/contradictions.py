@@ -18,6 +18,7 @@ from model.layouts.recognition.patterns import PATTERNS
 from model.layouts.recognition.sampling import ID_TYPES, NUMBERS, Document, Sample, matching, of, take
 from model.layouts.registry import LAYOUTS, fields_of, has_archive
 from model.layouts.reserved_fields import time_of, version_damage
+from model.layouts.written_rows import PLACE
 from model.names import id_name, version_name
 from model.server.retry import Port
 from model.values import canonical as c
@@ -93,6 +94,8 @@ def _archived(
 ) -> Iterator[Contradiction]:
     """What the second collection says against the profile."""
     db, _, name = profile.archive.partition(".")
+    if PLACE.search(name):
+        return  # each document has a collection of its own for its rows
     if db == profile.ns.partition(".")[0] and name not in there:
         yield Contradiction(f"There is no collection {profile.archive}.")
         return

@@ -18,7 +18,7 @@ from model.layouts.registry import bind
 from model.layouts.row_keys import profile_of
 from model.layouts.row_paths import value_at
 from model.layouts.writers import WriterPreset, presets
-from model.layouts.written_rows import WrittenRows
+from model.layouts.written_rows import PLACE, WrittenRows
 from model.records import Version
 from model.server.retry import Port
 from model.values import canonical as c
@@ -33,9 +33,14 @@ WRONG = 5  # of so many documents looked at, one may be damaged
 def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
     """A proposal for each collection whose history a known program writes."""
     taken: set[str] = set()
+    for known in (each for each in presets().values() if _field_in(each)):
+        for sample in samples:
+            if (apart := _apart(server, known, sample, samples)) is not None:
+                taken |= {apart.profile.ns, *apart.rows}
+                yield apart
     for rows in samples:
         for known in presets().values():
-            if not _signed(rows, known):
+            if _field_in(known) or rows.ns in taken or not _signed(rows, known):
                 continue
             for where, documents in _groups(rows, known):
                 others = [each for each in samples if each.ns != rows.ns and each.ns not in taken]
@@ -43,6 +48,31 @@ def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
                 if made is not None:
                     taken.add(made.profile.ns)
                     yield made
+
+
+def _field_in(known: WriterPreset) -> str:
+    """The field of a document after which the collection with its rows is called; "" where all have one collection."""
+    found = PLACE.search(known.archive)
+    return "" if found is None or found[1] == "name" else found[1]
+
+
+def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequence[Sample]) -> Proposal | None:
+    """The proposal for documents each of which has the rows about it in a collection of its own."""
+    field, db = _field_in(known), documents.ns.partition(".")[0]
+    names = {d.get("_id"): v.python() for d in documents.documents if (v := d.get(field)) and v.type == c.STRING}
+    rows = {each.ns: each for each in samples}
+    there = {id: ns for id, name in names.items() if id and (ns := f"{db}.{PLACE.sub(name, known.archive)}") in rows}
+    if not there or not all(_signed(rows[ns], known) for ns in there.values()):
+        return None
+    profile = profile_of(known.name, documents.ns, f"{db}.{known.archive}")
+    right, looked, wrong = _tried(server, profile, list(there))
+    if wrong or right < looked:
+        return None
+    why = (
+        f"{known.title} writes {_listed([ns.partition('.')[2] for ns in there.values()])}: every row sampled has "
+        f"{_listed(known.fields)}, and each document is what the rows say in the collection called after its {field}."
+    )
+    return Proposal(profile, 0.95, why, rows=tuple(there.values()))
 
 
 def _signed(rows: Sample, known: WriterPreset) -> bool:
@@ -83,7 +113,7 @@ def _proposal(
         found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
         met = {each.get("_id") for each in found}
         there = [id for id in ids if id in met]
-        rank = len(there) * 2 + (known.archive.format(name=other.name) == rows.name)
+        rank = len(there) * 2 + (known.archive.replace("{name}", other.name) == rows.name)
         if there and (best is None or rank > best[0]):
             best = (rank, other, there)
     if best is None:
@@ -108,7 +138,9 @@ def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tu
     right = looked = 0
     wrong = ""
     asked = ids[:LOOKED_AT]
-    lengths = [(gently(partial(server.count, rows.ns, rows.where(id), WITHIN_MS), None) or 0, id) for id in asked]
+    lengths = [
+        (gently(partial(server.count, rows.place(id), rows.where(id), WITHIN_MS), None) or 0, id) for id in asked
+    ]
     for length, id in sorted(lengths, key=lambda each: each[0]):
         if looked and length > LONGEST:
             break

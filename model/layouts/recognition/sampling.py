@@ -398,6 +398,7 @@ class Proposal:
     why: str
     alternatives: tuple[str, ...] = ()
     about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
+    rows: tuple[str, ...] = ()  # the collections with the rows, where each document has one of its own
 
 
 # --- sentences

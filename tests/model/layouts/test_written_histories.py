@@ -216,7 +216,8 @@ def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
     with Session.open(str(HERE / name)) as session:
         for info in session.collections():
             profile = session._catalogue.layout(info.ns).profile
-            if info.layout in ("shadow", "patches") and info.belongs_to is None:
+            each_apart = "{" in profile.archive  # each global of Payload has a collection of rows
+            if info.layout in ("shadow", "patches") and info.belongs_to is None and not each_apart:
                 counted = Counted(session._catalogue._port)
                 layout = bind(counted, profile)  # type: ignore[arg-type]
                 ids = [row.id for row in layout.page(PageQuery(limit=50, deleted=True))]

@@ -26,7 +26,10 @@ const config = buildConfig({
     },
     { slug: "pages", versions: { maxPerDoc: 0 }, fields: [text("title"), number("stock")] },
   ],
-  globals: [{ slug: "header", versions: { max: 0 }, fields: [text("title"), number("stock")] }],
+  globals: [
+    { slug: "header", versions: { max: 0 }, fields: [text("title"), number("stock")] },
+    { slug: "footer", versions: { max: 0, drafts: true }, fields: [text("title"), number("stock")] },
+  ],
 });
 const payload = await getPayload({ config });
 const db = payload.db.connection.db;
@@ -36,6 +39,11 @@ const scenario = new Scenario(SEED);
 async function tell(collection, id, kind) {
   const state = await db.collection(collection).findOne({ _id: objectId(id) });
   console.log(EJSON.stringify({ ns: `shop.${collection}`, id: objectId(id), kind, state }, { relaxed: false }));
+}
+
+async function tellGlobal(globalType, kind) {
+  const { _id } = await db.collection("globals").findOne({ globalType });
+  await tell("globals", String(_id), kind);
 }
 
 for (let post = 0; post < COUNT; post++) {
@@ -64,5 +72,12 @@ for (let page = 0; page < 4; page++) {
 }
 for (let stock = 0; stock < 5; stock++) {
   await payload.updateGlobal({ slug: "header", data: { title: scenario.words(2), stock } });
+  await tellGlobal("header", stock ? "saved" : "created");
+}
+for (let stock = 0; stock < 7; stock++) {
+  const draft = stock === 3 || stock === 6;
+  const data = { title: scenario.words(2), stock, _status: draft ? "draft" : "published" };
+  await payload.updateGlobal({ slug: "footer", data, draft });
+  await tellGlobal("footer", draft ? "draft" : stock ? "saved" : "created");
 }
 process.exit(0);
