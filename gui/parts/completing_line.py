@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from gui.paging import RowsModel
@@ -56,6 +56,7 @@ class CompletingLine(QLineEdit):
     def _show(self, offer: Offer | None) -> None:
         self._offer = offer
         if offer is None:
+            self.setAccessibleDescription("")
             if self._frame is not None:
                 self._frame.hide()
             return
@@ -84,10 +85,18 @@ class CompletingLine(QLineEdit):
             self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             self.list.led = True
             self.list.clicked.connect(self._clicked)
+            self.list.selectionModel().currentRowChanged.connect(self._say_word)
             column = boxes.column(frame)
             column.setContentsMargins(1, 1, 1, 1)
             column.addWidget(self.list)
         return self._frame
+
+    def _say_word(self) -> None:
+        """Tell screen readers the chosen word: the focus stays in the line."""
+        row = self.model.at(self.list.currentIndex())
+        self.setAccessibleDescription("" if row is None else f"{row.word}, one of {len(self.offered)} words")
+        changed = QAccessible.Event.DescriptionChanged
+        QAccessible.updateAccessibility(QAccessibleEvent(self, changed))
 
     def _clicked(self, index: Index) -> None:
         self._take(index.row())

@@ -65,6 +65,10 @@ class Sheet(QDialog):
         if first is not None:
             first.setFocus(Qt.FocusReason.PopupFocusReason)
 
+    def fitting(self, height: float, beside: float) -> int:
+        """Pixels for a part of this height, less in a window that is too low for it and what stands ``beside`` it."""
+        return max(theme.px(96), min(theme.px(height), self._host.height() - theme.px(beside)))
+
     def first(self) -> QWidget | None:
         """The widget that has the focus when the dialog opens."""
         return None

@@ -52,7 +52,7 @@ class DeleteSheet(Sheet):
         self.list = CellTree(row_height=24)
         self.list.as_list(self.model, "Documents that would be deleted", (220, 90))
         self.states = StateStack(self.list)
-        self.states.setMinimumHeight(theme.px(28 + 24 * 9))
+        self.states.setMinimumHeight(self.fitting(28 + 24 * 9, 320))
         self.report = words("", "second", wrap=True)
         self.field = QLineEdit()
         self.ask = QLabel(f"Type {self._name} to go on")

@@ -64,14 +64,14 @@ class InsertSheet(Sheet):
         self.list, self.reasons = CellTree(row_height=24), CellTree(row_height=24)
         self.list.as_list(self.fields, "Fields that were read", (290, 230))
         self.reasons.as_list(self.staying, "Documents that stay out", (220,))
-        self.reasons.setMinimumHeight(theme.px(28 + 24 * 3))
+        self.reasons.setMinimumHeight(self.fitting(28 + 24 * 3, 500))
         content = QWidget()
         inside = boxes.column(content)
         inside.addWidget(self.list, 2)
         inside.addSpacing(theme.px(8))
         inside.addWidget(self.reasons, 1)
         self.states = StateStack(content)
-        self.states.setMinimumHeight(theme.px(28 + 24 * 11))
+        self.states.setMinimumHeight(self.fitting(28 + 24 * 11, 320))
         self.report = words("", "second", wrap=True)
         self.field = QLineEdit()
         self.ask = QLabel(f"Type {self._name} to go on")
@@ -125,7 +125,6 @@ class InsertSheet(Sheet):
         else:
             self.states.show_empty("There is no document in it", "Choose another file.")
         self._fit()
-        self.insert.setFocus()
 
     def show_failed(self, error: BaseException) -> None:
         """Say why there is no plan."""

@@ -29,7 +29,7 @@ class PairSheet(Sheet):
         self.tree = DiffTable(self.changes)
         self.tree.setAccessibleName(f"What differs between {title}")
         self.states = StateStack(self.tree)
-        self.states.setMinimumHeight(theme.px(460))
+        self.states.setMinimumHeight(self.fitting(460, 200))
         self.said = words("", "second")
         self._close = button("Close", self.accept, "main")
         foot = QHBoxLayout()

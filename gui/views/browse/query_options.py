@@ -86,7 +86,7 @@ class QueryOptions(Sheet):
         self.model = FieldChoices()
         self.list = CellTree(row_height=24)
         self.list.as_list(self.model, "Fields that can be columns", (330, 170))
-        self.list.setMinimumHeight(theme.px(28 + 24 * 9))
+        self.list.setMinimumHeight(self.fitting(28 + 24 * 9, 400))
         self.list.clicked.connect(self._clicked)
         self.list.installEventFilter(self)
         self.about = words("Reading the fields…", "hint")

@@ -76,7 +76,10 @@ def test_a_filter_is_typed_with_the_words_that_are_offered_and_then_runs(panel: 
     assert line.hasFocus()
     qtbot.keyClicks(line, "{ $gt")
     assert [each.word for each in line.offered] == ["$gt", "$gte"]
-    press(line, qtbot, Qt.Key.Key_Down, Qt.Key.Key_Return)
+    press(line, qtbot, Qt.Key.Key_Down)
+    assert line.accessibleDescription() == "$gte, one of 2 words"
+    press(line, qtbot, Qt.Key.Key_Return)
+    assert line.accessibleDescription() == ""
     qtbot.keyClicks(line, "400 } }")
     assert line.text() == '{ "premium.gross": { $gte: 400 } }'
     assert not line.offered

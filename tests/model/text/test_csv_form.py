@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import io
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,12 @@ def test_one_document_may_be_in_the_notation_of_the_shell() -> None:
     assert documents_in("{ at: ISODate('2026-01-01') }") == [text.loose("{ at: ISODate('2026-01-01') }")]
     with pytest.raises(Refused, match="Line 2"):
         documents_in('{ a: 1,\n b }')  # fmt: skip
+
+
+def test_a_gzipped_file_is_read_in_any_of_the_forms(tmp_path: Path) -> None:
+    raw = canonical.encode({"_id": "K-1", "n": Int64(7)})
+    for ending in ("csv", "jsonl", "bson"):
+        write_rows([row(raw)], tmp_path / f"in.{ending}")
+        packed = tmp_path / f"in.{ending}.gz"
+        packed.write_bytes(gzip.compress((tmp_path / f"in.{ending}").read_bytes()))
+        assert list(documents_of(packed)) == [raw]
