@@ -15,21 +15,9 @@ import random
 import sys
 import time
 
-from tests.walking.sequences import Result, Sequence
-from tests.walking.world import World, living
+from tests.walking.sequences import run_all
 
 CHUNK = 12
-
-
-def sequences(asked: tuple[list[int], str]) -> list[Result]:
-    """Run the sequences of some seeds in one world; with ``cut`` the pages of that kind hear no news."""
-    seeds, cut = asked
-    with living() as troubles:
-        world = World(troubles)
-        try:
-            return [Sequence(world, seed, cut).run() for seed in seeds]
-        finally:
-            world.close()
 
 
 def main() -> int:
@@ -45,7 +33,7 @@ def main() -> int:
     print(f"Seeds from {asked.first}", flush=True)
     parts = [(list(seeds[at : at + CHUNK]), asked.cut) for at in range(0, len(seeds), CHUNK)]
     with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-        for results in pool.imap_unordered(sequences, parts):
+        for results in pool.imap_unordered(run_all, parts):
             for result in results:
                 done += 1
                 if result.wrong:

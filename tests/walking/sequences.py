@@ -20,7 +20,7 @@ from model.errors import Refused
 from model.values import canonical
 from model.values.canonical import Value
 from tests.walking.truths import now, stale
-from tests.walking.world import World
+from tests.walking.world import World, living
 
 PLACES = ("contracts", "claims", "customers", "invoices", "tariffs", "agents", "partners", "policy_feed")
 VIEWS = ("collection", "document", "edit", "map", "blame", "merge", "journal", "drafts", "repair", "pending")
@@ -285,3 +285,14 @@ class Sequence:
         page.panel.go.click()
         self.world.settle()
         return self._agree(page.window())
+
+
+def run_all(asked: tuple[list[int], str]) -> list[Result]:
+    """Run the sequences of some seeds in one world; pages of the kind named beside them hear no news."""
+    seeds, cut = asked
+    with living() as troubles:
+        world = World(troubles)
+        try:
+            return [Sequence(world, seed, cut).run() for seed in seeds]
+        finally:
+            world.close()
