@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import getpass
+import hashlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,6 +98,9 @@ from model.writing.writer import Writer
 
 if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
+
+MARKED_WHOLE = 256 * 1024
+"""Bytes of documents up to which other programs' writes are looked for in all of their fields."""
 
 __all__ = [
     "DOTS",
@@ -334,6 +338,20 @@ class Session:
         The filter looks at current versions, or with ``any_version`` at earlier ones too.
         """
         return self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+
+    def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
+        """A mark of each current document that is there, which is another once the document was written.
+
+        ``size`` are their bytes, as far as known. Small documents are read whole; of large ones only what a layout
+        keeps for itself, by which a write without a new version or token is not noticed.
+        """
+        layout = self._catalogue.layout(ns)
+        profile = layout.profile
+        marked = bool(profile.version or profile.token) and size > MARKED_WHOLE
+        query = PageQuery(
+            {profile.id: {"$in": list(ids)}}, projection={profile.id: 1} if marked else None, limit=len(ids)
+        )
+        return {row.id: hashlib.sha1(row.raw).digest() for row in layout.page(query)}
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""

@@ -116,6 +116,10 @@ class Page(QWidget):
         """Whether something was written that the page has not begun to read."""
         return self._again
 
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        """The documents on show: their collection, their ids, and how many bytes they have together."""
+        return ()
+
     def shows(self, item: News) -> bool:
         """Whether what was written may be on show here."""
         return False

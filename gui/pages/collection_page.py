@@ -317,6 +317,10 @@ class CollectionPage(Page):
         parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
 
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        rows = [row for row in self.browser.model.rows if row.readable]
+        return [(self.ns, [row.id for row in rows], sum(row.bytes for row in rows))] if rows else ()
+
     def shows(self, item: News) -> bool:
         info, id = self.browser.info, item.outcome.id
         here = item.moved and item.outcome.ns in (self.ns, info.belongs_to if info is not None else "")

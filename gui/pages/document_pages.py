@@ -202,6 +202,9 @@ class DocumentPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.editor.tree, self.editor.side, self.editor.foot.save]
 
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        return [(self.ns, [self._id], len(self._opened.document))] if self._opened is not None else ()
+
     def shows(self, item: News) -> bool:
         archived = bool(self._belongs_to) and item.outcome.ns == self._belongs_to
         return item.moved and (archived or self.writes_to(item.outcome, self.ns))
@@ -329,6 +332,9 @@ class MergePage(Page):
 
     def leave(self) -> None:
         self.resolver.draft.flush()
+
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        return [(self.ns, [self._id], len(self.resolver.resolution.theirs))]
 
     def shows(self, item: News) -> bool:
         return item.moved and self.writes_to(item.outcome, self.ns)

@@ -83,6 +83,9 @@ class _ChainPage(Page):
         copying.put(wording.copied(self._id))
         messages.copied(self, "The id is copied")
 
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        return [(self.ns, [self._id], 0)]
+
     def shows(self, item: News) -> bool:
         return item.moved and self.writes_to(item.outcome, self.ns)
 

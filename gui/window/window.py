@@ -23,6 +23,7 @@ from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import Opening
+from gui.window.remote_watch import RemoteWatch
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.status_line import StatusLine
@@ -73,6 +74,7 @@ class Window(QMainWindow):
         self.recovery = StartupRecovery(self.workspace)
         guide = SampleGuide(self.workspace)
         self.connecting = Connecting(self.workspace, self._sessions, guide, self.check_offer, self.recovery)
+        self.remote = RemoteWatch(self.workspace, self._sessions)
         self.commands = WindowCommands(self.workspace, self._sessions, self.connecting, self.actions_)
         self._wire()
         self._fit_size()

@@ -1,0 +1,104 @@
+"""Other programs' writes: the documents on show are asked for now and then, and a change is told as any write is.
+
+Small documents are compared whole, large ones by version and token. Asking never takes more than a twentieth of the
+time, and less still while nobody is at the window.
+"""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+
+from gui import tasks
+from gui.window.open_sessions import OpenSessions
+from gui.window.workspace import Workspace
+from model import news
+from model.news import News
+from model.records import Outcome
+from model.session import Session
+from model.values.canonical import Value
+
+EVERY = 3_000  # milliseconds between two questions
+SHARE = 20  # times as long as a question took nothing is asked
+AWAY = 5  # times as rarely while another program is in front
+SOON = 300  # milliseconds after other documents are on show
+
+Marks = dict[str, dict[Value, bytes]]
+
+
+class RemoteWatch(QObject):
+    """Asks the servers of a window's connections; data in this process are told of by whoever writes them."""
+
+    def __init__(self, workspace: Workspace, sessions: OpenSessions) -> None:
+        super().__init__(workspace)
+        self._workspace, self._sessions = workspace, sessions
+        self._known: dict[int, Marks] = {}  # of each session, as it was seen last
+        self._asking: set[int] = set()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.ask)
+        self._timer.start(EVERY)
+        workspace.tab_area.current_changed.connect(self._soon)
+
+    def known(self, session: Session) -> Marks:
+        """The marks of a connection's documents, as they were seen last."""
+        return self._known.get(id(session), {})
+
+    def _soon(self) -> None:
+        self._timer.start(min(SOON, EVERY))
+
+    def ask(self) -> None:
+        """Ask each server for the documents on show."""
+        for session in self._sessions.all:
+            watch = self._sessions.watch(session)
+            if session.is_local or id(session) in self._asking or (watch is not None and watch.lost is not None):
+                continue
+            wanted: dict[str, tuple[set[Value], int]] = {}
+            for page in self._workspace.tab_area.pages_of(session):
+                for ns, ids, size in page.on_show():
+                    there, bytes_ = wanted.get(ns, (set(), 0))
+                    wanted[ns] = (there | set(ids), bytes_ + size)
+            if wanted:
+                self._asking.add(id(session))
+                tasks.run(
+                    lambda _, session=session, wanted=wanted: _marks(session, wanted),  # type: ignore[misc]
+                    done=self._answered,
+                    failed=self._failed,
+                    owner=self,
+                )
+        if not self._asking:
+            self._timer.start(EVERY)
+
+    def _answered(self, found: tuple[Session, Marks, float]) -> None:
+        session, marks, took = found
+        before = self._known.get(id(session), {})
+        self._known[id(session)] = marks
+        self._rest(session, took)
+        if session not in self._sessions.all:
+            self._known.pop(id(session), None)
+            return
+        for ns, there in marks.items():
+            for each, mark in before.get(ns, {}).items():
+                if each in there and there[each] != mark:
+                    news.tell(News(session.data, Outcome("applied", ns, each, "Another program wrote it.")))
+
+    def _failed(self, error: BaseException) -> None:
+        self._asking.clear()  # whether the server answers is another watch's to say
+        self._timer.start(EVERY)
+
+    def _rest(self, session: Session, took: float) -> None:
+        self._asking.discard(id(session))
+        away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
+        self._timer.start(round(max(EVERY, took * 1000 * SHARE) * (AWAY if away else 1)))
+
+
+def _marks(session: Session, wanted: dict[str, tuple[set[Value], int]]) -> tuple[Session, Marks, float]:
+    """A mark of each document: b"" where it is not there."""
+    began = time.monotonic()
+    found: Marks = {}
+    for ns, (ids, size) in wanted.items():
+        there = session.marks(ns, tuple(ids), size)
+        found[ns] = {each: there.get(each, b"") for each in ids}
+    return session, found, time.monotonic() - began

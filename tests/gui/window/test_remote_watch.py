@@ -1,0 +1,86 @@
+"""Other programs' writes reach what is on show without a click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import PageRequest
+from gui.window import remote_watch
+from gui.window.opening import Opening
+from gui.window.window import Window
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import PATIENCE, new_window, open_source
+from tests.support import naming
+
+
+@pytest.fixture
+def client(local_uri: str) -> Iterator[pymongo.MongoClient[dict[str, Any]]]:
+    with pymongo.MongoClient[dict[str, Any]](local_uri) as made:
+        yield made
+        made.drop_database("remote_watch")
+
+
+@pytest.fixture
+def window(
+    qtbot: QtBot, client: pymongo.MongoClient[dict[str, Any]], local_uri: str, monkeypatch: pytest.MonkeyPatch
+) -> Window:
+    client.remote_watch.people.insert_many([{"_id": n, "name": f"n{n}", "big": "x" * n} for n in range(5)])
+    made = new_window(qtbot)
+    open_source(qtbot, made, Opening(naming(local_uri, "remote_watch")))
+    monkeypatch.setattr(remote_watch, "EVERY", 100)
+    return made
+
+
+def test_a_list_and_an_editor_follow_another_program(
+    window: Window, client: pymongo.MongoClient[dict[str, Any]], qtbot: QtBot
+) -> None:
+    people, session = client.remote_watch.people, window.sessions[0]
+    listed = window.workspace.open(session, PageRequest("collection", "remote_watch.people"))
+    page = window.workspace.open(session, PageRequest("document", "remote_watch.people", Value.of(3)))
+    assert isinstance(listed, CollectionPage)
+    assert isinstance(page, DocumentPage)
+    qtbot.waitUntil(lambda: page.editor.is_loaded and len(window.remote.known(session)) > 0, timeout=PATIENCE)
+    people.update_one({"_id": 3}, {"$set": {"name": "by another program"}})
+    wanted = Value.of("by another program")
+    qtbot.waitUntil(lambda: canonical.get(page.editor.content, ("name",)) == wanted, timeout=PATIENCE)
+    row = listed.browser.model.rows[3]
+    assert canonical.get(row.raw, ("name",)) == wanted
+    people.delete_one({"_id": 3})
+    qtbot.waitUntil(lambda: page.editor.states.kind == "failed", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+
+
+def test_a_mark_is_another_once_its_document_was_written(
+    window: Window, client: pymongo.MongoClient[dict[str, Any]], qtbot: QtBot
+) -> None:
+    session = window.sessions[0]
+    ids = [Value.of(n) for n in range(5)]
+    small = session.marks("remote_watch.people", ids)
+    assert set(small) == set(ids)
+    client.remote_watch.people.update_one({"_id": 1}, {"$set": {"name": "changed"}})
+    again = session.marks("remote_watch.people", ids)
+    assert [id for id in ids if small[id] != again[id]] == [Value.of(1)]
+    client.remote_watch.people.delete_one({"_id": 2})
+    assert Value.of(2) not in session.marks("remote_watch.people", ids)
+
+
+def test_large_documents_are_told_by_version_and_token_alone(homes: Path) -> None:
+    with Session.open("sample:", home=homes / "marks") as session:
+        for ns in ("insurance.claims", "insurance.contracts"):
+            ids = [row.id for row in session.documents(ns, limit=5).rows]
+            before = session.marks(ns, ids, 10**8)
+            session.colleague(ns, ids[1])
+            after = session.marks(ns, ids, 10**8)
+            assert [id for id in ids if before[id] != after[id]] == [ids[1]]
