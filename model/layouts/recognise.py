@@ -33,6 +33,7 @@ from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gent
 from model.layouts.recognition.several_writers import parts_of, several_writers
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
 from model.layouts.writers import title
+from model.layouts.written_rows import WrittenRows
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
@@ -136,7 +137,7 @@ def as_stated(
         doubt = gently(lambda: refuted(server, found, sample), "")
     except NotAllowed:  # of the archive
         doubt = ""
-    why = " ".join(filter(None, (STATED, said, doubt)))
+    why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
     return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
 
 
@@ -284,6 +285,17 @@ def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
     return f"An edit from here has no entry in {listed(names)}." if names else ""
 
 
+def _unindexed(server: Port, profile: CollectionProfile) -> str:
+    """The index that a history which another program writes lacks, one sentence; "" for none."""
+    kind = LAYOUTS.get(profile.layout, Plain)
+    if not (kind.written_by_others and profile.archive):
+        return ""
+    try:
+        return gently(WrittenRows(server, profile).unindexed, "")
+    except NotAllowed:
+        return ""
+
+
 def _judged(
     server: Port, found: _Found, paired: Proposal | None, samples: Sequence[Sample], recorded: str
 ) -> tuple[CollectionInfo, CollectionProfile]:
@@ -309,7 +321,7 @@ def _judged(
         profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
     profile, locked = _with_lock(profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
-    why = " ".join(filter(None, (why, locked, recorded)))
+    why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile))))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)

@@ -7,6 +7,7 @@ of an array.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +17,13 @@ from struct import iter_unpack
 from typing import Any, overload
 
 from model.collection_profile import CollectionProfile
+from model.errors import NotAllowed, Refused, Unreachable
 from model.layouts.object_parts import assembled
 from model.layouts.reserved_fields import place_of, time_of, words
 from model.layouts.row_paths import value_at
 from model.patches import DoesNotApply, Node, tree_of
 from model.patches.tree import node_of
-from model.server.retry import Port
+from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -119,8 +121,17 @@ def _projected(path: str) -> str:
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
+WITHIN_MS = 30_000  # for the rows of one document
+MANY = 10_000  # rows of a collection: among fewer of them none is looked for long
 PLACE = re.compile(r"\{([^{}]+)\}")
 """The field in the name of a collection with rows, where each document has such a collection of its own."""
+
+
+def _leads(index: object, keys: Mapping[str, int]) -> bool:
+    """Whether an index finds rows by the last of these keys, after nothing but others of them."""
+    *before, last = keys
+    names = list(map(str, index)) if isinstance(index, Mapping) else []
+    return last in names and set(names[: names.index(last)]) <= set(before)
 
 
 class RowsInOrder(Sequence[WrittenRow]):
@@ -167,6 +178,30 @@ class WrittenRows:
         if id is not None and p.archive_id:
             found[p.archive_id] = {"$eq": id}
         return found
+
+    def unindexed(self) -> str:
+        """The index without which each document's rows are looked for among very many, one sentence; "" for none."""
+        keys = self._index()
+        if not keys or PLACE.search(self.ns) or (self.server.count(self.ns) or MANY) < MANY:
+            return ""
+        if any(_leads(index.get("key"), keys) for index in self.server.indexes(self.ns)):
+            return ""
+        name = self.ns.partition(".")[2]
+        return f"For each document all of {name} is read, as it has no index on {json.dumps(keys)}: create one."
+
+    def _index(self) -> dict[str, int]:
+        """The keys of an index by which the rows of a document are found."""
+        p = self.profile
+        return dict.fromkeys([p.parts] if p.parts else [*p.where, *filter(None, [p.archive_id])], 1)
+
+    def _found(self, ns: str, filter: Terms) -> Iterator[bytes]:
+        """Stored rows; raises ``Refused`` with the missing index where looking for them takes too long."""
+        try:
+            yield from self.server.find(ns, filter, max_ms=WITHIN_MS)
+        except (Unreachable, NotAllowed):
+            raise
+        except Refused as error:
+            raise Refused(f"{error} {self.unindexed()}".strip()) from None
 
     def any(self, id: Value) -> bool:
         """Whether there is a row about this document."""
@@ -232,9 +267,22 @@ class WrittenRows:
         if not ns:
             return
         there = bytes([id.type]) + path.rpartition(".")[2].encode() + b"\x00" + id.data
-        for raw in self.server.find(ns, self.where(id)):
+        known = self._key_of(id)
+        if known is not None:
+            rows = list(self._found(ns, self.where() | {self.profile.parts: {"$eq": known}}))
+            if rows:
+                yield from (raw for raw in rows if value_at(raw, path) == id)
+                return
+        for raw in self._found(ns, self.where(id)):
             if not path or there in raw or value_at(raw, path) == id:
                 yield raw
+
+    def _key_of(self, id: Value) -> Value | None:
+        """The key of a document's own row as JaVers makes it, by which rows are indexed; None for other rows."""
+        p = self.profile
+        if not p.parts or len(p.where) != 1 or id.type not in (c.STRING, c.INT32, c.INT64):
+            return None
+        return Value.of(f"{next(iter(p.where.values()))}/{id.python()}")
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:
         """The rows inside of a stored document."""
@@ -249,7 +297,7 @@ class WrittenRows:
         if own is None or own.type != c.STRING:
             return []
         below = {"$regex": f"^{re.escape(str(own.python()))}#"}
-        found = self.server.find(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]})
+        found = self._found(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]})
         return sorted(found, key=self._place)
 
     def _place(self, raw: bytes) -> tuple[float, bytes]:

@@ -11,15 +11,16 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model.errors import NotFound
+from model.errors import NotFound, Refused
 from model.findings import Finding
-from model.layouts import written_states
+from model.layouts import written_rows, written_states
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
 from model.layouts.recognise import recognise
 from model.layouts.registry import bind
 from model.layouts.row_keys import fields_of_keys, profile_of
 from model.layouts.writers import presets
+from model.layouts.written_rows import WrittenRows
 from model.patches import FORMS, rfc6902
 from model.server.retry import Server
 from model.session import Session
@@ -334,3 +335,56 @@ def test_a_state_in_the_middle_is_found_from_the_nearest_that_is_kept(
     assert layout.version(id, Value.of(301)).content == doc(name="a", n=300, note="other")
     with pytest.raises(NotFound):
         layout.version(id, Value.of(701))
+
+
+# --- very many rows
+
+
+@pytest.fixture
+def shared(database: Db) -> tuple[ObjectId, Db]:
+    """An item whose five rows are among twelve thousand of others."""
+    ids = [ObjectId() for _ in range(2_400)]
+    rows = [
+        {"collectionName": "items", "collectionId": id, "diff": {"n": [n, n + 1]}, "version": n, "createdAt": hour(n)}
+        for id in ids
+        for n in range(5)
+    ]
+    database["histories"].insert_many(rows)
+    database["items"].insert_many({"_id": id, "n": 5} for id in ids)
+    return ids[1_000], database
+
+
+def test_a_missing_index_is_named_with_its_keys(server: Server, shared: tuple[ObjectId, Db]) -> None:
+    _, database = shared
+    said = 'For each document all of histories is read, as it has no index on {"collectionName": 1, "collectionId": 1}'
+    ns = f"{database.name}.items"
+    assert said in {info.ns: info.why for info, _ in recognise(server, database.name)}[ns]
+    database["histories"].create_index([("collectionId", 1), ("createdAt", 1)])
+    info, profile = {info.ns: (info, profile) for info, profile in recognise(server, database.name)}[ns]
+    assert said not in info.why
+    assert info.writer == "mongoose-diff-history"
+    assert len(list(bind(server, profile).history(Value.of(shared[0])))) == 6
+
+
+def test_looking_for_rows_without_an_index_ends_and_says_which_is_missing(
+    server: Server, shared: tuple[ObjectId, Db], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, database = shared
+    ns, rows = f"{database.name}.items", f"{database.name}.histories"
+    layout = bind(server, profile_of("mongoose-diff-history", ns, rows, {"collectionName": "items"}))
+    monkeypatch.setattr(written_rows, "WITHIN_MS", 1)
+    with pytest.raises(Refused) as told:
+        list(layout.history(Value.of(id)))
+    assert "longer than allowed" in str(told.value)
+    assert 'no index on {"collectionName": 1, "collectionId": 1}' in str(told.value)
+
+
+def test_the_rows_of_one_document_are_found_by_their_index(server: Server, shared: tuple[ObjectId, Db]) -> None:
+    id, database = shared
+    database["histories"].create_index([("collectionName", 1), ("collectionId", 1)])
+    ns, rows = f"{database.name}.items", f"{database.name}.histories"
+    where = WrittenRows(server, profile_of("mongoose-diff-history", ns, rows, {"collectionName": "items"})).where(
+        Value.of(id)
+    )
+    stats = server.explain(rows, {"find": "histories", "filter": where}, 10_000)["executionStats"]
+    assert stats["totalDocsExamined"] == 5
