@@ -12,7 +12,7 @@ from gui.tour import tour
 from model.session import Connections
 
 VIEWS = {
-    "welcome", "connect", "connect-login", "connect-test", "scan-consent",
+    "welcome", "connect", "connect-login", "connect-test", "connect-ssh", "scan-consent", "about",
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
     "completion", "columns", "explain",
