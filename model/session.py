@@ -881,14 +881,18 @@ class Session:
         return tokens.preview(self._opened.server, self._catalogue, token, drop)
 
     def finish(
-        self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
+        self,
+        tokens: Sequence[PendingToken],
+        checkpoint: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        run: str = "",
     ) -> Iterator[Outcome]:
         """Send step two for each token, one guarded write a token, an outcome for each.
 
-        Tokens inside the grace period are skipped unless ``confirmed`` by a person.
+        Tokens inside the grace period are skipped unless ``confirmed`` by a person; ``run`` is a name for all of them.
         """
         self._check_allowed()
-        return self._writer.tokens(tokens, "finish", confirmed, checkpoint)
+        return replace(self._writer, run=run).tokens(tokens, "finish", confirmed, checkpoint)
 
     def drop(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from model.counting.pending import effect, token_name
 from model.errors import Refused
 from model.names import id_name
 from model.records import Outcome, PendingToken
+from model.repair.running import new_run
 from model.session import Session
 from model.userdata.lock import Held, Holder, held
 
@@ -53,8 +55,9 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
                 print(line)
         # An age that was given is a person's word, also where it is shorter than the grace period.
         confirmed = args.older_than is not None
-        outcomes = session.finish(tokens, progress, confirmed) if args.apply else map(_planned, tokens)
-        kinds = _print_outcomes(outcomes, args, progress)
+        run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6]) if args.apply else ""
+        outcomes = session.finish(tokens, progress, confirmed, run) if args.apply else map(_planned, tokens)
+        kinds = _print_outcomes(outcomes, args, progress, run)
     if not args.json:
         print(_summary(kinds, young, args.apply))
         if "unknown" in kinds:
@@ -108,7 +111,7 @@ def _planned(token: PendingToken) -> Outcome:
     return Outcome("skipped", token.ns, token.id, f"{who} {effect(token)}; nothing was written.")
 
 
-def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress) -> list[str]:
+def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress, run: str) -> list[str]:
     kinds: list[str] = []
 
     def noted() -> Iterator[Outcome]:
@@ -119,7 +122,7 @@ def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progr
     if args.json:
         for outcome in noted():
             progress.make_way()
-            print(outcome_json(outcome), flush=True)
+            print(outcome_json(outcome, run=run), flush=True)
     else:
         planned = "skipped" if args.apply else "would"
         rows = ((planned if o.kind == "skipped" else o.kind, o.ns, o.detail) for o in noted())

@@ -59,7 +59,7 @@ def repair(args: argparse.Namespace) -> int:
             run = running.id
             done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail) for no, outcome in running)
             try:
-                _print(done, lines, args.json, progress)
+                _print(done, lines, args.json, progress, run)
             except BaseException:
                 if not session.is_local and any(kind == "applied" for _, kind, _, _ in lines):
                     print(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
@@ -120,7 +120,7 @@ def _drawn(plan: Plan, items: Iterable[DryItem]) -> Iterator[Line]:
         yield item, kind, _WORDS.get(dry.verdict, dry.verdict), text
 
 
-def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: Progress) -> None:
+def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: Progress, run: str = "") -> None:
     def noted() -> Iterator[Line]:
         for line in coming:
             lines.append(line)
@@ -129,7 +129,8 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
     if as_json:
         for item, kind, _, detail in noted():
             progress.make_way()
-            print(json_row(outcome=kind, ns=item.finding.ns, id=item.finding.id, detail=detail), flush=True)
+            row = {"outcome": kind, "ns": item.finding.ns, "id": item.finding.id, "detail": detail}
+            print(json_row(**row, **({"run": run} if run else {})), flush=True)
         return
     rows = (
         (

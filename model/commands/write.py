@@ -96,10 +96,11 @@ def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = F
     return EXITS[outcome.kind]
 
 
-def outcome_json(outcome: Outcome, with_value: bool = False) -> str:
-    """The row of an outcome; with the number that was handed out, or the counter as it is now."""
+def outcome_json(outcome: Outcome, with_value: bool = False, run: str = "") -> str:
+    """The row of an outcome; with the number that was handed out, or the counter as it is now, and with its run."""
     row: dict[str, object] = {"outcome": outcome.kind, "ns": outcome.ns, "id": outcome.id, "detail": outcome.detail}
-    return json_row(**row, value=outcome.value) if with_value else json_row(**row)
+    row |= ({"value": outcome.value} if with_value else {}) | ({"run": run} if run else {})
+    return json_row(**row)
 
 
 # --- the journal

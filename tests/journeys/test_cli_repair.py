@@ -73,6 +73,8 @@ def test_applied_rows_and_a_second_run_that_writes_nothing(
     status, out, _ = run(*command, "--apply", "--json")
     assert status == 0
     assert [row["outcome"] for row in rows_of(out)] == ["applied", "applied"]
+    (name,) = {row["run"] for row in rows_of(out)}
+    assert name in {row["run"] for row in rows_of(run("journal", "--json")[1])}
     after = snapshot(database)
     status, out, _ = run(*command, "--apply", "--json")
     assert status == 1
