@@ -70,6 +70,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
             ("Choose the type", "F4"), ("Who set each field", "Ctrl+L"),
             ("Take it, and on to the next", "Tab"), ("Leave it as it was", "Esc"),
             ("Add, remove a field", "Ins, Del"), ("Move a field", "Alt+Up, Alt+Down"),
+            ("Into the field above, out of its own", "Alt+Right, Alt+Left"),
             ("Take a change back", "Alt+Backspace"), ("Keep a text of several lines", "Ctrl+Enter"),
             ("The pane beside it", "Ctrl+B"), ("The whole value", "Space"),
             ("Fold, unfold in the JSON", "Ctrl+Shift+[, Ctrl+Shift+]"),

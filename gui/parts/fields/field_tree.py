@@ -347,6 +347,8 @@ class FieldTree(CellTree):
                 Qt.Key.Key_Insert: "add",
                 Qt.Key.Key_Up: "up" if alt else "",
                 Qt.Key.Key_Down: "down" if alt else "",
+                Qt.Key.Key_Right: "in" if alt else "",
+                Qt.Key.Key_Left: "out" if alt else "",
                 Qt.Key.Key_Backspace: "revert" if alt else "",
                 Qt.Key.Key_C: "copy" if held == Qt.KeyboardModifier.ControlModifier else "",
             }.get(Qt.Key(key), "")

@@ -109,6 +109,28 @@ class FieldActions(QObject):
             made = edit_steps.moved(self._edit().content, spot, to)
             self._apply(made, f"move {self._name(node)} {'up' if by < 0 else 'down'}", (*spot[:-1], to))
 
+    def carry(self, node: FieldNode, inward: bool) -> None:
+        """Move a field or element out of its container, or to the end of the container above it; its value stays."""
+        spot, content = self._model.spot(node), self._edit().content
+        if not spot or (not inward and len(spot) < 2) or (inward and not spot[-1]):
+            return
+        above = (*spot[:-1], spot[-1] - 1)
+        target = above if inward else spot[:-2]
+        within = edit_steps.value_at(content, target)
+        if not within.is_container:
+            self.told.emit("The field above is no object and no list, so nothing can be moved into it")
+            return
+        there = [name for name, _ in canonical.fields(within.data)]
+        name = node.name if isinstance(node.name, str) else edit_steps.free_name(content, target, NEW)
+        if within.type == OBJECT and name in there:
+            self.told.emit(f"There is a field called {text.name_text(name)} already; rename one of them first")
+            return
+        at = len(there) if inward else spot[-2] + 1
+        made = edit_steps.inserted(content, target, at, name, node.value)  # behind the field itself, which stays put
+        made = edit_steps.removed(made, spot)
+        where = "into the field above" if inward else "out of its container"
+        self._apply(made, f"move {self._name(node)} {where}", (*target, at))
+
     # --- adding
 
     def add(self, node: FieldNode | None = None, inside: bool = False) -> None:
@@ -199,6 +221,8 @@ class FieldActions(QObject):
                 "add": lambda: self.add(node),
                 "up": lambda: self.move(node, -1),
                 "down": lambda: self.move(node, 1),
+                "in": lambda: self.carry(node, True),
+                "out": lambda: self.carry(node, False),
                 "duplicate": lambda: self.duplicate(node),
             }
             act[what]()
@@ -238,6 +262,8 @@ class FieldActions(QObject):
             entry("Duplicate", lambda: self.duplicate(node), on=may)
             entry("Move up", lambda: self.move(node, -1), "Alt+Up", may)
             entry("Move down", lambda: self.move(node, 1), "Alt+Down", may)
+            entry("Move into the field above", lambda: self.carry(node, True), "Alt+Right", may)
+            entry("Move out", lambda: self.carry(node, False), "Alt+Left", may)
             entry("Remove", lambda: self.remove(node), "Del", may)
             menu.addSeparator()
         elif node is None or node.kind == "group":

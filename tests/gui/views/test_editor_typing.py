@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE
+from gui.parts.fields.field_nodes import FieldNode
+from gui.views.edit.editor_panel import EditorPanel
 from model import text
 from model.values import canonical
 from model.values.canonical import Value
@@ -341,3 +343,37 @@ def test_a_character_on_a_container_or_a_locked_field_changes_nothing(desk: Desk
         QTest.keyClicks(panel.tree, "x")
         assert not panel.tree.has_editor
     assert not panel.is_dirty
+
+
+def test_a_field_is_moved_out_of_its_object_and_into_the_one_above(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    alt = Qt.KeyboardModifier.AltModifier
+    before = get(panel.content, "billing", "interval")
+    panel.tree.setCurrentIndex(panel.model.find(("billing", "interval"), VALUE))
+    QTest.keyClick(panel.tree, Qt.Key.Key_Left, alt)
+    assert get(panel.content, "interval") == before
+    assert canonical.get(panel.content, ("billing", "interval")) is None
+    assert panel.model.path(node_at(panel)) == ("interval",)
+    QTest.keyClick(panel.tree, Qt.Key.Key_Right, alt)
+    assert canonical.get(panel.content, ("interval",)) is None
+    assert get(panel.content, "billing", "interval") == before
+    panel.undo()
+    panel.undo()
+    assert panel.content == OPENED
+
+
+def test_a_field_is_not_moved_onto_another_of_its_name(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    type_into(panel, ("billing", "interval"), "status", column=FIELD)
+    told: list[str] = []
+    panel.menus.told.connect(told.append)
+    before = panel.content
+    panel.menus.carry(node(panel, "billing", "status"), inward=False)
+    assert panel.content == before
+    assert told == ["There is a field called status already; rename one of them first"]
+
+
+def node_at(panel: EditorPanel) -> FieldNode:
+    found = panel.model.node(panel.tree.currentIndex())
+    assert found is not None
+    return found
