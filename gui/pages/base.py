@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from gui import subscriptions
-from gui.pages.page_request import PageRequest
+from gui import messages, subscriptions
+from gui.pages.page_request import PageRequest, PairStart
+from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
 from gui.subscriptions import DraftNews
 from model.news import News
@@ -44,6 +45,7 @@ class Page(QWidget):
         self._pause.setSingleShot(True)
         self._pause.setInterval(PAUSE)
         self._pause.timeout.connect(self._follow_again)
+        remembered.changed.connect(self.changed)
         subscriptions.signals.written.connect(self._heard)
         subscriptions.signals.drafts.connect(self.draft_changed)
 
@@ -87,6 +89,33 @@ class Page(QWidget):
     def panes(self) -> Sequence[QWidget]:
         """The widgets that F6 goes through, in order."""
         return [self]
+
+    # --- one side of a comparison with any other document
+
+    def side(self) -> DocumentSide | None:
+        """The version of a document that is compared with the one remembered; None where none is in front."""
+        return None if self.id is None else DocumentSide(self.session, self.ns, self.id)
+
+    def side_facts(self) -> set[str]:
+        """The facts about the version remembered."""
+        return {"remembered"} if remembered.side is not None else set()
+
+    def do_remember(self) -> None:
+        self.remember(self.side())
+
+    def remember(self, side: DocumentSide | None) -> None:
+        """Remember a version, to be compared with another one somewhere else."""
+        if side is not None:
+            remembered.put(side)
+            messages.tell(self, f"{side.name} is remembered; choose another one, and Compare › Compare with it")
+
+    def do_compare_remembered(self) -> None:
+        self.compare_remembered(self.side())
+
+    def compare_remembered(self, side: DocumentSide | None) -> None:
+        """Compare the version remembered with another one."""
+        if side is not None and remembered.side is not None:
+            self.asked.emit(PageRequest("pair", side.ns, side.id, PairStart(remembered.side, side)))
 
     def answer(self, request: PageRequest, again: bool) -> None:
         """The page is in front because it was asked for, ``again`` where it was open before."""

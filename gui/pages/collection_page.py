@@ -12,13 +12,13 @@ from gui import copying, messages, tasks
 from gui.pages.base import Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
+from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.list_export import ListExport
-from gui.views.browse.pair_sheet import PairSheet
 from gui.views.browse.query import EVERYTHING
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
@@ -81,6 +81,8 @@ class CollectionPage(Page):
         self.timeline.cleared.connect(self.diff.clear)
         self.timeline.restore_asked.connect(self._restore)
         self.timeline.form_changed.connect(self._give_room)
+        self.timeline.remember_asked.connect(self._remember)
+        self.timeline.compare_remembered_asked.connect(self._compare_remembered)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
         self.diff.open_asked.connect(self._open)
@@ -171,6 +173,11 @@ class CollectionPage(Page):
             menu.addSeparator()
             for label, kind in (("Change map", "map"), ("Blame", "blame"), ("Look for damage", "repair")):
                 menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
+        menu.addSeparator()
+        menu.addAction("Remember for a comparison", partial(self._remember_row, row))
+        if (side := remembered.side) is not None:
+            words = wording.item(f"Compare with {side.name} of {side.place}", 80)
+            menu.addAction(words, partial(self._compare_row, row))
         if "writable" not in self.facts():
             return
         menu.addSeparator()
@@ -188,7 +195,7 @@ class CollectionPage(Page):
             menu.addSeparator()
             menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
 
-    def _take(self, source: bytes, path: Path, name: str) -> None:
+    def _take(self, source: bytes, path: Path, name: str, _: str) -> None:
         if self.diff.id is not None:
             self.asked.emit(PageRequest("document", self.ns, self.diff.id, TakenStart(source, path, name)))
 
@@ -199,6 +206,28 @@ class CollectionPage(Page):
     def _find_when(self, filter: str) -> None:
         if self.id is not None:
             self.asked.emit(PageRequest("bisect", self.ns, self.id, ConditionStart(filter)))
+
+    def side(self) -> DocumentSide | None:
+        """The chosen document, in the version under B where that is not the current one."""
+        if self.id is None:
+            return None
+        _, b = self.timeline.chosen()
+        there = b is not None and not b.current and self.timeline.shown_id == self.id
+        return DocumentSide(self.session, self.ns, self.id, b.v if there and b is not None else None)
+
+    def _remember_row(self, row: Row) -> None:
+        self.remember(DocumentSide(self.session, self.ns, row.id))
+
+    def _compare_row(self, row: Row) -> None:
+        self.compare_remembered(DocumentSide(self.session, self.ns, row.id))
+
+    def _remember(self, v: Value | None) -> None:
+        if self.id is not None:
+            self.remember(DocumentSide(self.session, self.ns, self.id, v))
+
+    def _compare_remembered(self, v: Value | None) -> None:
+        if self.id is not None:
+            self.compare_remembered(DocumentSide(self.session, self.ns, self.id, v))
 
     def _show_in_history(self, row: Row) -> None:
         """Go from a row of an archive to the history that it belongs to, with its version as A."""
@@ -389,8 +418,8 @@ class CollectionPage(Page):
         self.batches.delete([row.id for row in self.browser.picked])
 
     def do_compare_picked(self) -> None:
-        a, b = self.browser.picked
-        PairSheet(self, self.session, self.ns, a, b).open()
+        a, b = (DocumentSide(self.session, self.ns, row.id) for row in self.browser.picked)
+        self.asked.emit(PageRequest("pair", self.ns, b.id, PairStart(a, b)))
 
     def do_open_document(self) -> None:
         if self._chosen_row is not None:

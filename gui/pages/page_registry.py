@@ -14,7 +14,8 @@ from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.page_request import CollectionStart, PageRequest, PairStart
+from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from gui.views.browse.query import Query
@@ -60,6 +61,12 @@ class PageKind:
 def _document(session: Session, asked: PageRequest, production: bool) -> Page:
     draft = asked.start if isinstance(asked.start, Draft) else None
     return DocumentPage(session, asked.ns, asked.document, draft, production)
+
+
+def _pair(session: Session, asked: PageRequest, _: bool) -> Page:
+    if not isinstance(asked.start, PairStart):
+        raise ValueError("A comparison of two documents begins with both, and none was handed over.")
+    return PairPage(session, asked.start)
 
 
 def _merge(session: Session, asked: PageRequest, _: bool) -> Page:
@@ -114,6 +121,7 @@ _ROWS = (
                  about="document"),
         ),
     ),
+    PageKind(PairPage, _pair, "connection", "comparing"),
     PageKind(
         DraftsPage,
         lambda session, *_: DraftsPage(session),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gui.parts.document_side import DocumentSide
 from gui.views.browse.query import EVERYTHING, Query
 from model.records import Draft
-from model.session import Conflict
+from model.session import Conflict, Session
 from model.values.canonical import Path, Value
 
 
@@ -37,6 +38,14 @@ class ConditionStart:
 
 
 @dataclass(frozen=True)
+class PairStart:
+    """Two documents to be compared."""
+
+    left: DocumentSide
+    right: DocumentSide
+
+
+@dataclass(frozen=True)
 class TakenStart:
     """A field that the draft of the document takes over: from which content, where, and whose it is, in words."""
 
@@ -56,8 +65,9 @@ class PageRequest:
     kind: str
     ns: str = ""
     id: Value | None = None
-    start: CollectionStart | FieldStart | ConditionStart | TakenStart | Conflict | Draft | None = None
+    start: CollectionStart | FieldStart | ConditionStart | TakenStart | PairStart | Conflict | Draft | None = None
     way: Literal["show", "beside", "instead"] = "show"
+    session: Session | None = None  # the connection that it is about, where that is another one than the asker's
 
     @property
     def document(self) -> Value:

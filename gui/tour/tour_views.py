@@ -18,7 +18,6 @@ from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
-from gui.views.browse.pair_sheet import PairSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
 from gui.window.connect_dialog import ConnectDialog
@@ -237,10 +236,9 @@ class TourViews:
         page.do_delete_picked()
         yield "delete-picked", self._still()
         self._close_sheets()
-        a, b = page.browser.picked[-2:]
-        PairSheet(page, page.session, page.ns, a, b).open()
-        yield "compare-picked", self._still()
-        self._close_sheets()
+        page.do_compare_picked()
+        yield "pair", self._still()
+        self.window.commands.do_close_tab()
         row = page.browser.picked[0]
         new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])
         page.batches.insert(lambda: [new, row.raw], "contracts.jsonl")

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from gui import messages, tasks
+from gui.parts.document_side import remembered
 from gui.style import wording
 from gui.window.check_offer import CheckOffer
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
@@ -256,6 +257,7 @@ class Connecting(QObject):
         workspace.tab_area.close_session(session)
         self._sessions.remove(session)
         workspace.sidebar.remove_session(session)
+        remembered.forget(session)
         tasks.run(lambda _: session.close(), done=_nothing, failed=self._not_closed, owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")

@@ -165,7 +165,7 @@ class TabArea(QWidget):
     # --- what pages tell
 
     def _asked(self, page: Page, request: PageRequest) -> None:
-        self.open(page.session, request)
+        self.open(request.session or page.session, request)
 
     # --- closing
 

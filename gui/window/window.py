@@ -164,7 +164,7 @@ class Window(QMainWindow):
         if not workspace.sidebar.folded:
             facts.add("sidebar")
         reasons = {"closed-tab": "No tab was closed so far"} | (page.reasons() if page is not None else {})
-        self.actions_.update(facts | (page.facts() if page is not None else set()), reasons)
+        self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
         self.setWindowTitle(f"{what} – Palimpsest" if what else "Palimpsest")
 

@@ -30,6 +30,7 @@ from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, wording
 from gui.views.compare import ignored_paths
+from gui.views.compare.comparison_source import ComparisonSource
 from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.document_view import DocumentView
 from gui.views.compare.hidden_sheet import HiddenSheet
@@ -40,7 +41,7 @@ from model import text
 from model.diff import Add, Move, Operation, Remove
 from model.errors import Refused
 from model.records import Opened, Version
-from model.session import Comparison, Session
+from model.session import Comparison
 from model.values.canonical import Path, Value
 
 NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
@@ -61,11 +62,15 @@ class DiffPanel(QWidget):
     open_asked = Signal(object)
     field_asked = Signal(object, object)  # path, and the number of the version that it is in
     find_asked = Signal(str)  # a filter
-    take_asked = Signal(object, object, str)  # a content, the path of the field that a draft takes from it, its name
+    take_asked = Signal(object, object, str, str)  # a content, the path that a draft takes from it, its name, a or b
+    swap_asked = Signal()  # of two documents
 
-    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+    def __init__(self, source: ComparisonSource, ns: str, parent: QWidget | None = None, pair: bool = False) -> None:
+        """Show comparisons from a source, of a ``pair`` of documents or of versions of one."""
         super().__init__(parent)
-        self._session, self._ns = session, ns
+        self._session, self._ns = source, ns
+        self._pair = pair
+        self.names = ("", "")  # of two documents, before the names of their versions
         self.id: Value | None = None
         self.name = ""  # of the document, where it is known by another one than its id
         self._asked: tuple[Value, Version | None, Version] | None = None
@@ -74,18 +79,19 @@ class DiffPanel(QWidget):
         self.comparison: Comparison | None = None
         self._rows_of: Comparison | None = None
         self._plan: Plan | None = None
-        self.ignored = ignored_paths.kept(session.source, ns)
+        self.ignored = ignored_paths.kept(source.source, ns)
         self.copies = DiffCopies(self, self._copied)
         self.model = DiffModel(self)
         self.choices = VersionChoices(self)
+        self.choices_b = VersionChoices(self) if pair else self.choices
         boxes.ground(self, "surface")
-        self._build()
+        self._build(pair)
         preferences.signals.changed.connect(self._preference)
         self._stack.show_empty(*NOTHING, icon="git-diff")
         self._say()
 
-    def _build(self) -> None:
-        self.tools = tools = DiffTools(self.choices)
+    def _build(self, pair: bool) -> None:
+        self.tools = tools = DiffTools(self.choices, self.choices_b)
         self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
         self.swap, self.up, self.down, self.restore = tools.swap, tools.up, tools.down, tools.restore
         self.box_a.picked.connect(self._picked_a)
@@ -104,6 +110,8 @@ class DiffPanel(QWidget):
         self.table = DiffTable(self.model)
         self.arrows = TakeArrows(self.table)
         self.arrows.taken.connect(self.take)
+        if pair:
+            self.arrows.name("the draft of A's document", "the draft of B's document")
         self.overview = Overview()
         self.overview.chosen.connect(self._go)
         rows = QWidget()
@@ -111,6 +119,7 @@ class DiffPanel(QWidget):
         beside.addWidget(self.table, 1)
         beside.addWidget(self.overview)
         self.inline.setChecked(preferences.remembered("diff-inline", False) is True)
+        self.restore.setVisible(not pair)
         self.value = ValuePane()
         self.value.hide()
         self._split = boxes.split(rows, self.value)
@@ -155,6 +164,22 @@ class DiffPanel(QWidget):
         self.choices.fill(versions)
         self.box_a.again()
         self.box_b.again()
+
+    def set_source(self, source: ComparisonSource, ns: str) -> None:
+        """Compare two other documents from now on."""
+        self.clear()
+        self._session, self._ns = source, ns
+
+    def set_sides(self, a: Sequence[Version], b: Sequence[Version]) -> None:
+        """Offer the versions of two documents, newest first."""
+        self.choices.fill(a)
+        self.choices_b.fill(b)
+        self.box_a.again()
+        self.box_b.again()
+
+    def _named(self, version: Version, side: str) -> str:
+        """A version's name, of two documents with the document's before it."""
+        return f"{self.names[side == 'b']} {name_of(version)}".strip()
 
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
         """Read and compare two versions; without ``a`` the other one is shown by itself."""
@@ -202,6 +227,7 @@ class DiffPanel(QWidget):
         self.id = self._asked = self._answered = self.comparison = self._plan = None
         self._show_form()
         self.choices.fill([])
+        self.choices_b.fill([])
         self.box_a.put(None)
         self.box_b.put(None)
         self._drop_value()
@@ -297,21 +323,25 @@ class DiffPanel(QWidget):
         if self.comparison is None or self._plan is None:
             return
         a, b, ready = self.comparison.a, self.comparison.b, self._plan
+        titles = f"{self.names[0]} {_title(a)}".strip(), f"{self.names[1]} {_title(b)}".strip()
         only, number = self.only.isChecked(), max(0, self.model.current)
         again = self._rows_of is self.comparison  # in another form, or with other fields hidden
         self._rows_of = self.comparison
         if not ready.changes and only:
-            self.model.show(ready, (_title(a), _title(b)), True)
+            self.model.show(ready, titles, True)
             show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
             if ready.hidden:
-                words = f"{name_of(a)} and {name_of(b)} differ in hidden fields only"
+                words = f"{self._named(a, 'a')} and {self._named(b, 'b')} differ in hidden fields only"
                 help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
                 show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
             else:
-                words, help = f"{name_of(a)} and {name_of(b)} are the same", "Their contents are equal, byte for byte."
+                words, help = (
+                    f"{self._named(a, 'a')} and {self._named(b, 'b')} are the same",
+                    "Their contents are equal, byte for byte.",
+                )
             self._stack.show_empty(words, help, show_all, icon="git-diff")
         else:
-            self.model.show(ready, (_title(a), _title(b)), only)
+            self.model.show(ready, titles, only)
             self._stack.show_content()
             if ready.changes:
                 self._go(min(number, len(ready.changes) - 1) if again else 0)
@@ -361,6 +391,8 @@ class DiffPanel(QWidget):
         """Why nothing can be restored from A, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
             return "Nothing is compared yet." if not self.is_alone else "One version is shown by itself."
+        if self._pair:
+            return "These are two documents; an arrow takes single differences over."
         if self._session.read_only:
             return "This connection is read-only."
         if self.comparison.a.current:
@@ -381,7 +413,9 @@ class DiffPanel(QWidget):
 
     def _swap(self) -> None:
         a, b = self.box_a.version, self.box_b.version
-        if a is not None and b is not None:
+        if self._pair:
+            self.swap_asked.emit()
+        elif a is not None and b is not None:
             self.ab_chosen.emit(b.v, a.v)
 
     # --- moving among changes
@@ -463,7 +497,7 @@ class DiffPanel(QWidget):
         if node is None or self.comparison is None:
             return
         tint = node.tint or (node.op.op if node.op is not None else "replace")
-        names = (f"A  {name_of(self.comparison.a)}", f"B  {name_of(self.comparison.b)}")
+        names = (f"A  {self._named(self.comparison.a, 'a')}", f"B  {self._named(self.comparison.b, 'b')}")
         title = text.path_text(node.path) or "the whole document"
         self.value.show_pair(title, node.value("a"), node.value("b"), symbols.CHANGES[tint][2], names)
 
@@ -497,7 +531,7 @@ class DiffPanel(QWidget):
                 add("Hidden fields…", self.show_hidden)
             else:
                 add(f"Hide {named}", lambda: self.hide_path(node.path))
-        if node.path and self.comparison is not None:
+        if node.path and self.comparison is not None and not self._pair:
             side, version = ("b", self.comparison.b) if node.b is not None else ("a", self.comparison.a)
             here = node.path_b if node.b is not None else node.path_a
             menu.addSeparator()
@@ -523,6 +557,8 @@ class DiffPanel(QWidget):
         if self._session.read_only:
             return "This connection is read-only."
         version = self.comparison.a if side == "a" else self.comparison.b
+        if self._pair:
+            return ""
         return f"{side.upper()} is the current version, which the draft begins from." if version.current else ""
 
     def take(self, side: str) -> None:
@@ -534,7 +570,7 @@ class DiffPanel(QWidget):
             messages.why_not(self, why)
             return
         source, other = (comparison.a, comparison.b) if side == "a" else (comparison.b, comparison.a)
-        self.take_asked.emit(source.content, restorable(node, other.current), name_of(source))
+        self.take_asked.emit(source.content, restorable(node, other.current), name_of(source), side)
 
     def _open_value(self) -> None:
         if self.value.isHidden():

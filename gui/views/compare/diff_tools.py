@@ -61,10 +61,10 @@ class Counts(QWidget):
 class DiffTools(QWidget):
     """The controls; the panel connects them."""
 
-    def __init__(self, choices: VersionChoices, parent: QWidget | None = None) -> None:
+    def __init__(self, choices: VersionChoices, others: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         row = boxes.row(self, 16, 7)
-        self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", choices)
+        self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", others)
         self.swap = _tool("arrows-left-right", "Swap A and B", boxed=False)
         self.counts = Counts()
         self.position = states.words("", "second")

@@ -16,7 +16,7 @@ SIDE = 22
 class TakeArrows(QObject):
     """Two buttons over the row that the arrow keys are at. ``taken`` carries the side, ``a`` or ``b``.
 
-    They lie between both values; the keys are Alt+Right for A's value and Alt+Left for B's.
+    Each lies at the end of its value; the keys are Alt+Right for A's value and Alt+Left for B's.
     """
 
     taken = Signal(str)
@@ -47,6 +47,13 @@ class TakeArrows(QObject):
         table.header().sectionResized.connect(self.place)
         table.viewport().installEventFilter(self)
 
+    def name(self, into_a: str, into_b: str) -> None:
+        """Say whose draft takes B's value, and whose takes A's."""
+        for side, into, keys in (("a", into_b, "Alt+Right"), ("b", into_a, "Alt+Left")):
+            words = f"Take {side.upper()}'s value into {into} ({keys})"
+            self.buttons[side].setToolTip(words)
+            self.buttons[side].setAccessibleName(words)
+
     def offer(self, from_a: bool, from_b: bool) -> None:
         """Offer the sides from which something can be taken."""
         self._may = {"a": from_a, "b": from_b}
@@ -69,7 +76,8 @@ class TakeArrows(QObject):
             button.setVisible(seen)
             if seen:
                 wide = theme.px(SIDE)
-                x = left.right() - wide - theme.px(6) if side == "a" or model.inline else right.left() + theme.px(2)
+                own = left if side == "a" or model.inline else right
+                x = own.right() - wide - theme.px(6)
                 if model.inline and side == "b":
                     x -= wide + theme.px(4)
                 button.move(x, row.top() + (row.height() - wide) // 2)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, tasks
+from gui.parts.document_side import remembered
 from gui.parts.values.value_pane import StoredDialog
 from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
@@ -84,6 +85,8 @@ class TimelinePanel(QWidget):
     restore_asked = Signal(object, object, object)
     cleared = Signal()
     form_changed = Signal(bool)
+    remember_asked = Signal(object)  # a version's number: it is to be compared with another document
+    compare_remembered_asked = Signal(object)
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -478,6 +481,10 @@ class TimelinePanel(QWidget):
         add(f"Set {name} as B", lambda: self._set_b(row))
         add("Compare with current", lambda: self._compare_with(row, target), target is not None and target != row)
         add(f"Show {name} by itself", lambda: self.show_alone(row))
+        add(f"Remember {name} for a comparison", lambda: self.remember_asked.emit(one.v))
+        if remembered.side is not None:
+            words = wording.item(f"Compare with {remembered.side.name} of {remembered.side.place}", 80)
+            add(words, lambda: self.compare_remembered_asked.emit(one.v))
         menu.addSeparator()
         why = "This version says that the document is deleted." if one.deleted else "This is the current version."
         why = "This connection is read-only." if self._session.read_only else why

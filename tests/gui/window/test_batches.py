@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
+from gui.pages.pair_page import PairPage
 from gui.pages.tool_pages import JournalPage
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.insert_sheet import InsertSheet
-from gui.views.browse.pair_sheet import PairSheet
 from gui.views.edit.new_document import NewDocument
 from gui.window.window import Window
 from model.text.file_documents import documents_of
@@ -104,12 +104,12 @@ def test_with_one_document_the_menu_leads_to_its_history_and_writes(window: Wind
 def test_two_picked_documents_are_compared(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     window.actions_.trigger("compare-picked")
-    shown = sheet(window)
-    assert isinstance(shown, PairSheet)
-    wait_idle(qtbot, lambda: bool(shown.said.text()))
-    first = page.browser.picked[0].id.python()
-    assert shown.accessibleName().startswith(f"Comparison of {first} v")
-    assert shown.changes.count > 0
+    shown = window.workspace.tab_area.page
+    assert isinstance(shown, PairPage)
+    wait_idle(qtbot, lambda: shown.panel.diff.comparison is not None)
+    first, second = (row.id for row in page.browser.picked)
+    assert (shown.panel.left.id, shown.panel.right.id) == (first, second)
+    assert shown.panel.diff.model.count > 0
 
 
 # --- export

@@ -1,0 +1,94 @@
+"""The page of two documents side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QWidget
+
+from gui.pages.base import Page
+from gui.pages.page_request import PageRequest, PairStart, TakenStart
+from gui.parts.document_side import DocumentSide
+from gui.style import wording
+from gui.views.compare.pair_panel import PairPanel
+from model.news import News
+from model.session import Session
+from model.values.canonical import Path
+
+
+class PairPage(Page):
+    """Two documents side by side, of any collections and connections; it is opened from the one at the right."""
+
+    kind = "pair"
+    icon = "git-diff"
+
+    def __init__(self, session: Session, start: PairStart, parent: QWidget | None = None) -> None:
+        super().__init__(session, start.right.ns, start.right.id, parent)
+        self.panel = PairPanel(start.left, start.right)
+        self._put(self.panel)
+        self.panel.take_asked.connect(self._take)
+        self.panel.showing.connect(self.changed)
+        self.panel.open_asked.connect(self._open)
+
+    def _open(self, side: DocumentSide) -> None:
+        self.asked.emit(PageRequest("collection", side.ns, side.id, session=side.session))
+
+    def _take(self, into: DocumentSide, source: bytes, path: Path, name: str) -> None:
+        start = TakenStart(source, path, name)
+        self.asked.emit(PageRequest("document", into.ns, into.id, start, session=into.session))
+
+    @property
+    def title(self) -> str:
+        return f"{wording.plain(self.panel.left.id)} and {wording.plain(self.panel.right.id)}"
+
+    @property
+    def tip(self) -> str:
+        return "\n".join(f"{side.name}, {side.place}" for side in (self.panel.left, self.panel.right))
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if again and isinstance(request.start, PairStart):
+            self.ns, self.id = request.start.right.ns, request.start.right.id
+            self.panel.show_pair(request.start.left, request.start.right)
+            self.changed.emit()
+
+    def side(self) -> DocumentSide | None:
+        """The document at the right."""
+        return self.panel.right
+
+    def facts(self) -> set[str]:
+        facts = super().facts()
+        if self.panel.diff.comparison is not None:
+            facts |= {"diff", "pair"}
+            if self.panel.diff.inline.isChecked():
+                facts.add("inline")
+        return facts
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.diff]
+
+    def shows(self, item: News) -> bool:
+        sides = (self.panel.left, self.panel.right)
+        return item.moved and any(self.writes_to(item.outcome, side.ns) for side in sides)
+
+    def memory(self) -> PageRequest:
+        return PageRequest(self.kind, self.ns, self.id, PairStart(self.panel.left, self.panel.right))
+
+    # --- actions
+
+    def do_refresh(self) -> None:
+        self.panel.refresh()
+
+    def do_swap(self) -> None:
+        self.panel.diff.swap.click()
+
+    def do_inline(self) -> None:
+        self.panel.diff.inline.click()
+
+    def do_hidden_fields(self) -> None:
+        self.panel.diff.show_hidden()
+
+    def do_next_change(self) -> None:
+        self.panel.diff.next_change()
+
+    def do_previous_change(self) -> None:
+        self.panel.diff.previous_change()

@@ -1,0 +1,58 @@
+"""One side of a comparison of two documents: a version of any document of any connection, and the one remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from gui.style import wording
+from model.session import Session
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSide:
+    """A version of a document, the current one where ``v`` is None."""
+
+    session: Session
+    ns: str
+    id: Value
+    v: Value | None = None
+
+    @property
+    def name(self) -> str:
+        """``K-204117 v11``."""
+        return f"{wording.plain(self.id)} {wording.version(self.v)}".rstrip()
+
+    def is_at(self, session: Session, ns: str, id: Value) -> bool:
+        """Whether it is a version of this very document."""
+        return self.session is session and (self.ns, self.id) == (ns, id)
+
+    @property
+    def place(self) -> str:
+        """``insurance.contracts on sample:``."""
+        return f"{self.ns} on {self.session.name}"
+
+
+class RememberedSide(QObject):
+    """The version that a person remembered, to be compared with another one somewhere else."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.side: DocumentSide | None = None
+
+    def put(self, side: DocumentSide | None) -> None:
+        """Remember a version, or none."""
+        self.side = side
+        self.changed.emit()
+
+    def forget(self, session: Session) -> None:
+        """Remember nothing of a connection that is closed."""
+        if self.side is not None and self.side.session is session:
+            self.put(None)
+
+
+remembered = RememberedSide()

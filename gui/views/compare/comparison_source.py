@@ -1,0 +1,55 @@
+"""The source of the comparisons that a panel shows: two versions of one document, or of two documents anywhere."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gui.parts.document_side import DocumentSide
+from model.diff import diff
+from model.errors import Unreadable
+from model.records import Opened, Version
+from model.session import Comparison
+from model.values.canonical import Value
+
+
+class ComparisonSource(Protocol):
+    """A session is one; every method may wait for the server."""
+
+    @property
+    def source(self) -> str:
+        """The name by which hidden fields are kept."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be restored."""
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions and the difference from the first to the second."""
+
+    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """One version for reading."""
+
+
+class PairSource:
+    """Compares versions of the document at the left with versions of the one at the right."""
+
+    def __init__(self, left: DocumentSide, right: DocumentSide) -> None:
+        self.left, self.right = left, right
+        self.source = left.session.source
+        self.read_only = False
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """The version ``v`` of the left document and ``w`` of the right one, with their difference."""
+        sides = ((self.left, v), (self.right, w))
+        a, b = (side.session.version(side.ns, side.id, number) for side, number in sides)
+        return Comparison(a, b, diff(_content(a, self.left), _content(b, self.right)))
+
+    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """A version of the right document."""
+        return self.right.session.open_version(self.right.ns, self.right.id, v)
+
+
+def _content(version: Version, side: DocumentSide) -> bytes:
+    if version.content is None:
+        raise Unreadable(f"{side.name} has no content to compare ({version.detail or version.state}).")
+    return version.content

@@ -1,0 +1,139 @@
+"""Two documents side by side: of one collection or two, of one connection or two, each in any of its versions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QWidget
+
+from gui import tasks
+from gui.parts.document_side import DocumentSide
+from gui.parts.pill import Pill
+from gui.style import boxes, states, theme, wording
+from gui.style.states import StateStack, tool, words
+from gui.views.compare.comparison_source import PairSource
+from gui.views.compare.diff_panel import DiffPanel
+from model.errors import NotFound
+from model.records import Version
+from model.values.canonical import Path, Value
+
+_Histories = tuple[list[Version], list[Version]]
+
+
+class PairPanel(QWidget):
+    """Compares two documents. ``take_asked`` carries the side whose draft takes over, a content, a path and a name."""
+
+    take_asked = Signal(object, object, object, str)
+    showing = Signal()
+    open_asked = Signal(object)  # the side whose document is to be shown in its collection
+
+    def __init__(self, left: DocumentSide, right: DocumentSide, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "surface")
+        self.left, self.right = left, right
+        self._versions: _Histories = ([], [])
+        self.diff = DiffPanel(PairSource(left, right), left.ns, pair=True)
+        self.diff.ab_chosen.connect(self._choose)
+        self.diff.swap_asked.connect(self._swap)
+        self.diff.take_asked.connect(self._take)
+        self.diff.showing.connect(self.showing)
+        head = QWidget()
+        row = boxes.row(head, 16, 8, gap=8)
+        row.addWidget(words("Two documents", "title"))
+        row.addSpacing(theme.px(8))
+        self.labels: list[tuple[QLabel, QLabel]] = []
+        for letter in ("A", "B"):
+            name, place = words("", ""), words("", "second")
+            name.setFont(theme.mono(12, 600))
+            row.addWidget(Pill(letter, "accText", "acc"))
+            row.addWidget(name)
+            row.addWidget(place)
+            row.addWidget(
+                tool(
+                    "clock-counter-clockwise",
+                    f"Show the document of {letter} with its history",
+                    partial(self._open, letter),
+                )
+            )
+            row.addSpacing(theme.px(12))
+            self.labels.append((name, place))
+        row.addStretch(1)
+        self.stack = StateStack(self.diff)
+        column = boxes.column(self)
+        column.addWidget(head)
+        column.addWidget(states.hair())
+        column.addWidget(self.stack, 1)
+        self.setFocusProxy(self.diff)
+        self.refresh()
+
+    def _open(self, letter: str) -> None:
+        self.open_asked.emit(self.left if letter == "A" else self.right)
+
+    def show_pair(self, left: DocumentSide, right: DocumentSide) -> None:
+        """Compare two other documents."""
+        self.left, self.right = left, right
+        self.diff.set_source(PairSource(left, right), left.ns)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read both again."""
+        left, right = self.left, self.right
+        for side, (name, place) in zip((left, right), self.labels, strict=True):
+            name.setText(wording.plain(side.id))
+            place.setText(side.place)
+
+        def work(progress: tasks.Progress) -> _Histories:
+            made = []
+            for side in (left, right):
+                made.append(list(side.session.history(side.ns, side.id, progress, changed=False)))
+                if not made[-1]:
+                    raise NotFound(f"{wording.plain(side.id)} is not in {side.ns} any more; choose another document.")
+            return made[0], made[1]
+
+        self._task = tasks.run(
+            work, done=self._read, failed=self._failed, cancelled=self._stopped, owner=self, key="pair",
+            title="Reading two documents",
+        )  # fmt: skip
+        self.stack.show_loading("Reading two documents", self.stop)
+
+    def stop(self) -> None:
+        """Stop reading."""
+        self._task.cancel()
+
+    def _failed(self, error: BaseException) -> None:
+        self.stack.show_failed(error, self.refresh, "These documents could not be read")
+
+    def _stopped(self) -> None:
+        self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
+
+    def _read(self, found: _Histories) -> None:
+        self._versions = found
+        self.stack.show_content()
+        self.diff.set_sides(*found)
+        self._compare()
+
+    def _compare(self) -> None:
+        a, b = (_chosen(all, side.v) for all, side in zip(self._versions, (self.left, self.right), strict=True))
+        self.diff.names = wording.plain(self.left.id), wording.plain(self.right.id)
+        self.diff.compare(self.left.id, a, b)
+
+    def _choose(self, v: Value | None, w: Value | None) -> None:
+        self.left = DocumentSide(self.left.session, self.left.ns, self.left.id, v)
+        self.right = DocumentSide(self.right.session, self.right.ns, self.right.id, w)
+        self._compare()
+
+    def _swap(self) -> None:
+        self.show_pair(self.right, self.left)
+
+    def _take(self, source: bytes, path: Path, name: str, side: str) -> None:
+        """A's value goes to the draft of B's document, and the other way round."""
+        from_, into = (self.left, self.right) if side == "a" else (self.right, self.left)
+        self.take_asked.emit(into, source, path, f"{wording.plain(from_.id)} {name}")
+
+
+def _chosen(versions: list[Version], v: Value | None) -> Version:
+    """The version of this number, else the current one, else the newest that is there."""
+    there = [one for one in versions if one.state != "missing"] or versions
+    named = next((one for one in there if v is not None and one.v == v), None)
+    return named or next((one for one in there if one.current), there[0])

@@ -1,0 +1,160 @@
+"""A person compares any two documents: of one collection or two, of one connection or two, in any of their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymongo
+import pytest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import PageRequest
+from gui.pages.pair_page import PairPage
+from gui.parts.document_side import remembered
+from gui.window.opening import Opening
+from gui.window.window import Window
+from model.localserver import LocalServer
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.gui.window.windows import adopt, collection, document, new_window, open_source, wait_idle
+
+NS = "insurance.contracts"
+
+
+@pytest.fixture(scope="module")
+def sample(homes: Path) -> Iterator[Session]:
+    made = Session.open("sample:", home=homes / "pairs")
+    yield made
+    Session.close(made)  # the window has taken its own over
+
+
+@pytest.fixture
+def window(qtbot: QtBot, sample: Session) -> Iterator[Window]:
+    made = new_window(qtbot)
+    adopt(qtbot, made, sample)
+    yield made
+    remembered.put(None)
+
+
+@pytest.fixture
+def server(homes: Path) -> Iterator[str]:
+    """Another server, with a document that the sample has too; it differs in some fields."""
+    with LocalServer() as made:
+        client: pymongo.MongoClient[dict[str, object]]
+        with pymongo.MongoClient(made.uri) as client:
+            client["insurance"]["agents"].insert_one(
+                {"_id": "A-02", "name": "Lars Thomsen", "region": "Nord", "only": True}
+            )
+        yield made.uri
+
+
+def show(qtbot: QtBot, window: Window, session: Session, ns: str, id: str) -> CollectionPage:
+    window.workspace.open(session, PageRequest("collection", ns, Value.of(id)))
+    page = collection(window)
+    wait_idle(qtbot, lambda: page.session is session and page.id == Value.of(id) and page.timeline.shown_id == page.id)
+    return page
+
+
+def choose(menu: QMenu, words: str) -> None:
+    next(action for action in menu.actions() if action.text() == words).trigger()
+
+
+def pair(qtbot: QtBot, window: Window) -> PairPage:
+    wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, PairPage))
+    page = window.workspace.tab_area.page
+    assert isinstance(page, PairPage)
+    wait_idle(qtbot, lambda: page.panel.diff.comparison is not None)
+    return page
+
+
+def headers(page: PairPage) -> tuple[str, ...]:
+    return page.panel.diff.model.headers[2:4]
+
+
+def test_a_version_of_one_document_is_compared_with_another_document(
+    qtbot: QtBot, window: Window, sample: Session
+) -> None:
+    page = show(qtbot, window, sample, NS, "K-204117")
+    row = page.timeline.model.row_of(Value.of(11))
+    assert row is not None
+    menu = page.timeline.menu(row)
+    assert menu is not None
+    choose(menu, "Remember v11 for a comparison")
+    page = show(qtbot, window, sample, NS, "K-204109")
+    at = page.browser.model.rows[page.browser.model.row_of(Value.of("K-204109"))]
+    choose(page.browser.menu_for(at), "Compare with K-204117 v11 of insurance.contracts on sample:")
+    two = pair(qtbot, window)
+    assert headers(two) == ("A   K-204117 v11, 3 Nov 2026 10:14", "B   K-204109 v6, current, 18 Nov 2026 09:12")
+    assert two.title == "K-204117 and K-204109"
+    diff = two.panel.diff
+    assert not diff.restore.isVisible()
+    assert [one.v for one in diff.box_a.model().versions][:2] == [Value.of(14), Value.of(13)]  # type: ignore[attr-defined]
+    diff.box_b.picked.emit(next(one for one in two.panel._versions[1] if one.v == Value.of(2)))
+    wait_idle(qtbot, lambda: headers(two)[1].startswith("B   K-204109 v2"))
+    diff.swap.click()
+    wait_idle(qtbot, lambda: headers(two)[0].startswith("A   K-204109 v2") and diff.comparison is not None)
+    assert headers(two)[1].startswith("B   K-204117 v11")
+
+
+def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_difference_over(
+    qtbot: QtBot, window: Window, sample: Session, server: str
+) -> None:
+    other = open_source(qtbot, window, Opening(server))
+    page = show(qtbot, window, other, "insurance.agents", "A-02")
+    assert "remembered" not in page.side_facts()
+    page.do_remember()
+    page = show(qtbot, window, sample, "insurance.agents", "A-02")
+    assert "remembered" in page.side_facts()
+    window.actions_.trigger("compare-remembered")
+    two = pair(qtbot, window)
+    diff = two.panel.diff
+    assert diff.comparison is not None
+    assert (diff.comparison.a.content, diff.comparison.b.content) == (
+        other.version("insurance.agents", Value.of("A-02")).content,
+        sample.version("insurance.agents", Value.of("A-02")).content,
+    )
+    plan = diff._plan
+    assert plan is not None
+    diff._go(next(i for i, op in enumerate(plan.changes) if op.path == ("region",)))
+    assert diff.arrows.buttons["a"].isVisible()
+    assert diff.arrows.buttons["b"].toolTip() == "Take B's value into the draft of A's document (Alt+Left)"
+    diff.arrows.buttons["a"].click()  # from the other server's document into the draft of the sample's
+    wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, DocumentPage))
+    editor = document(window).editor
+    assert document(window).session is sample
+    wait_idle(qtbot, lambda: editor.is_dirty)
+    assert canonical.get(editor.content, ("region",)) == Value.of("Nord")
+    assert editor.changed_count == 1
+    window.workspace.tab_area.show_page(two)
+    diff.arrows.buttons["b"].click()
+    wait_idle(qtbot, lambda: document(window).session is other and document(window).editor.is_dirty)
+    assert canonical.get(document(window).editor.content, ("region",)) == Value.of("Mitte")
+
+
+def test_what_is_remembered_goes_with_its_connection(qtbot: QtBot, window: Window, server: str) -> None:
+    other = open_source(qtbot, window, Opening(server))
+    page = show(qtbot, window, other, "insurance.agents", "A-02")
+    page.do_remember()
+    assert remembered.side is not None
+    window.connecting.disconnect_session(other)
+    assert remembered.side is None
+
+
+def test_a_document_that_is_gone_says_so(qtbot: QtBot, window: Window, sample: Session, server: str) -> None:
+    other = open_source(qtbot, window, Opening(server))
+    page = show(qtbot, window, other, "insurance.agents", "A-02")
+    page.do_remember()
+    there = other.version("insurance.agents", Value.of("A-02"))
+    assert other.delete("insurance.agents", Value.of("A-02"), there).kind == "applied"
+    page = show(qtbot, window, sample, "insurance.agents", "A-03")
+    page.do_compare_remembered()
+    wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, PairPage))
+    two = window.workspace.tab_area.page
+    assert isinstance(two, PairPage)
+    wait_idle(qtbot, lambda: two.panel.stack.kind == "failed")
+    assert two.panel.stack.state.title == "These documents could not be read"
