@@ -169,7 +169,8 @@ def test_the_menu_of_a_field_offers_what_can_be_done_with_it(opened: Open, desk:
     labels = [action.text() for action in menu.actions() if action.text()]
     assert labels == [
         "Edit value", "Rename", "Change type…", "Add element behind", "Add field inside", "Duplicate", "Move up",
-        "Move down", "Remove", "Revert this field", "Copy value as Extended JSON", "Copy field as Extended JSON",
+        "Move down", "Move into the field above", "Move out", "Remove", "Revert this field",
+        "Copy value as Extended JSON", "Copy field as Extended JSON",
         "Copy path", "Copy document as Extended JSON", "History of riders[0]", "Find when this became true…",
         "Expand all", "Collapse all",
     ]  # fmt: skip
