@@ -264,6 +264,8 @@ class Layout(ABC):
     @property
     def kept_by_delete(self) -> str:
         """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        if reason := self.read_only or (self.rows.reason if self.rows is not None else ""):
+            return reason
         if self.own_documents:
             return (
                 "All its versions stay; one that says that it is deleted follows them, and restoring an earlier one "

@@ -1,4 +1,4 @@
-"""The dumps that other programs wrote: every state as it was, nothing found where nothing is wrong, damage told."""
+"""Dumps of programs, with edits from here among their saves: each state as it was, no damage made up, damage told."""
 
 from __future__ import annotations
 
