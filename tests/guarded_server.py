@@ -141,12 +141,13 @@ class GuardedServer:
         if command.name in FREE or not self._guarded:
             return True
         action = "insert" if command.name in WRITES else "find"
-        where = str(command.text(command.name)) if command.get(command.name) and command.name != "listDatabases" else ""
+        named = command.get(command.name)
+        where = command.text(command.name) if named is not None and named[0] == c.STRING else ""
         for right in self.rights(user) if user else ():
             resource = right["resource"]
             here = resource.get("anyResource") or (
                 resource.get("db") in ("", command.database)
-                and (not where.isidentifier() or resource.get("collection") in ("", where))
+                and (not where or resource.get("collection") in ("", where))
             )
             if here and action in right["actions"] and (command.name != "listDatabases" or resource.get("anyResource")):
                 return True

@@ -46,12 +46,14 @@ class RunningInstance(QObject):
         self._server.newConnection.connect(self._come)
 
     def listen(self) -> bool:
-        """Be the one that later starts reach; False where there is no socket to be had."""
+        """Be the one that later starts reach; False where another one is, or no socket is to be had."""
         name = door()
-        if self._server.listen(name):
-            return True
-        # Left behind by a process that was killed: whoever still listened would have taken the request.
-        QLocalServer.removeServer(name)
+        probe = QLocalSocket()
+        probe.connectToServer(name)
+        if probe.waitForConnected(_PATIENCE):
+            probe.abort()
+            return False  # somebody listens there, and Qt would take the place without a word
+        QLocalServer.removeServer(name)  # may be left behind by a process that was killed
         return self._server.listen(name)
 
     def close(self) -> None:

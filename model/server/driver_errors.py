@@ -179,9 +179,8 @@ def _plain(text: str) -> str:
 
 def host_of(uri: str) -> str:
     """The hosts of an address, for a sentence: nothing of user, password or options."""
-    rest = uri.partition("://")[2].partition("?")[0]
-    authority = rest.rpartition("@")[2].partition("/")[0] if "@" in rest else rest.partition("/")[0]
-    hosts = urllib.parse.unquote(authority)
+    address = Address.parse(uri)
+    hosts = "" if address is None else urllib.parse.unquote(address.hosts)
     return hosts if len(hosts) <= 120 else hosts[:119] + "…"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from model.address import DOTS, Address
 from model.errors import Unreachable
+from model.server.driver_errors import host_of
 from model.server.server import Server
 from model.userdata import connections
 
@@ -69,6 +70,7 @@ def test_every_secret_is_covered_by_dots_and_comes_back_from_behind_them(
         f"mongodb://eva:{SECRET};tls=true@db/",
         f"mongodb://eva:a {SECRET} b@db/",
         f"mongodb://eva:p/{SECRET}@db/x",
+        f"mongodb://eva:{SECRET}?x@db/x",
         f"mongodb://db/?tls=true;tlsCertificateKeyFilePassword={SECRET};w=1",
         f"mongodb://db/?TLSCERTIFICATEKEYFILEPASSWORD={SECRET}",
         f"mongodb://db/?proxyHost=p&proxyUsername=u&proxyPassword={SECRET}",
@@ -80,6 +82,7 @@ def test_a_secret_is_covered_however_it_is_written(text: str) -> None:
     address = parsed(text)
     assert SECRET not in str(address.without_secrets()) + str(address.masked()) + repr(address)
     assert any(SECRET in secret for secret in address.secrets)
+    assert SECRET not in host_of(text)
     assert SECRET not in connections.hidden(f"nobody answers at {text}; try again")
 
 

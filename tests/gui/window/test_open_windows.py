@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from gui.window.running_instance import RunningInstance
 from tests import support
 from tests.gui.window.windows import PATIENCE, open_source, wait_idle
 
+GONE = QLocalSocket.LocalSocketState.UnconnectedState
 START = "import sys; from gui.window import open_windows; sys.exit(open_windows.run(sys.argv[1] or None))"
 
 
@@ -75,23 +77,37 @@ def test_a_later_start_opens_its_source_in_the_window_that_is_open(
 def test_a_request_that_is_none_is_not_served(qtbot: QtBot, windows: OpenWindows, instance: RunningInstance) -> None:
     window = windows.open()
     for said in (b"no request\n", b"[1]\n"):
-        socket = QLocalSocket()
-        socket.connectToServer(running_instance.door())
-        assert socket.waitForConnected(PATIENCE)
-        socket.write(said)
-        qtbot.waitUntil(lambda socket=socket: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState)
-        assert not socket.readAll().data()
+        visitor = QLocalSocket()
+        visitor.connectToServer(running_instance.door())
+        assert visitor.waitForConnected(PATIENCE)
+        visitor.write(said)
+        qtbot.waitUntil(lambda visitor=visitor: visitor.state() == GONE, timeout=PATIENCE)
+        assert not visitor.readAll().data()
     assert not window.sessions
 
 
-def test_without_a_running_program_nothing_is_handed_over_and_a_dead_door_is_opened_again(windows: OpenWindows) -> None:
+def test_without_a_running_program_nothing_is_handed_over_and_only_one_can_listen(windows: OpenWindows) -> None:
     assert not running_instance.hand_over({"source": "sample:"})
     first, second = RunningInstance(), RunningInstance()
     assert first.listen()
     if os.name == "posix":
         assert Path(first._server.fullServerName()).stat().st_mode & 0o077 == 0, "for this user alone"
-    assert second.listen(), "as after a process that was killed"
+    assert not second.listen(), "the first one is alive"
+    first.close()
+    assert second.listen()
     second.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a socket that is left behind is a file there")
+def test_the_door_of_a_process_that_was_killed_is_opened_again(windows: OpenWindows) -> None:
+    first = RunningInstance()
+    assert first.listen()
+    path = first._server.fullServerName()
+    first.close()
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(path)
+    assert Path(path).exists()
+    assert first.listen()
     first.close()
 
 
