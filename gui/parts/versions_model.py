@@ -16,7 +16,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
 from model.records import Version
 from model.values.canonical import Value
 
-MARK, VERSION, AT, AUTHOR, REASON, STORED, CHANGED, SIZE, HASH = range(9)
+MARK, VERSION, AT, AUTHOR, REASON, OPERATION, STORED, CHANGED, SIZE, HASH = range(10)
 PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta": "delta", "none": ""}
 
 
@@ -48,6 +48,8 @@ class VersionMark:
             return self.newest.detail or "retention or loss"
         if self.newest.state == "damaged":
             return self.newest.detail or "damaged"
+        if self.newest.state == "present" and self.newest.detail and not self.newest.current:
+            return self.newest.detail
         return "current" if self.newest.current else wording.day(self.newest.at) or "no date"
 
     @property
@@ -67,6 +69,8 @@ class VersionMark:
             parts.append(f"by {one.author}")
         if one.reason:
             parts.append(f"reason: {one.reason}")
+        if one.operation:
+            parts.append(f"operation: {one.operation}")
         return ", ".join(part for part in parts if part)
 
     @property
@@ -89,7 +93,7 @@ def name_of(version: Version) -> str:
 class VersionsModel(CellModel):
     """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
 
-    headers = ("", "Version", "Date", "Author", "Reason", "Stored in", "Changed", "Size", "Hash")
+    headers = ("", "Version", "Date", "Author", "Reason", "Operation", "Stored in", "Changed", "Size", "Hash")
     right_headers = frozenset((CHANGED, SIZE))
     chosen = Signal()
 
@@ -101,7 +105,7 @@ class VersionsModel(CellModel):
         self.a: int | None = None
         self.b: int | None = None
         self.kinds: set[tuple[str, str]] = set()
-        self.authors = self.reasons = False
+        self.authors = self.reasons = self.operations = False
         self.counted = False
         self._rows: dict[Value | None, int] = {}
 
@@ -113,7 +117,7 @@ class VersionsModel(CellModel):
         self.marks, self.versions, self.missing = [], [], 0
         self.a = self.b = None
         self.kinds, self._rows = set(), {}
-        self.authors = self.reasons = self.counted = False
+        self.authors = self.reasons = self.operations = self.counted = False
         self._take(versions)
         self.endResetModel()
 
@@ -144,6 +148,7 @@ class VersionsModel(CellModel):
             self.kinds.add(("none" if one.state == "missing" else one.stored, one.state))
             self.authors = self.authors or one.author is not None
             self.reasons = self.reasons or one.reason is not None
+            self.operations = self.operations or one.operation is not None
             self.counted = self.counted or one.changed is not None
 
     # --- asking
@@ -234,12 +239,16 @@ class VersionsModel(CellModel):
             return plain(one.author or "", "text2", size=12)
         if column == REASON:
             return plain(one.reason or "", "text2", size=12)
+        if column == OPERATION:
+            return plain(one.operation or "", "text2", size=12)
         if column == STORED:
             notes = [Badge("current", "acc", "accTint")] if one.current else []
             if one.state == "damaged":
                 notes.append(Badge(mark.under, "err", "errT"))
             elif one.state == "unproven":
                 notes.append(Badge("unproven", "warn", "warnT"))
+            elif one.detail and not one.current:
+                notes.append(Badge(one.detail))
             return plain(PLACES[one.stored], "text2", size=12, badges=tuple(notes))
         if column == CHANGED:
             words = "" if one.changed is None else wording.many(one.changed, "field")

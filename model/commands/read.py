@@ -100,6 +100,7 @@ def _history_json(version: Version) -> str:
         state=version.state,
         author=version.author,
         reason=version.reason,
+        operation=version.operation,
         detail=version.detail,
     )
 

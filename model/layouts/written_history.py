@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
@@ -138,6 +138,7 @@ class WrittenHistory:
             at=row.at,
             author=row.author,
             reason=row.reason,
+            operation=row.operation,
             stored="delta" if self.profile.patch else "archive",
             state=said,
             current=False,
@@ -150,14 +151,15 @@ class WrittenHistory:
 
     def _joined(self, document: Version, row: Version) -> Version:
         """The current document as the version that its newest row tells of."""
+        told: dict[str, Any] = {name: getattr(row, name) for name in ("v", "at", "author", "reason", "operation")}
         detail = document.detail
         if row.detail == DELETED:  # the document stays, as one that says so itself
-            return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=DELETED)
+            return replace(document, **told, detail=DELETED)
         if document.state == "present" and row.content is not None and document.content is not None:
             detail = "" if self.is_same(document.content, row.content) else DIFFERS
         elif row.content is None:
             detail = row.detail
-        return replace(document, v=row.v, at=row.at, author=row.author, reason=row.reason, detail=detail)
+        return replace(document, **told, detail=detail)
 
     def is_same(self, document: bytes, state: bytes) -> bool:
         """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""

@@ -62,6 +62,18 @@ class WrittenRow:
         """Why it was made."""
         return words(value_at(self.raw, self.profile.reason)) if self.profile.reason else None
 
+    @property
+    def operation(self) -> str | None:
+        """What was done to the document; a single letter of a program is spelt out."""
+        operation = self.profile.operation
+        said = value_at(self.raw, operation.field) if operation is not None else None
+        if operation is None or said is None or said.type != c.STRING:
+            return None
+        word = str(said.python())
+        if len(word) > 1:
+            return word.lower()
+        return "insert" if word in operation.insert else "remove" if word in operation.remove else "update"
+
     @cached_property
     def removes(self) -> bool:
         """Whether it says that the document was removed."""

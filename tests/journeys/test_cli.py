@@ -71,7 +71,7 @@ def test_a_history_is_rows_with_gaps(rows: Rows, source: str, ns: str) -> None:
     status, found = rows("history", source, ns, "K-1")
     assert status == 0
     assert [list(row) for row in found] == [
-        ["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason", "detail"]
+        ["v", "at", "hash", "bytes", "stored", "current", "state", "author", "reason", "operation", "detail"]
     ] * 4
     assert [(r["v"], r["stored"], r["state"], r["current"]) for r in found] == [
         ({"$numberInt": "4"}, "document", "present", True),

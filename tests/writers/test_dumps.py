@@ -172,3 +172,37 @@ def test_an_object_inside_of_an_item_of_javers_is_shown_as_it_was_at_each_commit
         parts = [bson.decode(each.content or b"")["lines"] for each in versions]
         assert parts == [save["lines"] for save in saves]
         assert len({json.dumps(each) for each in parts}) > 2
+
+
+COLUMNS = {
+    "eve": {"at"},
+    "javers": {"at", "author", "reason", "operation"},
+    "mongoose-diff-history": {"at", "author", "reason"},
+    "mongoose-history": {"at", "operation"},
+    "mongoose-history-plugin": {"at", "reason", "operation"},
+    "mongoose-patch-history": {"at"},
+    "mongoose-version-array": {"at"},
+    "mongoose-version-collection": {"at"},
+    "mongoose-versioned": {"at", "author"},
+    "payload": {"at"},
+    "sharedb": {"at", "author"},
+    "ts-patch-mongoose": {"at", "author", "reason", "operation"},
+    "vermongo": set(),
+}
+"""What each program tells of a version beside its state."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_program_tells_beside_a_state_is_a_column_and_no_difference(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ns, id = longest(name)
+    assert command_line.main(["history", str(HERE / name), ns, str(id), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {column for column in ("at", "author", "reason", "operation") if any(row[column] for row in rows)}
+    assert told == COLUMNS[name]
+    ignored = {each for each in presets()[name].keys["ignored"] if not each.startswith("**")}
+    assert command_line.main(["blame", str(HERE / name), ns, str(id), "--json"]) == 0
+    tops = {json.loads(line)["path"][0] for line in capsys.readouterr().out.splitlines()}
+    assert tops
+    assert not tops & ignored

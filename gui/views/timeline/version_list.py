@@ -6,12 +6,12 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
-from gui.parts.versions_model import AUTHOR, CHANGED, MARK, REASON, VERSION, VersionsModel
+from gui.parts.versions_model import AUTHOR, CHANGED, MARK, OPERATION, REASON, VERSION, VersionsModel
 from gui.style import symbols, theme, wording
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
-WIDTHS = (40, 170, 150, 120, 200, 220, 90, 90, 90)
+WIDTHS = (40, 170, 150, 120, 200, 100, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
@@ -120,6 +120,7 @@ class VersionList(CellTree):
         """Show the columns that have something in any row."""
         self.setColumnHidden(AUTHOR, not self._history.authors)
         self.setColumnHidden(REASON, not self._history.reasons)
+        self.setColumnHidden(OPERATION, not self._history.operations)
         self.setColumnHidden(CHANGED, not self._history.counted)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMous
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.parts.versions_model import AT, AUTHOR, HASH, REASON, VERSION, VersionsModel
+from gui.parts.versions_model import AT, AUTHOR, HASH, OPERATION, REASON, STORED, VERSION, VersionsModel
 from gui.style import preferences
 from gui.style.cells import CELL, Cell
 from gui.views.timeline.timeline_panel import TimelinePanel
@@ -221,6 +221,20 @@ def test_who_made_a_version_and_why_stand_beside_it_where_a_version_says_so(qtbo
     assert watched.panel.model.words(0).startswith("v4, current")
     assert "by ann, reason: typo" in watched.panel.model.words(0)
     assert not watched.panel.list.isColumnHidden(REASON)
+
+
+def test_what_a_program_did_and_a_draft_stand_beside_a_version(qtbot: QtBot) -> None:
+    plain = story(4)
+    watched = Watched(qtbot, Told({ID: plain}))
+    watched.read()
+    assert watched.panel.list.isColumnHidden(OPERATION)
+    watched.source.histories[ID] = [plain[0], replace(plain[1], operation="update", detail="draft"), *plain[2:]]
+    watched.read()
+    assert not watched.panel.list.isColumnHidden(OPERATION)
+    assert cell(watched.panel.model, 1, OPERATION).text == "update"
+    assert [badge.text for badge in cell(watched.panel.model, 1, STORED).badges] == ["draft"]
+    assert watched.panel.model.marks[1].under == "draft"
+    assert "operation: update" in watched.panel.model.words(1)
 
 
 def test_dates_are_in_the_chosen_zone(marta: Watched) -> None:
