@@ -51,6 +51,7 @@ from model.names import id_name, version_name
 from model.news import News, tell
 from model.over_time.activity import ActivityList
 from model.over_time.as_of import AsOf, Compared, compared
+from model.over_time.report import report
 from model.over_time.span import Span
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
@@ -568,6 +569,10 @@ class Session:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
         (ns,) = self._with_versions([ns])
         return compared(self._catalogue.layout(ns), first, then, checkpoint)
+
+    def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
+        """Every version of a document, with its changes, as a page that needs nothing beside itself."""
+        return report(self._catalogue.layout(ns), id, self.source, dt.datetime.now(dt.UTC), checkpoint)
 
     def _with_versions(self, places: Sequence[str]) -> list[str]:
         """The collections that keep earlier versions, among those named or in the databases named."""

@@ -116,6 +116,11 @@ def parser() -> Parser:
     made.add_argument("--export", metavar="FILE", help="write the documents to FILE.jsonl or FILE.bson")
     _options(made)
 
+    made = command("report", "over_time:report", "every version of a document as one page, to print or to send")
+    _document(made)
+    made.add_argument("-o", metavar="FILE.html", dest="out", help="write the page here instead of printing it")
+    _options(made)
+
     made = command("edit", "write:edit", "change fields of a document in one guarded write")
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from model.commands.arguments import choose_layout, open_session
+from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, moment, table
 from model.errors import Refused
 from model.names import id_name, version_name
@@ -20,6 +20,7 @@ from model.session import Session
 from model.text.moments import moment_from_text
 from model.text.paths import path_from_text, path_text
 from model.text.row_file import write_rows
+from model.userdata import folders
 from model.values import canonical as c
 
 SHOWN = 1000  # changes in a table; --json has no end
@@ -169,6 +170,17 @@ def as_of(args: argparse.Namespace) -> int:
             print(
                 f"{found.unproven:,} of them cannot be proven{left}: a version or its time is missing.", file=sys.stderr
             )
+    return 0
+
+
+def report(args: argparse.Namespace) -> int:
+    """Print the history of a document as a page, or write it to a file."""
+    with open_session(args) as session, Progress("Reading version") as progress:
+        made = session.report(args.ns, document(args, session), progress)
+    if args.out:
+        folders.write(Path(args.out), made)
+    else:
+        print(made, end="")
     return 0
 
 

@@ -7,7 +7,6 @@ everything out of a database is escaped.
 from __future__ import annotations
 
 import datetime as dt
-import html as markup
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -17,26 +16,10 @@ from model.names import id_name
 from model.repair.damage_classes import CLASSES
 from model.repair.items import Item
 from model.repair.plan import Plan
+from model.text import web_page
+from model.text.web_page import escaped as _e
+from model.text.web_page import moment as _moment
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c1d22; --soft: #62656f; --paper: #ffffff; --card: #f5f5f7; --line: #dfe0e5;
-  --good: #14713d; --warn: #8f5a00; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6ea; --soft: #9b9ea9; --paper: #17181c; --card: #202127;
-  --line: #34363e; --good: #5fcf8e; --warn: #e3ad4f; --bad: #ff8a80; } }
-body { margin: 0 auto; max-width: 72rem; padding: 2.5rem 1.5rem; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", sans-serif; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 2.2rem 0 .3rem; }
-p { margin: .25rem 0; max-width: 60rem; } .soft { color: var(--soft); }
-ul.sums { list-style: none; display: flex; flex-wrap: wrap; gap: .6rem; padding: 0; margin: 1.2rem 0; }
-ul.sums li { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .5rem .9rem; }
-ul.sums b { font-size: 1.25rem; margin-right: .35rem; }
-table { border-collapse: collapse; width: 100%; margin-top: .6rem; } td, th { text-align: left; vertical-align: top;
-  padding: .4rem .7rem .4rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-th { color: var(--soft); font-weight: 500; white-space: nowrap; } td.no { color: var(--soft); width: 3rem; }
-td.how { width: 9rem; white-space: nowrap; } code { font: 13px/1.5 ui-monospace, Consolas, monospace; }
-.applied, .would { color: var(--good); } .skipped, .young, .asks, .nothing { color: var(--soft); }
-.conflict, .changed, .advice { color: var(--warn); } .refused, .unknown { color: var(--bad); }
-"""
 _WORDS = {
     "applied": "Done",
     "skipped": "Skipped",
@@ -71,12 +54,10 @@ def html(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt
         )
         parts.append(f"<h2>Not checked</h2><table><tr><th>Collection<th>Document<th>Why</tr>{rows}</table>")
     undo = f'<p class="soft">Undo all of it: <code>palimpsest undo {_e(run)}</code></p>' if run and applied else ""
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><h1>{title}</h1>"
+    return web_page.page(
+        title,
         f'<p class="soft">{_e(plan.source)} · scanned {_moment(plan.made)} · this report {_moment(now)}</p>'
-        f'<ul class="sums">{sums}</ul>{undo}{"".join(parts)}</body></html>\n'
+        f'<ul class="sums">{sums}</ul>{undo}{"".join(parts)}',
     )
 
 
@@ -100,15 +81,6 @@ def _section(code: str, plan: Plan, said: dict[int, tuple[str, str]]) -> str:
 
 def _how(item: Item, said: dict[int, tuple[str, str]]) -> tuple[str, str]:
     return said.get(item.no) or (("advice", item.advice) if item.repair is None else ("skipped", "It was not reached."))
-
-
-def _e(said: str) -> str:
-    """Text as HTML that holds no markup, and no half characters, which no file can hold."""
-    return markup.escape(said).encode("utf-8", "backslashreplace").decode()
-
-
-def _moment(at: dt.datetime) -> str:
-    return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def json_text(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt.datetime) -> str:

@@ -114,3 +114,22 @@ def test_two_times_are_compared(rows: Rows, server_uri: str, orders: tuple[str, 
         if row["id"] == "B"
     ]
     assert unproven["change"] == "unproven"
+
+
+def test_a_report_has_every_version_and_no_markup_of_the_data(
+    run: Run, server_uri: str, orders: tuple[str, tuple[str, str]], database: Db, tmp_path: Path
+) -> None:
+    ns, profile = orders
+    database["orders"].update_one({"docId": "B", "v": 4}, {"$set": {"note": "<script>alert(1)</script>"}})
+    file = tmp_path / "B.html"
+    assert run("report", server_uri, ns, "B", "-o", str(file), *profile)[:2] == (0, "")
+    page = file.read_text()
+    assert [f"<h2>v{v}" in page for v in (1, 2, 3, 4)] == [True] * 4
+    assert "by ann" in page
+    assert "It is missing" in page
+    assert "its changes are not known" in page
+    assert "<script" not in page
+    status, out, _ = run("report", server_uri, ns, "A", *profile)
+    assert status == 0
+    assert "&quot;Ulm&quot;" in out
+    assert "http" not in out.replace(server_uri, ""), "it needs nothing beside itself"

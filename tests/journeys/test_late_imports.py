@@ -69,6 +69,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["bisect", here, contracts, "K-1", '{"status": "active"}']),
         (0, ["activity", here, contracts]),
         (0, ["asof", here, contracts, "2026-01-01T00:00Z"]),
+        (0, ["report", here, contracts, "K-1"]),
         (1, ["revert", here, contracts, "--id", "K-1", "--version", "1"]),
         (0, ["edit", here, contracts, "K-2", "--set", 'status="draft"']),
         (0, ["undo", "1", "--source", here]),
