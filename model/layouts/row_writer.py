@@ -43,6 +43,7 @@ from model.patches import DoesNotApply, rfc6902, tree_of
 from model.patches.tree import as_json, value_of
 from model.records import Outcome, Version
 from model.server import guards
+from model.server.guards import Abilities
 from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -211,16 +212,18 @@ class RowWriter(ReadOnlyWriter):
             said = f"Nothing would change that the rows in {self._profile.archive} tell apart."
             return self._outcomes.refused(id, said)
         rows = self._rows.of(id)
-        reason = self._objection(rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
+        reason = self._objection(id, rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
         if reason := reason or self._strange(rows, base, content):
             return self._outcomes.hindered(id, base, reason)
         return self._sent_first(write, id, base) if self._row_first else None
 
-    def _objection(self, rows: Sequence[WrittenRow], row: WrittenRow, base: Version, new: bytes) -> str:
+    def _objection(self, id: Value, rows: Sequence[WrittenRow], row: WrittenRow, base: Version, new: bytes) -> str:
         """Why a row would not continue these rows with the state that it is about; "" where it would."""
         p, archive = self._profile, self._profile.archive
         if lacking := self._lacking(rows, row):
             return f"The rows in {archive} have {lacking}, which is not known from here; edit through {self._who}."
+        if not p.elements and not self._rows.tells_of(row, id):
+            return f"A row made by the profile would not be found as one of this document, in {archive}; check its row."
         misread = f"A row made by the profile would not be read as what it is about, in {archive}; check its row."
         if self._row_first:
             if any(each.v == base.v for each in rows):
@@ -315,11 +318,7 @@ class RowWriter(ReadOnlyWriter):
         """Delete a row that went before a swap that failed; a sentence where it may still be there."""
         archive = self._profile.archive
         physical = guards.physical_id(row)
-        try:
-            able = self._current.abilities(physical)
-            where = guards.by_id(physical) | guards.whole(row, able, True).filter
-        except Refused:
-            where = guards.by_id(physical)
+        where = guards.by_id(physical) | guards.whole(row, Abilities()).filter
         end = run(self._server, Write(archive, "delete", where, None, "the row of a swap that failed"), None)
         if end.kind in ("applied", "conflict"):
             return ""
@@ -348,7 +347,7 @@ class RowWriter(ReadOnlyWriter):
         """Take the row out that tells of the very state which the document still has."""
         p = self._profile
         v = value_at(base, p.version)
-        if value_at(self._current.raw(id), p.version) != v:
+        if self._version_of(id) != v:
             return ""
         content = stripped(base, p)
         left = [row for row in self._rows.of(id) if row.v == v]
@@ -399,8 +398,15 @@ class RowWriter(ReadOnlyWriter):
         if self._has_row(token):
             return True
         if base is not None and self._row_first:
-            return False if value_at(self._current.raw(id), self._profile.version) == base.v else None
+            return False if self._version_of(id) == base.v else None
         return None
+
+    def _version_of(self, id: Value) -> Value | None:
+        """The number that the document has; None where it is gone."""
+        try:
+            return value_at(self._current.raw(id), self._profile.version)
+        except NotFound:
+            return None
 
 
 def _behind(rows: Sequence[WrittenRow], at: dt.datetime) -> dt.datetime:

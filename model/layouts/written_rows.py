@@ -234,6 +234,12 @@ class WrittenRows:
         """Rows that are stored documents, from the oldest to the newest."""
         return RowsInOrder(self._in_order([row.raw for row in rows]), self.profile)
 
+    def tells_of(self, row: WrittenRow, id: Value) -> bool:
+        """Whether a row would be found as one about this document."""
+        p = self.profile
+        there = all(value_at(row.raw, name) == Value.of(said) for name, said in p.where.items())
+        return there and value_at(row.raw, p.archive_id) == id
+
     def holder(self, id: Value) -> bytes | None:
         """The stored document that holds the rows about a document in an array."""
         return next(self._stored(id), None)

@@ -254,6 +254,8 @@ def _check(profile: CollectionProfile, where: str) -> None:
         raise Refused(f"{where}: id may be a path into sub-documents in a {Log.name} alone; name a field at the top.")
     if profile.hash_recipe is not None and profile.hash_recipe.id and (profile.layout, profile.id) != ("hashed", "_id"):
         raise Refused(f"{where}: a hash_recipe covers _id only in the layout hashed, where the id is _id.")
+    if profile.edit == "both" and not profile.row:
+        raise Refused(f'{where}: edit = "both" needs row, the fields of the row that an edit writes.')
     if profile.id_parts and not (profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents):
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")

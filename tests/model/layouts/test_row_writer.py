@@ -464,6 +464,16 @@ def test_rows_with_more_in_them_than_is_known_from_here_are_left_to_the_program(
     assert "have who, which is not known from here" in refused(here, doc(tags=["x"], n=2))
 
 
+def test_a_row_that_would_not_be_read_as_what_it_is_about_is_not_written(server: Server) -> None:
+    for wrong in ({"t": "$now", "o": "u", "d": "$content"}, {"t": "$now", "o": "u", "d": {"_id": "$id", "n": 1}}):
+        here = ground(server, "mongoose-history", row=wrong)
+        assert "check its row" in refused(here, doc(tags=["x"], n=2))
+    row = {**here.sound.profile.row, "d": "$document"}
+    assert bind(server, replace(here.sound.profile, row=row)).swap(
+        KEY, here.sound.version(KEY), doc(tags=["x"], n=2)
+    ).kind == "applied"  # fmt: skip
+
+
 def test_documents_are_created_and_deleted_by_the_program_alone(name: str, server: Server) -> None:
     here = ground(server, name)
     for outcome in (
@@ -524,6 +534,16 @@ def test_rows_carry_the_time_of_the_server_whatever_the_clock_here_says(name: st
 
 
 # --- the journal
+
+
+def test_an_edit_whose_document_is_gone_by_now_is_looked_for_in_vain(name: str, server: Server) -> None:
+    here = ground(server, name, ("none", "dead"))
+    base = here.sound.version(KEY)
+    with pytest.raises(Dead):
+        here.swap("mine", base)
+    here.program.things.delete_one({"_id": ID})
+    assert here.sound.landed(KEY, here.stamp.token, base) is None
+    assert here.sound.settle(KEY, base.raw or c.EMPTY, here.stamp, arrived=False) == ""
 
 
 @pytest.mark.parametrize("writes", [0, 1])

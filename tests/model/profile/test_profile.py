@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,22 @@ def test_the_example_of_a_guard_is_read_and_what_is_none_is_refused() -> None:
             read(wrong)
     with pytest.raises(Refused, match="guard and version cannot both be 'v'"):
         read({"field": "v", "how": "inc"}, "archive")
+
+
+def test_a_row_that_edits_write_is_a_table_of_fields_and_values_that_are_known() -> None:
+    def read(**keys: Any) -> Mapping[str, Any]:
+        table = {"ns": "a.b", "layout": "shadow", "archive": "a.c", **keys}
+        return Profile.read({"collection": [table]}, "x").collections[0].row
+
+    row = {"t": "$now", "by": ["$author", "nobody"], "d": {"_id": "$id", "of": "$base.name"}, "*": "$content"}
+    assert read(edit="both", row=row) == row
+    with pytest.raises(Refused, match='edit = "both" needs row'):
+        read(edit="both")
+    for wrong in ("$now", {}, {"t": "$nwo"}, {"t": "$base"}, {"t": ["$now.t"]}):
+        with pytest.raises(Refused, match="row"):
+            read(edit="both", row=wrong)
+    with pytest.raises(Refused, match="edit must be"):
+        read(edit="all")
 
 
 @pytest.mark.parametrize("recipe", [replace(way, algorithm="sha512", encoding="binary") for way in WAYS])
