@@ -40,6 +40,7 @@ class FieldModel(CellModel):
         super().__init__(parent)
         self.zone = zone
         self.neighbours: dict[str, FieldUse] = {}
+        self.may_edit = True  # as the view says: what cannot be chosen has no caret
         self._keys = count(1)
         self._nodes: dict[int, FieldNode] = {}
         self.changes: EditChanges | None = None
@@ -441,7 +442,7 @@ class FieldModel(CellModel):
         return (Badge(f"{many(number, 'change')} inside", "chg", "chgT", "replace"),) if number else ()
 
     def _type(self, node: FieldNode, change: Change | None) -> Cell:
-        caret = self.can_retype(node) and not node.value.is_container
+        caret = self.may_edit and self.can_retype(node) and not node.value.is_container
         if usual := self._unusual(node):
             spans = (Span(node.value.kind, "text2"), Span(f"  usually {usual}", "warn"))
             said = f"{node.value.kind}, in other documents of this collection {usual}"

@@ -118,7 +118,6 @@ class FieldTree(CellTree):
     def __init__(self, model: FieldModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.fields = model
-        self.may_edit = True
         self.editor = CellEditor(self, model)
         self.editor.value_typed.connect(self.value_typed)
         model.value_set.connect(self._value_set)
@@ -143,6 +142,17 @@ class FieldTree(CellTree):
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
         self.setAccessibleName("Fields")
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether anything can be typed or chosen."""
+        return self.fields.may_edit
+
+    @may_edit.setter
+    def may_edit(self, may: bool) -> None:
+        if may != self.fields.may_edit:
+            self.fields.may_edit = may
+            self.fields.refresh()
 
     # --- looks
 

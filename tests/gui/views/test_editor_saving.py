@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.parts.fields.field_model import VALUE
+from gui.parts.fields.field_model import TYPE, VALUE
 from gui.views.edit.editor_panel import EditorPanel
 from model import text
 from model.errors import Unreachable
@@ -259,6 +259,7 @@ def test_a_read_only_connection_shows_and_refuses_with_the_reason(opened: Open, 
     assert not panel.tree.edit_cell(panel.model.find(("status",)))
     assert not panel.head.add.isEnabled()
     assert panel.foot.save.toolTip() == "This connection is read-only"
+    assert not cell(panel, ("status",), TYPE).caret  # there is no type to choose
 
 
 def test_a_document_that_cannot_be_written_says_why(opened: Open, desk: Desk) -> None:

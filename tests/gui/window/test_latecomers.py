@@ -11,11 +11,12 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.messages import Question, area
+from gui.messages import area
 from gui.pages.collection_page import CollectionPage
 from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.style.states import BusyLine
 from gui.tasks import tasks
+from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.history.change_map_panel import ChangeMapPanel
 from model.errors import NotFound
 from model.history.chain import Chain, Follower
@@ -297,14 +298,14 @@ def test_a_map_whose_reading_was_stopped_can_be_read_on(qtbot: QtBot) -> None:
     panel = ChangeMapPanel(source.as_session(), "insurance.contracts", ID)
     qtbot.addWidget(panel)
     panel.show()
-    qtbot.waitUntil(lambda: panel.model.columnCount() == 1)
+    qtbot.waitUntil(lambda: panel.model.columnCount() == 1, timeout=20_000)
     panel.stop()
     buttons = [button for line in panel.stack.findChildren(BusyLine) for button in line.findChildren(QPushButton)]
     qtbot.waitUntil(lambda: any(one.isVisible() and one.text() == "Read on" for one in buttons), timeout=20_000)
     button = next(one for one in buttons if one.text() == "Read on")
     whole.set()
     button.click()
-    qtbot.waitUntil(lambda: panel.model.columnCount() == 2)
+    qtbot.waitUntil(lambda: panel.model.columnCount() == 2, timeout=20_000)
     assert not any(one.isVisible() for one in buttons)
 
 
@@ -322,11 +323,11 @@ def test_an_element_is_not_restored_by_its_place_once_somebody_has_written(qtbot
         assert shown is not None
         assert shown.a.v is not None
         page.diff.restore_asked.emit(ID, shown.a.v, [("riders", 1)])
-        qtbot.waitUntil(lambda: not tasks.running)
+        qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
         assert [line.text for line in area(page).lines] == [
             "K-204117 changed since it was compared; refresh, then restore."
         ]
-        assert not page.findChildren(Question)
+        assert not page.findChildren(RestoreSheet)
         page.diff.restore_asked.emit(ID, shown.a.v, [("status",)])  # a field is found by its name
-        qtbot.waitUntil(lambda: not tasks.running)
-        assert page.findChildren(Question)
+        qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+        assert page.findChildren(RestoreSheet)
