@@ -45,10 +45,26 @@ def _run(words: list[str]) -> int:
     if trouble := why_no_window():
         return _say(trouble)
     _choose_language()
+    from gui.window import running_instance  # all that a start needs which hands over to a running program
+
+    request = {
+        "source": _from_anywhere(asked.words[0]) if asked.words else None,
+        "read_only": asked.read_only,
+        "into_memory": asked.into_memory,
+        "profile": os.path.abspath(asked.profile) if asked.profile else "",
+    }
+    if not asked.new_window and running_instance.hand_over(request):
+        print("It is in the window that is open already; --new-window opens another one.")
+        return 0
     from gui.window import open_windows
 
-    source = asked.words[0] if asked.words else None
-    return open_windows.run(source, asked.read_only, asked.into_memory, asked.profile, asked.new_window)
+    return open_windows.run(request, asked.new_window)
+
+
+def _from_anywhere(source: str) -> str:
+    """A source as another process finds it: a path is made whole."""
+    path = os.path.expanduser(source)
+    return os.path.abspath(path) if "://" not in source and os.path.exists(path) else source
 
 
 def is_command(words: Sequence[str]) -> bool:

@@ -80,7 +80,6 @@ from model.sources import address_trouble, try_source
 from model.taking_back import TakingBack
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
-from model.userdata import folders
 from model.userdata.connections import (
     Connections,
     SavedConnection,
@@ -129,7 +128,6 @@ __all__ = [
     "Session",
     "Thing",
     "address_trouble",
-    "home_folder",
     "in_turn",
     "label",
     "needs_password",
@@ -141,11 +139,6 @@ __all__ = [
 
 
 SURVEYED = 200  # documents that are looked at for the fields of a collection
-
-
-def home_folder() -> FilePath:
-    """The folder where journal, drafts and connections are kept."""
-    return folders.folder()
 
 
 def things() -> tuple[Thing, ...]:

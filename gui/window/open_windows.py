@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt
 
 from gui import app
 from gui.style import preferences
-from gui.window.running_instance import RunningInstance, hand_over
+from gui.window.running_instance import RunningInstance
 from gui.window.window import Window
 
 MOST = 8  # windows that are brought back
@@ -91,27 +91,12 @@ class OpenWindows(QObject):
             window.deleteLater()
 
 
-def run(
-    source: str | None = None,
-    read_only: bool = False,
-    into_memory: bool = False,
-    profile: str | None = None,
-    apart: bool = False,
-) -> int:
-    """Open a source in the running program or, where there is none, in a window; returns the exit status.
+def run(request: Mapping[str, Any], apart: bool = False) -> int:
+    """Open windows and the source of a request, as :meth:`OpenWindows.serve` takes it; returns the exit status.
 
-    ``apart`` asks for a program of its own.
+    ``apart`` leaves later starts to another program.
     """
     application = app.application()
-    request = {
-        "source": None if source is None else _from_anywhere(source),
-        "read_only": read_only,
-        "into_memory": into_memory,
-        "profile": os.path.abspath(profile) if profile else "",
-    }
-    if not apart and hand_over(request):
-        print("It is in the window that is open already; --new-window opens another one.")
-        return 0
     if os.name == "posix":
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk with every change
     windows = OpenWindows()
@@ -121,14 +106,8 @@ def run(
     if not apart:
         instance.listen()
     windows.restore()
-    if source is not None:
+    if request.get("source"):
         windows.serve(request)
     status = application.exec()
     instance.close()
     return status
-
-
-def _from_anywhere(source: str) -> str:
-    """A source as another process finds it: a path is made whole."""
-    path = os.path.expanduser(source)
-    return os.path.abspath(path) if "://" not in source and os.path.exists(path) else source

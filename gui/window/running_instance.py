@@ -17,7 +17,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from model.session import home_folder
+from model.errors import Refused
+from model.userdata import folders  # a later start that hands over needs no more of the model
 
 _PATIENCE = 3000  # milliseconds
 _MOST = 100_000  # bytes of a request
@@ -28,7 +29,7 @@ _DONE = b"done\n"
 def door() -> str:
     """The name of the socket, or its path where the system has a folder for such things."""
     display = [os.environ.get(name, "") for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")]
-    name = f"palimpsest-{hashlib.sha256(repr([str(home_folder()), display]).encode()).hexdigest()[:16]}"
+    name = f"palimpsest-{hashlib.sha256(repr([str(folders.folder()), display]).encode()).hexdigest()[:16]}"
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     path = os.path.join(folder, name)
     return path if os.path.isdir(folder) and len(os.fsencode(path)) <= _LONGEST else name
@@ -86,8 +87,12 @@ class RunningInstance(QObject):
 
 def hand_over(request: Mapping[str, Any]) -> bool:
     """Let a running instance open something; False where there is none, or none that is this user's."""
+    try:
+        name = door()
+    except Refused:
+        return False  # the window says so
     socket = QLocalSocket()
-    socket.connectToServer(door())
+    socket.connectToServer(name)
     if not socket.waitForConnected(_PATIENCE):
         return False
     if os.name == "posix":

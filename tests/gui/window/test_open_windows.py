@@ -24,7 +24,7 @@ from tests import support
 from tests.gui.window.windows import PATIENCE, open_source, wait_idle
 
 GONE = QLocalSocket.LocalSocketState.UnconnectedState
-START = "import sys; from gui.window import open_windows; sys.exit(open_windows.run(sys.argv[1] or None))"
+START = "import sys; from gui.__main__ import main; sys.exit(main(sys.argv[1:]))"
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def dump(tmp_path: Path, name: str) -> Path:
 
 
 def later_start(source: str, cwd: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", START, source]
+    command = [sys.executable, "-c", START, *([source] if source else [])]
     inherited = {**os.environ, "PYTHONPATH": str(support.ROOT)}
     return subprocess.Popen(command, cwd=cwd, env=inherited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
