@@ -32,7 +32,7 @@ def new_window(qtbot: QtBot, width: int = 1440, height: int = 900) -> Window:
     made.resize(width, height)
     made.show()
     made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
+    qtbot.waitUntil(made.isActiveWindow, timeout=PATIENCE)
     return made
 
 
