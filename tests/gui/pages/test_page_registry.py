@@ -260,6 +260,26 @@ def test_a_document_of_a_production_connection_is_deleted_only_once_its_name_is_
     question.reject()
 
 
+@pytest.mark.parametrize(
+    ("program", "ns", "reason"),
+    [
+        ("vermongo", "shop.items", "Nothing is changed"),
+        ("payload", "shop.posts", "Payload keeps its own versions; edit there."),
+    ],
+)
+def test_the_editor_says_whether_another_program_allows_an_edit(
+    program: str, ns: str, reason: str, qtbot: QtBot, tmp_path: Path
+) -> None:
+    with Session.open(str(support.ROOT / "tests" / "writers" / program), into_memory=True, home=tmp_path) as session:
+        id = Value.of(next(each.id for each in told(program) if (each.ns, each.kind) == (ns, "saved")))
+        area = tabs(qtbot)
+        page = area.open(session, PageRequest("document", ns, id))
+        assert isinstance(page, DocumentPage)
+        wait_idle(qtbot)
+        assert page.editor.save_reason == reason
+        area.close()
+
+
 def test_what_may_not_be_restored_here_is_offered_to_be_copied(qtbot: QtBot, tmp_path: Path) -> None:
     dump = support.ROOT / "tests" / "writers" / "payload"
     with Session.open(str(dump), into_memory=True, home=tmp_path) as session:
