@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gzip
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+import bson
 import pytest
 
 from model.layouts import recognise
+from model.layouts.recognition.find_writers import written
 from model.records import CollectionInfo
 from model.session import Session
 from model.values import canonical as c
@@ -97,3 +103,55 @@ def test_the_events_of_a_stream_come_in_the_order_of_their_numbers() -> None:
         numbers = [c.get(each.content or b"", ("streamRevision",)) for each in shown]
         assert len(numbers) > 5
         assert numbers == sorted(numbers, key=lambda number: -(number.python() if number else 0))
+
+
+# --- known libraries with names of their own
+
+
+def renamed(name: str, folder: Path, collections: Mapping[str, str], fields: Mapping[str, str]) -> Path:
+    """A dump of a library in which collections and fields at the top are called otherwise."""
+    (folder / "shop").mkdir(parents=True)
+    for file in (HERE / name / "shop").iterdir():
+        rows = bson.decode_all(gzip.decompress(file.read_bytes()))
+        called = collections.get(file.name.partition(".bson")[0], file.name.partition(".bson")[0])
+        packed = b"".join(bson.encode({fields.get(key, key): value for key, value in row.items()}) for row in rows)
+        (folder / "shop" / f"{called}.bson.gz").write_bytes(gzip.compress(packed))
+    return folder
+
+
+RENAMED = [
+    ("eve", {"items_versions": "items_old"}, {}, "shadow", "Eve"),
+    ("eve", {}, {"_version": "_rev", "_latest_version": "_latest_rev"}, "shadow", ""),
+    ("eve", {}, {"_id_document": "_id_doc"}, "shadow", ""),
+    ("eve", {}, {"_etag": "tag"}, "shadow", "Eve"),
+    ("mongoose-history", {"items_history": "audit"}, {}, "shadow", "mongoose-history"),
+    ("mongoose-versioned", {"items.versioning": "old"}, {}, "shadow", "mongoose-versioned"),
+    ("sharedb", {"o_items": "operations"}, {}, "patches", "ShareDB"),
+    ("vermongo", {"items.vermongo": "old"}, {"_version": "_v"}, "plain", ""),
+    ("javers", {"jv_snapshots": "audit"}, {}, "shadow", "JaVers"),
+    ("ts-patch-mongoose", {"history": "item_history"}, {}, "patches", "ts-patch-mongoose"),
+]
+
+
+@pytest.mark.parametrize(("name", "names", "fields", "layout", "writer"), RENAMED)
+def test_other_names_of_a_known_library_are_read_right_or_not_known(
+    name: str, names: Mapping[str, str], fields: Mapping[str, str], layout: str, writer: str, tmp_path: Path
+) -> None:
+    with monkeypatched(written), Session.open(str(renamed(name, tmp_path / "d", names, fields))) as session:
+        found = collections(session)["items"]
+        assert (found.layout, found.writer) == (layout, writer)
+        assert not [*session.scan([])]
+        assert found.read_only or not ({"_etag"} & fields.keys())
+
+
+def test_milestones_of_sharedb_are_not_taken_for_records_of_changes() -> None:
+    with monkeypatched(written), Session.open(str(HERE / "sharedb")) as session:
+        assert "record changes" not in collections(session)["m_items"].why
+
+
+@contextmanager
+def monkeypatched(known: Any) -> Iterator[None]:
+    """The presets as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recognise, "written", known)
+        yield

@@ -82,7 +82,7 @@ def record_in(document: Document) -> RecordedChange | None:
     for name, value in document.fields.items():
         if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
             return RecordedChange(frozenset({name}), frozenset(), ends=True)
-    kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_word(document.get(name))), None)
+    kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_kind(document.get(name))), None)
     place = next(
         (name for name in document.fields if bare(name) in FIELD_PLACES and _is_word(document.get(name))), None
     )
@@ -100,7 +100,7 @@ def record_in(document: Document) -> RecordedChange | None:
 def _event_in(document: Document) -> Value | None:
     """The word for what happened, where a document has one, and beside it what happened to it."""
     payload = any(bare(name) in PAYLOADS for name in document.fields)
-    kinds = [value for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_word(value)]
+    kinds = [value for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_kind(value)]
     return kinds[0] if payload and kinds else None
 
 
@@ -188,6 +188,11 @@ def _between(document: Document, before: str, after: str) -> RecordedChange | No
         if bare(name) in PLACES and name not in (before, after) and value.type == c.STRING:
             return RecordedChange(frozenset({before, after, name}), frozenset(_first_of(value)))
     return None
+
+
+def _is_kind(value: Value | None) -> bool:
+    """Whether a text may say what happened; an address names the type of a thing."""
+    return value is not None and value.type == c.STRING and b"/" not in value.data
 
 
 def _is_word(value: Value | None) -> bool:
@@ -429,7 +434,7 @@ def _happened(document: Document) -> Value | None:
     kinds = [
         value
         for name, value in document.fields.items()
-        if bare(name) in OPERATIONS and bare(name) != "type" and _is_word(value)
+        if bare(name) in OPERATIONS and bare(name) != "type" and _is_kind(value)
     ]
     for name, value in document.fields.items():
         if bare(name) in PAYLOADS:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts.checks.written_histories import DIFFERS
-from model.layouts.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, matching
+from model.layouts.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, is_hash, matching
 from model.layouts.registry import bind
 from model.layouts.row_keys import profile_of
 from model.layouts.row_paths import value_at
+from model.layouts.row_writer import HASH
 from model.layouts.writers import WriterPreset, presets
 from model.layouts.written_rows import PLACE, WrittenRows
 from model.records import Version
@@ -119,7 +121,7 @@ def _proposal(
     if best is None:
         return None
     _, other, there = best
-    profile = profile_of(known.name, other.ns, rows.ns, where)
+    profile = _editable(profile_of(known.name, other.ns, rows.ns, where), other)
     right, looked, wrong = _tried(server, profile, there)
     if not right or right < looked - max(1, looked // WRONG):
         return None
@@ -130,6 +132,14 @@ def _proposal(
         f"{'s' if looked > 1 else ''} looked at {what} what the rows say"
     )
     return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
+
+
+def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfile:
+    """The profile, read only where the program keeps the hash of a document in a field that is not known here."""
+    hashed = [name for name, how in profile.renewed.items() if how == HASH]
+    fields = [each for document in documents.documents for each in document.fields.items()]
+    elsewhere = any(is_hash(value) for _, value in fields) and not any(name in hashed for name, _ in fields)
+    return replace(profile, edit="no") if hashed and elsewhere else profile
 
 
 def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
