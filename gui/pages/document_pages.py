@@ -193,7 +193,8 @@ class DocumentPage(Page):
         left = [f"{self.ns} / {wording.plain(self._id)}"]
         opened = self._opened
         if opened is not None and opened.document:
-            left.append(wording.size(len(opened.document)))
+            # As it is stored, with the history that some layouts keep inside; the tree shows it without.
+            left.append(wording.size(len(opened.base.raw or opened.document)))
         if self.layout_words:
             left.append(self.layout_words)
         zone = preferences.zone()

@@ -16,6 +16,7 @@ from gui.pages.history_pages import ChangeMapPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import MigratePage, PendingPage
+from gui.parts.values.value_pane import ValueDialog
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
 from gui.views.compare.restore_sheet import RestoreSheet
@@ -165,6 +166,13 @@ class TourViews:
         page.timeline.as_list.click()
         yield "history", self._still()
         page.timeline.as_list.click()
+        page.diff.read_in_words()
+        settle()
+        words = self.window.findChild(ValueDialog)
+        assert words is not None
+        settle(lambda: words.pane.left.value is not None)
+        yield "words", words
+        words.reject()
         page.timeline.show_alone(2)
         yield "version", self._still()
         session = self._session
@@ -363,6 +371,15 @@ class TourViews:
         yield "field", self._still()
         window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "riders": { $size: 2 } }')))
         yield "bisect", self._still()
+        listed = window.workspace.open(session, PageRequest("collection", NS))
+        assert isinstance(listed, CollectionPage)
+        listed.browser.bar._any.click()
+        listed.browser.set_filter('{ "premium.gross": { "$gte": 500 } }')
+        settle(lambda: bool(listed.browser.model.matches))
+        yield "found-in", window
+        listed.browser.bar._current.click()
+        listed.browser.clear_filter()
+        settle()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

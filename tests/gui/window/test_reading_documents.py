@@ -13,10 +13,11 @@ from pytestqt.qtbot import QtBot
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.parts.values.value_pane import ValueDialog
+from gui.style import wording
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
-from tests.gui.window.windows import adopt, collection, new_window, wait_idle
+from tests.gui.window.windows import adopt, collection, document, new_window, wait_idle
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,16 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     wait_idle(qtbot, lambda: there.diff.comparison is not None)
     assert there.ns == "insurance.contracts"
     wait_idle(qtbot, lambda: [one.v for one in there.timeline.chosen() if one] == [Value.of(4), Value.of(60)])
+
+
+def test_the_size_in_the_editor_is_that_of_the_stored_document(qtbot: QtBot, window: Window, sample: Session) -> None:
+    row = sample.documents("insurance.customers", limit=1).rows[0]  # the history is inside
+    raw = sample.version("insurance.customers", row.id).raw or b""
+    window.workspace.open(window.sessions[0], PageRequest("document", "insurance.customers", row.id))
+    page = document(window)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    assert wording.size(len(raw)) != wording.size(len(page.editor.content))
+    assert wording.size(len(raw)) in page.status()[0]
 
 
 def test_the_hash_in_a_row_of_an_archive_is_no_damage_of_the_row(sample: Session) -> None:
