@@ -17,7 +17,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import button, hair, words
 from model.session import Session
 
-PACKAGES = ("pymongo", "deepdiff", "rapidfuzz", "keyring")
+PACKAGES = ("pymongo", "deepdiff", "RapidFuzz", "keyring")
 
 
 def details(session: Session | None) -> list[tuple[str, str]]:
@@ -25,7 +25,7 @@ def details(session: Session | None) -> list[tuple[str, str]]:
     found = [
         ("Palimpsest", _version("palimpsest-inspector")),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
-        ("Qt", f"{qVersion()}, PySide6 {_version('PySide6-Essentials')}, {QGuiApplication.platformName()}"),
+        ("Qt", f"{qVersion()}, PySide6 {_version('PySide6_Essentials')}, {QGuiApplication.platformName()}"),
         *((name, _version(name)) for name in PACKAGES),
         ("System", f"{platform.system()} {platform.release()}, {platform.machine()}"),
     ]
