@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.page_request import PageRequest
 from gui.style import focus_ring
@@ -101,9 +102,10 @@ def test_every_pane_of_a_page_is_reached_by_f6_and_every_control_by_tab(qtbot: Q
     window = new_window(qtbot)
     tab_to(window, lambda w: isinstance(w, QAbstractButton) and w.text() == "Open the sample")
     press(window, Qt.Key.Key_Return)
-    wait_idle(qtbot, lambda: window.workspace.page is not None)
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, CollectionPage))
     page = window.workspace.page
-    assert page is not None
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)  # from then on all of its panes are there
     panes = [pane for pane in page.panes() if pane.isVisible() and pane.isEnabled()]
     seen = []
     for _ in range(len(panes) + 2):
