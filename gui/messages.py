@@ -173,14 +173,18 @@ class MessageArea(QWidget):
     @property
     def in_use(self) -> bool:
         """Whether a message is pointed at or focused, so that none may move."""
-        return self.underMouse() or self.isAncestorOf(self.window().focusWidget() or self.window())
+        return self._pointed or self.isAncestorOf(self.window().focusWidget() or self.window())
+
+    @property
+    def _pointed(self) -> bool:
+        return self.isVisible() and self.rect().contains(self.mapFromGlobal(QCursor.pos()))
 
     def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
         """Show a message."""
         for old in list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
-        while len(self.lines) >= MOST and not self.underMouse():
+        while len(self.lines) >= MOST and not self._pointed:
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
         line = MessageLine(kind, text, choices)
         line.gone.connect(self.remove)

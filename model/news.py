@@ -21,8 +21,11 @@ class News:
 
     @property
     def moved(self) -> bool:
-        """Whether stored documents may be others now; a conflict tells that somebody else was faster."""
-        return self.outcome.kind in ("applied", "conflict", "unknown")
+        """Whether stored documents may be others now.
+
+        A conflict tells that somebody else was faster, and even a refused write may have left a copy in an archive.
+        """
+        return self.outcome.kind != "skipped"
 
 
 Listener: TypeAlias = Callable[[News], None]

@@ -15,6 +15,7 @@ from shiboken6 import isValid
 
 from gui.style import focus_ring
 
+_Reason = Qt.FocusReason
 SWITCH = "switchesWrites"
 """The property of controls that only a person's own click or Tab may focus."""
 
@@ -27,29 +28,42 @@ def can_have(widget: QWidget | None) -> bool:
     return end.isVisible() and end.isEnabled() and end.focusPolicy() != Qt.FocusPolicy.NoFocus
 
 
-def give(widget: QWidget | None, lost: QWidget | None = None) -> None:
-    """Focus a control where it can be, else the nearest panel around it, or around the one that is ``lost``."""
-    if widget is not None and can_have(widget):
-        widget.setFocus(Qt.FocusReason.OtherFocusReason)
-    elif widget is not None and isValid(widget):
-        put_back(widget)
-    elif lost is not None and isValid(lost):
-        put_back(lost)
+def give(widget: QWidget | None, lost: QWidget | None = None, reason: _Reason = _Reason.OtherFocusReason) -> None:
+    """Focus a control or panel where it can be, else what can be in it, else the nearest panel around it.
+
+    Where it is gone, that is around the one that is ``lost``.
+    """
+    wanted = widget if widget is not None and isValid(widget) else lost
+    if wanted is None or not isValid(wanted):
+        return
+    if can_have(wanted):
+        wanted.setFocus(reason)
+    elif (inner := _first_in(wanted, wanted)) is not None:
+        inner.setFocus(reason)
+    else:
+        put_back(wanted)
 
 
 def put_back(lost: QWidget) -> bool:
     """Focus what has the focus for the nearest panel around a control that cannot have it; False for none."""
     window = lost.window()
-    around = [*_above(lost, window), _centre(window)]
-    for end in map(_end, around):
-        if end is not lost and _serves(end):
-            end.setFocus(Qt.FocusReason.OtherFocusReason)
+    panels = [above for above in _above(lost, window) if above.focusProxy() is not None]
+    for around in (*panels, _centre(window), window):
+        found = _first_in(around, lost)
+        if found is not None:
+            found.setFocus(Qt.FocusReason.OtherFocusReason)
             return True
-    within = (widget for widget in window.findChildren(QWidget) if widget is not lost)
-    inner = next((widget for widget in within if focus_ring.takes(widget) and _serves(widget)), None)
-    if inner is not None:
-        inner.setFocus(Qt.FocusReason.OtherFocusReason)
-    return inner is not None
+    return False
+
+
+def _first_in(around: QWidget, lost: QWidget) -> QWidget | None:
+    """What has the focus for a panel, else its first control that can."""
+    if not around.isVisible():
+        return None
+    within = [widget for widget in around.findChildren(QWidget) if focus_ring.takes(widget)]
+    gone = lost if lost is not around else None
+    others = [_end(around), *(each for each in within if gone is None or not gone.isAncestorOf(each))]
+    return next((each for each in others if each is not lost and _serves(each)), None)
 
 
 def _above(widget: QWidget, window: QWidget) -> Iterator[QWidget]:

@@ -134,7 +134,7 @@ class TabArea(QWidget):
         self.tabs.insert(at, page.title, page.icon)
         self._page_changed(page)
         self.show_page(page)
-        page.setFocus()
+        focus_keeper.give(page)
 
     def _page_changed(self, page: Page) -> None:
         if page not in self.pages:

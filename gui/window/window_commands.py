@@ -14,7 +14,7 @@ from gui.actions import Actions, Item, keys_text, resolve
 from gui.help.help_window import HelpWindow
 from gui.language import tr
 from gui.pages import page_registry
-from gui.style import preferences, theme, zooming
+from gui.style import focus_keeper, preferences, theme, zooming
 from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window import desktop_entry
 from gui.window.about_dialog import AboutDialog
@@ -272,7 +272,7 @@ class WindowCommands(QObject):
         at = next(
             (at for at, pane in enumerate(panes) if now is not None and (pane is now or pane.isAncestorOf(now))), -by
         )
-        panes[(at + by) % len(panes)].setFocus(Qt.FocusReason.ShortcutFocusReason)
+        focus_keeper.give(panes[(at + by) % len(panes)], reason=Qt.FocusReason.ShortcutFocusReason)
 
     def do_theme_light(self) -> None:
         preferences.put("theme", "light")

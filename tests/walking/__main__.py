@@ -2,6 +2,7 @@
 
     python -m tests.walking --sequences 500                    two views, a write, and all that is shown compared
     python -m tests.walking --sequences 40 --cut collection    with a view that hears no news, which is convicted
+    python -m tests.walking --walks 2000                       by mouse and key, 60 actions each
 
 The seeds begin at ``--first``, else at random, and are printed. Exit status: 0 where nothing is wrong.
 """
@@ -14,33 +15,52 @@ import os
 import random
 import sys
 import time
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from tests.walking.sequences import run_all
+from tests.walking.walks import ACTIONS, walk_all
 
 CHUNK = 12
+T = TypeVar("T")
 
 
 def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.walking", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sequences", type=int, default=500, help="how many sequences of writes")
+    parser.add_argument("--sequences", type=int, default=0, help="how many sequences of writes")
+    parser.add_argument("--walks", type=int, default=0, help="how many random walks")
+    parser.add_argument("--actions", type=int, default=ACTIONS, help="actions of one walk")
     parser.add_argument("--cut", default="", help="a kind of page that hears no news, to be convicted")
     parser.add_argument("--first", type=int, default=random.randrange(10**6), help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args()
-    seeds = range(asked.first, asked.first + asked.sequences)
-    began, done, wrong = time.monotonic(), 0, 0
+    if not asked.walks and not asked.sequences:
+        asked.sequences, asked.walks = 500, 2000
     print(f"Seeds from {asked.first}", flush=True)
-    parts = [(list(seeds[at : at + CHUNK]), asked.cut) for at in range(0, len(seeds), CHUNK)]
     with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-        for results in pool.imap_unordered(run_all, parts):
-            for result in results:
-                done += 1
-                if result.wrong:
-                    wrong += 1
-                    print(f"seed {result.seed}, {result.views}, {result.done}:", *result.wrong, sep="\n  ", flush=True)
-    print(f"{done:,} sequences, {wrong:,} with something stale or wrong, {time.monotonic() - began:.0f} s")
-    return 1 if wrong else 0
+        stale = _told("sequences", pool.imap_unordered(run_all, _parts(asked.first, asked.sequences, asked.cut)))
+        lost = _told("walks", pool.imap_unordered(walk_all, _parts(asked.first, asked.walks, asked.actions)))
+    return 1 if stale or lost else 0
+
+
+def _parts(first: int, count: int, beside: T) -> list[tuple[list[int], T]]:
+    """Chunks of seeds, each for one world."""
+    seeds = range(first, first + count)
+    return [(list(seeds[at : at + CHUNK]), beside) for at in range(0, count, CHUNK)]
+
+
+def _told(what: str, found: Iterable[list[Any]]) -> int:
+    """Print what is wrong as it comes; returns how many were."""
+    began, done, wrong = time.monotonic(), 0, 0
+    for result in (each for results in found for each in results):
+        done += 1
+        if result.wrong:
+            wrong += 1
+            print(f"seed {result.seed}, after {result.done[-6:]}:", *result.wrong, sep="\n  ", flush=True)
+    if done:
+        print(f"{done:,} {what}, {wrong:,} with something wrong, {time.monotonic() - began:.0f} s", flush=True)
+    return wrong
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QtMsgType, qInstallMessageHandler
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from gui import app, tasks
 from gui.pages.base import Page
@@ -102,6 +102,9 @@ def living() -> Iterator[list[str]]:
         assert isinstance(application, QApplication)
         preferences.put("reduce_motion", True)
         app.catch(lambda error: wrong.append(f"{type(error).__name__}: {error}"))
+        for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
+            setattr(QFileDialog, name, staticmethod(lambda *_, **__: ("", "")))  # the system's own would wait for ever
+        QFileDialog.getExistingDirectory = staticmethod(lambda *_, **__: "")  # type: ignore[method-assign]
         old = qInstallMessageHandler(heard)
         try:
             yield wrong

@@ -1,0 +1,287 @@
+"""Random walks by mouse and key over the sample; after each step the focus and the pointer are looked at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from gui import messages
+from gui.pages.page_request import PageRequest
+from gui.style import focus_keeper
+from model.errors import Refused
+from tests.walking.truths import stale
+from tests.walking.world import World, living
+
+ACTIONS = 60
+KINDS = ("collection", "document", "map", "blame", "journal", "drafts", "repair", "pending")
+KEYS = (
+    Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right,
+    Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Escape, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_F2,
+    Qt.Key.Key_Delete, Qt.Key.Key_Insert, Qt.Key.Key_PageDown,
+)  # fmt: skip
+MOVES = KEYS[:6]
+"""Keys by which a person goes from one control to another."""
+COMMANDS = (
+    "save", "refresh", "undo", "redo", "find", "history", "compare", "change-map", "blame", "close-tab", "next-tab",
+    "previous-tab", "next-pane", "previous-pane", "next-change", "previous-change", "swap", "as-json", "journal",
+    "drafts", "palette", "shortcuts", "delete", "duplicate", "new-document", "colleague", "reopen-tab",
+    "toggle-sidebar", "discard", "settings",
+)  # fmt: skip
+LEFT_OUT = ("Open", "Save", "Export", "Import", "Choose", "Browse", "Quit", "Close the window", "Disconnect")
+"""Beginnings of buttons that open a dialog of the system's, or end the walk."""
+
+
+@dataclass
+class Walk:
+    """A walk that was made, and what was wrong on it."""
+
+    seed: int
+    done: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+class Walker:
+    """One walk in the first window of a world, drawn from a seed."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.random, self.walk = world, random.Random(seed), Walk(seed)
+        self.session, self.window = world.session, world.windows[0]
+        self._chosen_switch = False
+        self.ways: list[tuple[int, Callable[[], str]]] = [
+            (5, self._open), (6, self._click), (4, self._row), (8, self._key), (3, self._type), (5, self._command),
+            (3, self._elsewhere), (2, self._message),
+        ]  # fmt: skip
+
+    def run(self, actions: int = ACTIONS) -> Walk:
+        """Make the walk; it ends with the first thing that is wrong."""
+        self.window.activateWindow()
+        self._open()
+        self.world.settle()
+        weights = [weight for weight, _ in self.ways]
+        for _ in range(actions):
+            way = self.random.choices([way for _, way in self.ways], weights)[0]
+            self.walk.done.append(way() or way.__name__.strip("_"))
+            if not self.world.settle():
+                self.walk.wrong.append("nothing settles")
+            self._look()
+            if self.walk.wrong:
+                break
+        else:
+            self._end()
+        self._leave()
+        return self.walk
+
+    # --- what is looked at
+
+    def _look(self) -> None:
+        wrong = self.walk.wrong
+        wrong += self.world.troubles
+        self.world.troubles.clear()
+        if QApplication.activePopupWidget() is not None or not self.window.isActiveWindow():
+            return
+        here = QApplication.focusWidget()
+        if here is None:
+            wrong.append("nothing has the focus")
+        elif not here.isVisible() or not here.isEnabled():
+            wrong.append(f"the focus is on {_name(here)}, which is hidden or disabled")
+        elif here.property(focus_keeper.SWITCH) and not self._chosen_switch:
+            wrong.append("the focus is on the switch that allows writes, which nobody chose")
+        elif not here.property(focus_keeper.SWITCH) and self._asked() is None:
+            self._chosen_switch = False  # a dialog gives it back to where the person was
+
+    def _end(self) -> None:
+        """Every write is in the journal, and every view is true."""
+        found: list[str] = []
+
+        def look() -> bool:
+            found[:] = [each for _, page in self.world.pages for each in stale(page)]
+            return not found
+
+        if not self.world.settle(look, 6.0):
+            self.walk.wrong += found or ["nothing settles"]
+
+    def _leave(self) -> None:
+        while (popup := QApplication.activePopupWidget()) is not None:
+            popup.close()
+        self.world.clear()
+        self.session.read_only = False
+
+    # --- steps
+
+    def _documents(self, ns: str) -> list[object]:
+        return [row.id for row in self.session.documents(ns, limit=12).rows if row.readable]
+
+    def _open(self) -> str:
+        if self._asked() is not None:
+            return self._key()
+        kind = self.random.choice(KINDS)
+        ns = "insurance." + self.random.choice(("contracts", "claims", "customers", "tariffs", "agents", "invoices"))
+        id = self.random.choice(self._documents(ns)) if kind in ("document", "map", "blame") else None
+        ns = "insurance.tariffs" if kind == "repair" else "insurance.stats" if kind == "pending" else ns
+        if len(self.window.workspace.tab_area.pages) > 6:
+            self.window.commands.do_close_tab()
+        self.window.workspace.open(self.session, PageRequest(kind, ns, id))  # type: ignore[arg-type]
+        return f"open {kind} {ns} {id}"
+
+    def _asked(self) -> QWidget | None:
+        return self.world.sheet(self.window)
+
+    def _within(self) -> QWidget:
+        return QApplication.activePopupWidget() or self._asked() or self.window
+
+    def _pick(self, kind: type[QWidget]) -> list[QWidget]:
+        within = self._within()
+        return [each for each in within.findChildren(kind) if _reachable(each)]
+
+    def _click(self) -> str:
+        popup = QApplication.activePopupWidget()
+        if isinstance(popup, QMenu):
+            popup.close()
+            return "close a menu"
+        buttons = [
+            each
+            for each in self._pick(QAbstractButton)
+            if isinstance(each, QAbstractButton) and not each.text().startswith(LEFT_OUT)
+            and not each.accessibleName().startswith(LEFT_OUT) and not each.toolTip().startswith(LEFT_OUT)
+        ]  # fmt: skip
+        if not buttons:
+            return self._key()
+        button = self.random.choice(buttons)
+        self._chosen_switch = bool(button.property(focus_keeper.SWITCH)) or self._chosen_switch
+        said = f"click {_name(button)}"
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=button.rect().center())
+        return said
+
+    def _row(self) -> str:
+        views = [each for each in self._pick(QAbstractItemView) if isinstance(each, QAbstractItemView)]
+        views = [each for each in views if each.model() is not None and each.model().rowCount() > 0]
+        if not views:
+            return self._key()
+        view = self.random.choice(views)
+        model = view.model()
+        row, column = self.random.randrange(min(model.rowCount(), 30)), self.random.randrange(model.columnCount())
+        index = model.index(row, column)
+        box: QRect = view.visualRect(index).intersected(view.viewport().rect())
+        if box.isEmpty():
+            return self._key()
+        click = QTest.mouseDClick if self.random.random() < 0.2 else QTest.mouseClick
+        said = f"row {index.row()} of {_name(view)}"
+        click(view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, box.center())
+        return said
+
+    def _key(self) -> str:
+        key = self.random.choice(KEYS)
+        to = QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
+        if isinstance(to, QMenu) and key in (Qt.Key.Key_Return, Qt.Key.Key_Space):
+            key = Qt.Key.Key_Escape  # what is in the menus is reached by their commands
+        said = f"{key.name} on {_name(to)}"
+        self._chosen_switch = key in MOVES or self._chosen_switch
+        shift = key == Qt.Key.Key_Backtab
+        QTest.keyClick(to, key, Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier)
+        return said
+
+    def _type(self) -> str:
+        to = QApplication.focusWidget()
+        if not isinstance(to, QLineEdit | QPlainTextEdit) or not to.isEnabled():
+            return self._key()
+        typed = self.random.choice(("12", "true", '"x"', "{", "status", "K-2041"))
+        said = f"type {typed} into {_name(to)}"
+        QTest.keyClicks(to, typed)
+        return said
+
+    def _command(self) -> str:
+        if self._asked() is not None or QApplication.activePopupWidget() is not None:
+            return self._key()
+        actions = self.window.actions_.by_id
+        there = [name for name in COMMANDS if actions[name].isEnabled()]
+        name = self.random.choice(there)
+        self.window.actions_.trigger(name)
+        return f"command {name}"
+
+    def _elsewhere(self) -> str:
+        """Somebody else writes while the pointer rests on something: that stays under it."""
+        pages = [page for page in self.window.workspace.tab_area.pages if page.id is not None and page.ns]
+        page = self.random.choice(pages) if pages else None
+        id = page.id if page is not None else None
+        if page is None or id is None:
+            return self._message()
+        before = self._rest()
+        try:
+            self.session.colleague(page.ns, id)
+        except Refused:
+            return "nobody writes"
+        self.world.settle()
+        self._stayed(before, "somebody else's write")
+        return f"somebody else writes {page.ns} {id}"
+
+    def _message(self) -> str:
+        before = self._rest()
+        messages.tell(self.window, f"Message {self.random.randrange(100)}")
+        self.world.settle()
+        self._stayed(before, "a message")
+        return "a message"
+
+    def _rest(self) -> tuple[QWidget, QRect] | None:
+        """Put the pointer on a control; returns that with its place in the window."""
+        there = self._pick(QAbstractButton)
+        if not there:
+            return None
+        widget = self.random.choice(there)
+        where = widget.mapToGlobal(widget.rect().center())
+        QCursor.setPos(where)
+        return widget, QRect(widget.mapTo(self.window, QPoint()), widget.size())
+
+    def _stayed(self, before: tuple[QWidget, QRect] | None, what: str) -> None:
+        if before is None:
+            return
+        widget, box = before
+        if not isValid(widget) or not widget.isVisible():
+            return  # it went with what it was about
+        now = QRect(widget.mapTo(self.window, QPoint()), widget.size())
+        if now.topLeft() != box.topLeft():
+            self.walk.wrong.append(f"{what} moved {_name(widget)} under the pointer: {box} became {now}")
+        found = self.window.childAt(now.center())
+        if found is not None and found is not widget and self.window.messages.isAncestorOf(found):
+            self.walk.wrong.append(f"{what} lies over {_name(widget)}, where the pointer is")
+
+
+def _reachable(widget: QWidget) -> bool:
+    if not widget.isVisible() or not widget.isEnabled() or widget.visibleRegion().isEmpty():
+        return False
+    window = widget.window()
+    found = window.childAt(widget.mapTo(window, widget.rect().center())) if window is not widget else widget
+    return found is widget or (found is not None and widget.isAncestorOf(found))
+
+
+def _name(widget: QWidget) -> str:
+    said = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+    return f"{type(widget).__name__} {said or widget.objectName()!r}".strip()
+
+
+def walk_all(asked: tuple[list[int], int]) -> list[Walk]:
+    """Make the walks of some seeds in one world."""
+    seeds, actions = asked
+    with living() as troubles:
+        world = World(troubles, windows=1)
+        try:
+            return [Walker(world, seed).run(actions) for seed in seeds]
+        finally:
+            world.close()
+
+
+__all__ = ["Walk", "Walker", "walk_all"]
