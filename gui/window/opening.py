@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -46,11 +46,11 @@ def completed(typed: str) -> str:
 class Opening:
     """A source to be opened. ``source`` may hold a password; it is shown and kept without it."""
 
-    source: str
+    source: str = field(repr=False)  # an error may quote an opening
     name: str = ""
     read_only: bool = False
     production: bool = False
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     keep_password: bool = True
     into_memory: bool = False
     profile: str = ""  # the file that states its layouts; "" leaves all of them to recognition

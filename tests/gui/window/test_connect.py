@@ -324,6 +324,10 @@ def test_a_password_that_shall_not_be_kept_is_not(ring: Memory, home: Path) -> N
     assert "s3cret" not in files(home)
 
 
+def test_an_opening_that_an_error_quotes_shows_no_password() -> None:
+    assert "s3cret" not in repr(Opening("mongodb://anna:s3cret@db.example/", "staging", password=SECRET))
+
+
 def test_two_connections_of_one_host_have_two_names() -> None:
     keep(Opening("mongodb://db.example/"))
     keep(Opening("mongodb://db.example/?replicaSet=rs0"))
