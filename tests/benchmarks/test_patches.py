@@ -1,0 +1,9 @@
+"""The benchmark of long histories: it reads what it has made."""
+
+from __future__ import annotations
+
+from tests.benchmarks.patches import measure
+
+
+def test_the_first_page_that_is_measured_is_what_was_written() -> None:
+    assert measure("__histories", 600, "cpu") > 0
