@@ -1,8 +1,8 @@
 """``python -m tests.benchmarks.patches``: the first page of a long history that another program wrote.
 
 It is held against reading the rows of that history raw with PyMongo, in the same run, and may take 1.5 times as long.
-``--clock wall`` counts the time instead of the processor's, ``--patches N`` makes shorter histories. Ends with 1 where a
-target was missed.
+``--clock wall`` counts the time instead of the processor's, ``--patches N`` makes shorter histories. Ends with 1 where
+a target was missed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ PAGE = 100
 TARGET = 1.5
 BEGAN = dt.datetime(2024, 1, 1)
 FIRST: dict[str, Any] = {
-    "title": "t", "price": 1.5, "stock": 1, "tags": ["a", "b"], "address": {"city": "Kiel"}, "text": "lorem ipsum " * 20,
-}  # fmt: skip
+    "title": "t",
+    "price": 1.5,
+    "stock": 1,
+    "tags": ["a", "b"],
+    "address": {"city": "Kiel"},
+    "text": "lorem ipsum " * 20,
+}
 Row = dict[str, Any]
 
 
