@@ -135,7 +135,10 @@ def unseen(qtbot: QtBot, window: Window) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["collection", "document", "pending", "journal", "check", "migrate", "map", "blame"])
+FURTHER = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("journal", "check", "migrate", "map", "blame")]
+
+
+@pytest.mark.parametrize("kind", ["collection", "document", "pending", *FURTHER])
 def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session, kind: str) -> None:
     window = new_window(qtbot)
     adopt(qtbot, window, shared)

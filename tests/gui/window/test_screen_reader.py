@@ -74,22 +74,11 @@ def test_a_conflict_is_met_and_resolved_by_a_screen_reader_alone(qtbot: QtBot) -
     assert canonical.get(content, tuple(field[1].split("."))) == Value.of("weekly")
 
 
-NAMED = (
-    "collection",
-    "document",
-    "map",
-    "blame",
-    "pending",
-    "journal",
-    "drafts",
-    "repair",
-    "health",
-    "check",
-    "migrate",
-)
+QUICK = ("collection", "document", "repair")
+FURTHER = ("map", "blame", "pending", "journal", "drafts", "health", "check", "migrate")
 
 
-@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("kind", [*QUICK, *(pytest.param(kind, marks=pytest.mark.deep) for kind in FURTHER)])
 def test_every_control_of_a_page_says_what_it_is_and_what_it_is_called(window: Window, qtbot: QtBot, kind: str) -> None:
     session = window.sessions[0]
     ns = "insurance" if kind in ("repair", "health") else NS
