@@ -9,6 +9,7 @@ from gui import messages, tasks
 from gui.parts.fields.edit_changes import Change, EditChanges, path_text
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_nodes import FieldNode
+from gui.style import focus_keeper
 from gui.style.wording import many
 from gui.views.edit.editor_parts import JSON, TREE
 from gui.views.edit.editor_view import EditorView
@@ -162,7 +163,7 @@ class DraftPanel(EditorView):
         if self.tree.isHidden():
             self.show_view(TREE)
         self.json.flush()
-        self.tree.setFocus()
+        focus_keeper.give(self.tree)
 
     def show_view(self, which: int) -> None:
         """Show the draft as fields, as JSON, or as both in step."""

@@ -171,6 +171,11 @@ class EditorPanel(DraftPanel):
     def _loaded(self, loaded: _Loaded) -> None:
         opened, draft = loaded.opened, loaded.draft
         first = self._opened is None
+        if loaded.gone and not first and not self.is_dirty:  # the draft that is left is another window's
+            self._latest = None
+            self._say_moved()
+            self._load_failed(NotFound(f"There is no document {wording.plain(self.id)} in {self.ns} any more."))
+            return
         self._opened, self._missing = opened, loaded.missing
         self._latest = None if loaded.gone else opened.base
         self.notices.clear("reload")

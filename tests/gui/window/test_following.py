@@ -230,3 +230,17 @@ def test_findings_go_down_as_they_are_repaired_and_come_back_with_undo(window: W
     entry = session.journal.entries(1)[0]
     session.undo(entry.id)
     wait_idle(qtbot, lambda: mine.pane.total == others.pane.total == total - phantoms + 1)
+
+
+def test_a_clean_editor_says_that_its_document_is_gone_though_another_window_has_a_draft(
+    window: Window, qtbot: QtBot
+) -> None:
+    session = window.sessions[0]
+    other = new_window(qtbot)
+    adopt_beside(qtbot, other, session)
+    clean, page = editor_page(other, qtbot), editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    wait_idle(qtbot, lambda: session.drafts.get(session.source, NS, DOCUMENT) is not None)
+    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    wait_idle(qtbot, lambda: clean.editor.states.kind == "failed")
+    assert page.editor.head.now.accessibleName() == "deleted in the database"
