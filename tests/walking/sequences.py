@@ -20,7 +20,7 @@ from model.errors import Refused
 from model.values import canonical
 from model.values.canonical import Value
 from tests.walking.truths import now, stale
-from tests.walking.world import World, living
+from tests.walking.world import PATIENCE, World, living
 
 PLACES = ("contracts", "claims", "customers", "invoices", "tariffs", "agents", "partners", "policy_feed")
 VIEWS = ("collection", "document", "edit", "map", "blame", "merge", "journal", "drafts", "repair", "pending")
@@ -120,7 +120,7 @@ class Sequence:
             wrong[:] = [f"window {at}, {each}" for at, page in self.world.pages for each in stale(page)]
             return not wrong
 
-        if not self.world.settle(look, 6.0):
+        if not self.world.settle(look, 6.0 if self._cut else PATIENCE):
             self.result.wrong += [f"after {way}: {each}" for each in wrong or ["nothing settles"]]
         self.result.wrong += [f"after {way}: {each}" for each in self.world.troubles]
         self.world.troubles.clear()

@@ -112,7 +112,7 @@ class Walker:
             found[:] = [each for _, page in self.world.pages for each in stale(page)]
             return not found
 
-        if not self.world.settle(look, 6.0):
+        if not self.world.settle(look):
             self.walk.wrong += found or ["nothing settles"]
 
     def _leave(self) -> None:

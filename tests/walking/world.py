@@ -20,7 +20,7 @@ from gui.window.opening import Opened, Opening
 from gui.window.window import Window
 from model.session import Session
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds in which what is shown must settle on a busy machine."""
 
 

@@ -174,7 +174,7 @@ class DraftPanel(EditorView):
         else:
             self.json.show_content(self._edit.content)
         self.put_views(which)
-        (self.json.text if which == JSON else self.tree).setFocus()
+        focus_keeper.give(self.json.text if which == JSON else self.tree)
         self.head.views.button(which).setChecked(True)
         self.notices.hide_one("json", which == JSON)
 
