@@ -23,10 +23,13 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 import pymongo
 import pymongo.common
+from pytestqt.qtbot import QtBot
 
 from tests import servers, support
 
 _LEFT_OUT = pytest.StashKey[int]()
+PATIENCE = 60_000
+"""Milliseconds that the window gets for what it is waited for: no test is about how long that takes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):
+        wait.__kwdefaults__["timeout"] = PATIENCE
     support.deep = config.getoption("--deep")
 
 
