@@ -282,7 +282,9 @@ class RowWriter(ReadOnlyWriter):
         """Send the row that follows, or take the one out that went before a swap that failed; the outcome then."""
         if self._row_first and outcome.kind in ("refused", "conflict"):
             left = self._taken_out(_row_in(steps.before[0]))
-            return replace(outcome, detail=f"{outcome.detail} {left}".strip())
+            if not left:
+                return outcome
+            return replace(outcome, kind="unknown", detail=f"{outcome.detail} {left}", token=str(stamp.token))
         if not steps.after or outcome.kind != "applied":
             return outcome
         (write,) = steps.after

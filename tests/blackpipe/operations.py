@@ -15,7 +15,7 @@ from model.layouts.registry import WRITABLE
 from model.records import Outcome
 from model.repair.plan import Plan
 from model.values.canonical import Value
-from tests.blackpipe.scenes import DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
+from tests.blackpipe.scenes import BESIDE, DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,28 @@ def three_versions(at: Ground) -> None:
     done(at.session.create(NS, bson.encode({"name": "Eva", "hits": 1, "tags": ["a"]}), ID))
     for hits in (2, 3):
         done(at.session.edit(NS, ID, {"hits": hits}))
+
+
+def _saved_three_times(at: Ground) -> None:
+    """A document that another program saved three times, with the rows that it wrote."""
+    at.clear()
+    states = [{"name": "Eva", "hits": hits, "tags": ["a"]} for hits in (1, 2, 3)]
+    if at.layout == "vermongo":
+        rows = [{"_id": {"_id": "K-1", "_version": v}, **each, "_version": v} for v, each in enumerate(states[:2], 1)]
+        now: dict[str, Any] = {"_id": "K-1", **states[2], "_version": 3}
+    else:
+        rows = [
+            {"_id": OLD[v], **each, **({"refVersion": v - 1} if v else {}), "refId": "K-1", "__v": 0}
+            for v, each in enumerate(states)
+        ]
+        now = {"_id": "K-1", **states[2], "__v": 2}
+    at.pipe.load(NS, [bson.encode(now)])
+    at.pipe.load(PAST, list(map(bson.encode, rows)))
+
+
+def _saved_and_edited(at: Ground) -> str:
+    _saved_three_times(at)
+    return done(_edit(at, None))
 
 
 def _edit(at: Ground, _: object) -> Outcome:
@@ -222,6 +244,13 @@ def operations() -> list[Operation]:
             found.append(Operation(layout, "restore", three_versions, _restore))
         if layout in (*HELD_APART, "archive"):
             found.append(Operation(layout, "create an index", _without_index, _index))
+    for layout in BESIDE:
+        found += [
+            Operation(layout, "edit", _saved_three_times, _edit),
+            Operation(layout, "replace", _saved_three_times, _replace),
+            Operation(layout, "restore", _saved_three_times, _restore),
+            Operation(layout, "undo an edit", _saved_and_edited, _undo),
+        ]
     for layout in ("versions", "archive"):
         found.append(Operation(layout, "edit by counter", three_versions, _edit, f"counter:{DB}.numbers"))
     found += [

@@ -23,6 +23,7 @@ DB = "pipe"
 NS, PAST, STATS = f"{DB}.things", f"{DB}.things_past", f"{DB}.stats"
 ID, OTHER = Value.of("K-1"), Value.of("K-2")
 HELD_APART = ("versions", "flagged", "deltas")  # a document for every version
+BESIDE = ("vermongo", "mongoose-version-collection")  # programs with rows of their own, which go first or follow
 OLD = [ObjectId(f"5f00000000000000000000{n:02x}") for n in range(4)]
 NUMBERS = "numbers"  # what hands out numbers may be ahead of the versions
 ONCE = {
@@ -42,6 +43,8 @@ def profile(layout: str, numbering: str) -> str:
         return f'[[collection]]\nns = "{STATS}"\nlayout = "pending"\ncounter = "count"\n'
     if layout == "once":
         return "".join(f'[[collection]]\nns = "{DB}.{name}"\n{lines}\n' for name, lines in ONCE.items())
+    if layout in BESIDE:
+        return f'[[collection]]\nns = "{NS}"\nwriter = "{layout}"\narchive = "{PAST}"\n'
     lines = ["[[collection]]", f'ns = "{NS}"', f'layout = "{layout}"']
     if layout in HELD_APART:
         lines.append('id = "docId"')
