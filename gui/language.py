@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
@@ -23,7 +23,7 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 """The languages there are, each by its own name."""
 CONTEXT = "palimpsest"
-MODEL = "model"  # the context of the model's sentences, whose values are numbered: {0}, {1}
+MODEL = "model"  # the context of the model's sentences, whose values are numbered where the code does not name them
 COUNTED = "count"  # sets a noun that stands with a number apart from the word by itself
 
 _code = "en"
@@ -33,13 +33,14 @@ _others: list[QTranslator] = []  # Qt keeps no reference
 _known: dict[str, str] = {}
 _sentences: dict[str, str] = {}
 MOST = 10_000  # sentences that are remembered
-_NUMBER = re.compile(r"\{(\d+)\}")
+_VALUE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class _Sentence:
     """A sentence of the model that has values in it: how it is known again, and what is said for it."""
 
+    names: tuple[str, ...]  # of the values
     own: int  # how many characters are no value
     chunk: str  # the longest stretch between two values, which is quickly looked for
     pattern: re.Pattern[str]
@@ -125,11 +126,12 @@ def translated(sentence: str) -> str:
 def _whole(sentence: str) -> str:
     if _translator is not None and (exact := _translator.translate(MODEL, sentence)):
         return exact
+    share = 6 if ". " in sentence else 10
     for each in _with_values(_code):
         # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
-        if each.own * 6 > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
+        if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
             values = [_value(value, first=not found.start(at)) for at, value in enumerate(found.groups(), 1)]
-            return _NUMBER.sub(partial(_value_of, values), each.said)
+            return _VALUE.sub(partial(_value_of, dict(zip(each.names, values, strict=True))), each.said)
     return ""
 
 
@@ -138,8 +140,8 @@ def _value(value: str, first: bool) -> str:
     return ((" " in value or (first and value.istitle())) and _whole(value)) or value
 
 
-def _value_of(values: Sequence[str], number: re.Match[str]) -> str:
-    return values[int(number[1])]
+def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:
+    return values[name[1]]
 
 
 @cache
@@ -147,10 +149,10 @@ def _with_values(code: str) -> tuple[_Sentence, ...]:
     """The sentences with values, those with the most words of their own first."""
     found = []
     for source, said in _messages(code):
-        parts = _NUMBER.split(source)[::2]
-        if len(parts) > 1:
+        parts, names = _VALUE.split(source)[::2], tuple(_VALUE.findall(source))
+        if names:
             pattern = re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
-            found.append(_Sentence(len("".join(parts)), max(parts, key=len), pattern, said))
+            found.append(_Sentence(names, len("".join(parts)), max(parts, key=len), pattern, said))
     return tuple(sorted(found, key=lambda each: -each.own))
 
 

@@ -103,6 +103,7 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
         ("Line 3, column 9: the text ends too early; expected a comma or }.",
          "Zeile 3, Spalte 9: der Text endet zu früh; erwartet wird ein Komma oder }."),
         ("v9 above current v8", "v9 über dem aktuellen v8"),
+        ("earlier versions in contracts_history", "frühere Versionen in contracts_history"),
         ("Every later edit of the document is refused. Soon no edit of it can be saved.",
          "Jede spätere Bearbeitung des Dokuments wird abgelehnt. Bald lässt sich keine Bearbeitung mehr speichern."),
         ("Nobody has translated this. Saved as v5.", "Nobody has translated this. Gespeichert als v5."),
