@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.style import wording
 from model.errors import Refused
 
@@ -27,7 +28,7 @@ class _Copying(QObject):
     def done(self, words: str) -> None:
         put(words)
         size = wording.size(len(words.encode("utf-8", "replace")))
-        messages.copied(self._owner, f"{self._said or 'It is copied'}, {size}")
+        messages.copied(self._owner, f"{self._said or tr('It is copied')}, {size}")
         self.deleteLater()
 
     def failed(self, error: BaseException) -> None:
@@ -44,7 +45,7 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str =
     _drop_latest()
     if size is None or size > AT_ONCE:
         ends = _Copying(owner, said)
-        title = "Copying" if size is None else f"Copying {wording.size(size)}"
+        title = tr("Copying") if size is None else tr("Copying {size}", size=wording.size(size))
         _Copying.latest = tasks.run(lambda _: words(), done=ends.done, failed=ends.failed, owner=ends, title=title)
         return
     try:

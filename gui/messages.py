@@ -78,8 +78,8 @@ class MessageLine(QFrame):
             self.buttons.append(made)
         close = QToolButton()
         close.setIcon(icons.icon("x", "text3"))
-        close.setToolTip("Close")
-        close.setAccessibleName("Close this message")
+        close.setToolTip(tr("Close"))
+        close.setAccessibleName(tr("Close this message"))
         close.clicked.connect(self.leave)
         row.addWidget(close)
         self.close_button = close
@@ -225,7 +225,7 @@ def tell(
     parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()
 ) -> MessageLine:
     """Say what was done; ``undo`` is the way back."""
-    return area(parent).add("done", text, [*([("Undo", undo)] if undo is not None else []), *choices])
+    return area(parent).add("done", text, [*([(tr("Undo"), undo)] if undo is not None else []), *choices])
 
 
 def copied(parent: QWidget, text: str) -> MessageLine:
@@ -253,7 +253,7 @@ def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] 
     if isinstance(error, str):
         return area(parent).add("failed", error, choices)
     sentence, details = tasks.describe(error)
-    copy: Choice = ("Copy details", lambda: QGuiApplication.clipboard().setText(details))
+    copy: Choice = (tr("Copy details"), lambda: QGuiApplication.clipboard().setText(details))
     line = area(parent).add("failed", sentence, [*choices, copy])
     line.passing = isinstance(error, Unreachable)
     return line
@@ -261,9 +261,9 @@ def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] 
 
 def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> MessageLine:
     """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure."""
-    choices: list[Choice] = [("Check again", check)]
+    choices: list[Choice] = [(tr("Check again"), check)]
     if token:
-        choices.append(("Copy the write token", lambda: QGuiApplication.clipboard().setText(token)))
+        choices.append((tr("Copy the write token"), lambda: QGuiApplication.clipboard().setText(token)))
     return area(parent).add("unknown", text, choices)
 
 
@@ -290,7 +290,7 @@ class Question(Sheet):
         self.field: QLineEdit | None = None
         if typed is not None:
             column.addSpacing(theme.px(8))
-            ask = QLabel(f"Type {typed} to go on")
+            ask = QLabel(tr("Type {typed} to go on", typed=typed))
             self.field = QLineEdit()
             self.field.setAccessibleName(ask.text())
             ask.setBuddy(self.field)
@@ -302,7 +302,7 @@ class Question(Sheet):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         row.addStretch(1)
-        self.cancel = button("Cancel", self.reject)
+        self.cancel = button(tr("Cancel"), self.reject)
         self.verb = button(verb, None, "danger" if danger else "main")
         self.verb.clicked.connect(self._yes)
         row.addWidget(self.cancel)

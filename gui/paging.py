@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QTreeView, QWidget
 
+from gui.language import tr
 from gui.style import theme, wording
 from gui.style.cells import CellModel, Index
 from gui.style.states import tool, words
@@ -120,12 +121,12 @@ class Pager(QWidget):
         self._count = words("", "second")
         self._took = words("", "hint")
         self._page_text = words("", "second")
-        self._back = tool("caret-left", "Previous page", self._go_back)
-        self._on = tool("caret-right", "Next page", self._go_on)
+        self._back = tool("caret-left", tr("Previous page"), self._go_back)
+        self._on = tool("caret-right", tr("Next page"), self._go_on)
         self._sizes = QPushButton()
         self._sizes.setProperty("quiet", True)
         self._sizes.setProperty("small", True)
-        self._sizes.setAccessibleName("Documents a page")
+        self._sizes.setAccessibleName(tr("Documents a page"))
         self._sizes.clicked.connect(self._choose_size)
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(2), theme.px(6), theme.px(2))
@@ -155,18 +156,20 @@ class Pager(QWidget):
         span = f"{wording.count(skip + 1)}–{wording.count(skip + shown)}" if shown else "0"
         if total is not None:
             of = wording.many(total, self._noun)
-            self._count.setText(f"{span} of {of}" if shown else of)
+            self._count.setText(tr("{span} of {of}", span=span, of=of) if shown else of)
             pages = max(1, -(-total // self._size))
-            self._page_text.setText(f"Page {wording.count(self._page + 1)} of {wording.count(pages)}")
+            self._page_text.setText(
+                tr("Page {page} of {pages}", page=wording.count(self._page + 1), pages=wording.count(pages))
+            )
             more = more or skip + shown < total
         else:
-            self._count.setText(f"{span} of N/A" if shown or note else "")
-            self._page_text.setText(f"Page {wording.count(self._page + 1)}")
+            self._count.setText(tr("{span} of N/A", span=span) if shown or note else "")
+            self._page_text.setText(tr("Page {page}", page=wording.count(self._page + 1)))
         self._count.setToolTip(note)
         self._took.setText(note if total is None and note else f"{wording.count(took)} ms" if took is not None else "")
         self._back.setEnabled(self._page > 0)
         self._on.setEnabled(more)
-        self._sizes.setText(f"{self._size} a page")
+        self._sizes.setText(tr("{size} a page", size=self._size))
 
     @property
     def text(self) -> str:
@@ -184,7 +187,7 @@ class Pager(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for size in SIZES:
-            action = QAction(f"{size} a page", menu)
+            action = QAction(tr("{size} a page", size=size), menu)
             action.setCheckable(True)
             action.setChecked(size == self._size)
             action.setData(size)

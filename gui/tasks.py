@@ -25,6 +25,7 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
 from shiboken6 import isValid
 
+from gui.language import tr, translated
 from model.errors import Cancelled, Refused, Unreachable
 
 OFTEN = 0.05  # seconds between two reports of progress
@@ -273,9 +274,9 @@ def describe(error: BaseException) -> tuple[str, str]:
     """A sentence for people and the details to copy: a refusal says what to do, anything else is a bug."""
     details = "".join(traceback.format_exception(error))
     if isinstance(error, Refused):
-        return str(error), details
+        return translated(str(error)), details
     return (
-        "Something went wrong inside Palimpsest; nothing more was written. Copy the details and report them.",
+        tr("Something went wrong inside Palimpsest; nothing more was written. Copy the details and report them."),
         details,
     )
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from gui import tasks
 from gui.help.manual_view import ManualView
 from gui.help.topic_list import TopicList
+from gui.language import tr
 from gui.style import boxes, focus_ring, logo, preferences, theme, wording
 from gui.style.states import StateStack, hair, tool, words
 from resources import manual
@@ -51,7 +52,7 @@ class HelpWindow(QWidget):
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "page")
-        self.setWindowTitle("Help – Palimpsest")
+        self.setWindowTitle(tr("Help – Palimpsest"))
         self.setWindowIcon(logo.icon())
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, False)
         self.setMinimumSize(QSize(theme.px(560), theme.px(360)))
@@ -60,21 +61,21 @@ class HelpWindow(QWidget):
         self._at = -1
         self._wanted = _Stop(manual.FIRST)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Find in the manual")
-        self.search.setAccessibleName("Find in the manual")
-        self.search.setToolTip("Find (Ctrl+F); next and previous are F3 and Shift+F3")
+        self.search.setPlaceholderText(tr("Find in the manual"))
+        self.search.setAccessibleName(tr("Find in the manual"))
+        self.search.setToolTip(tr("Find (Ctrl+F); next and previous are F3 and Shift+F3"))
         self.search.textChanged.connect(self._searched)
         self.search.returnPressed.connect(self._next)
         self.topics = TopicList()
         self.topics.chosen.connect(self.open_topic)
-        self._none = words("No page has these words", "second", wrap=True)
+        self._none = words(tr("No page has these words"), "second", wrap=True)
         self._none.setContentsMargins(theme.px(16), theme.px(8), theme.px(12), 0)
         self._none.hide()
-        self.back = tool("caret-left", "Back (Alt+Left)", partial(self._go, -1))
-        self.forward = tool("caret-right", "Forward (Alt+Right)", partial(self._go, 1))
+        self.back = tool("caret-left", tr("Back (Alt+Left)"), partial(self._go, -1))
+        self.forward = tool("caret-right", tr("Forward (Alt+Right)"), partial(self._go, 1))
         self._count = words("", "second")
-        self.up = tool("arrow-up", "The hit before (Shift+F3)", partial(self._step, -1))
-        self.down = tool("arrow-down", "The next hit (F3)", partial(self._step, 1))
+        self.up = tool("arrow-up", tr("The hit before (Shift+F3)"), partial(self._step, -1))
+        self.down = tool("arrow-down", tr("The next hit (F3)"), partial(self._step, 1))
         self.view = ManualView()
         self.view.asked.connect(self._follow)
         self.view.found.connect(self._say)
@@ -126,7 +127,7 @@ class HelpWindow(QWidget):
 
     def _load(self) -> None:
         tasks.run(_read, done=self._loaded, failed=self._failed, owner=self, key="manual")
-        self.states.show_loading("Reading the manual")
+        self.states.show_loading(tr("Reading the manual"))
 
     def _loaded(self, pages: dict[str, _Page]) -> None:
         self._pages = pages
@@ -135,7 +136,7 @@ class HelpWindow(QWidget):
         self._arrive(self._wanted)
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self._load, "The manual could not be read")
+        self.states.show_failed(error, self._load, tr("The manual could not be read"))
 
     # --- going about
 
@@ -182,7 +183,7 @@ class HelpWindow(QWidget):
             self.view.go_to(stop.heading)
         self.view.mark(self.search.text().strip())
         self.topics.choose(stop.topic)
-        self.setWindowTitle(f"{title} – Palimpsest")
+        self.setWindowTitle(tr("{title} – Palimpsest", title=title))
         self._say()
 
     def _follow(self, link: str) -> None:
@@ -237,7 +238,11 @@ class HelpWindow(QWidget):
         at, count = self.view.hits
         sought = bool(self.search.text().strip())
         self._count.setText(
-            "" if not sought else f"{at} of {wording.many(count, 'hit')} here" if count else "None here"
+            ""
+            if not sought
+            else tr("{at} of {hits} here", at=at, hits=wording.many(count, "hit"))
+            if count
+            else tr("None here")
         )
         for each in (self.up, self.down):
             each.setVisible(sought)

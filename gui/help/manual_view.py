@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QRes
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from gui.help import manual_dress
+from gui.language import tr
 from gui.style import theme
 
 WIDEST = 800  # longer lines are hard to read
@@ -35,7 +36,7 @@ class ManualView(QTextBrowser):
     def show_page(self, title: str, markdown: str) -> None:
         """Show a page from its beginning."""
         self._markdown = markdown
-        self.setAccessibleName(f"Help: {title}")
+        self.setAccessibleName(tr("Help: {title}", title=title))
         self._draw()
         self.verticalScrollBar().setValue(0)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from gui.language import tr
 from gui.paging import RowsModel
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span
@@ -57,7 +58,7 @@ class TopicList(CellTree):
         super().__init__(parent, row_height=24)
         self.setObjectName("sidebartree")
         self._lines = _Model()
-        self.as_list(self._lines, "Topics")
+        self.as_list(self._lines, tr("Topics"))
         self.setHeaderHidden(True)
         self._silent = False
         self.selectionModel().currentRowChanged.connect(self._moved)

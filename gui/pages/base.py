@@ -8,6 +8,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, subscriptions
+from gui.language import tr
 from gui.pages.page_request import PageRequest, PairStart
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
@@ -107,7 +108,9 @@ class Page(QWidget):
         """Remember a version, to be compared with another one somewhere else."""
         if side is not None:
             remembered.put(side)
-            messages.tell(self, f"{side.name} is remembered; choose another one, and Compare › Compare with it")
+            messages.tell(
+                self, tr("{name} is remembered; choose another one, and Compare › Compare with it", name=side.name)
+            )
 
     def do_compare_remembered(self) -> None:
         self.compare_remembered(self.side())

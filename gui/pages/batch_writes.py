@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.style import wording
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.insert_sheet import InsertSheet
@@ -20,8 +21,8 @@ from model.session import DeletionPlan, InsertionPlan, Session
 from model.text.file_documents import documents_of
 from model.values.canonical import Value
 
-FILES = "Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)"
-_STAYED: dict[Kind, str] = {"conflict": "changed meanwhile and stayed", "refused": "refused", "skipped": "skipped"}
+FILES = tr("Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)")
+_STAYED: dict[Kind, str] = {"conflict": tr("changed meanwhile and stayed"), "refused": "refused", "skipped": "skipped"}
 
 
 class BatchWrites(QObject):
@@ -44,7 +45,7 @@ class BatchWrites(QObject):
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
-            title=f"Reading {wording.many(len(ids), 'document')}",
+            title=tr("Reading {documents}", documents=wording.many(len(ids), "document")),
         )
         task.progressed.connect(sheet.states.progress)
         sheet.finished.connect(task.cancel)
@@ -56,14 +57,14 @@ class BatchWrites(QObject):
         self._carry_out(
             lambda progress: session.batches.delete(plan, progress, confirmed=True),
             "deleted",
-            f"Deleting {wording.many(len(plan.going), 'document')} of {self._ns}",
+            tr("Deleting {documents} of {ns}", documents=wording.many(len(plan.going), "document"), ns=self._ns),
         )
 
     # --- insert
 
     def pick_file(self) -> None:
         """Ask for a file, then import it."""
-        path, _ = QFileDialog.getOpenFileName(self._page, f"Import into {self._ns}", "", FILES)
+        path, _ = QFileDialog.getOpenFileName(self._page, tr("Import into {ns}", ns=self._ns), "", FILES)
         if path:
             self.read_file(path)
 
@@ -81,7 +82,7 @@ class BatchWrites(QObject):
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
-            title=f"Reading {source}",
+            title=tr("Reading {source}", source=source),
         )
         task.progressed.connect(sheet.states.progress)
         sheet.finished.connect(task.cancel)
@@ -93,7 +94,7 @@ class BatchWrites(QObject):
         self._carry_out(
             lambda progress: session.batches.insert(ns, documents, progress, confirmed=True, total=plan.documents),
             "inserted",
-            f"Inserting {wording.many(plan.would, 'document')} into {ns}",
+            tr("Inserting {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
         )
 
     # --- the run
@@ -110,17 +111,17 @@ class BatchWrites(QObject):
             work,
             done=partial(self._ended, held, done, ""),
             failed=partial(self._failed, held, done),
-            cancelled=partial(self._ended, held, done, "Stopped: ", None),
+            cancelled=partial(self._ended, held, done, tr("Stopped: "), None),
             owner=self,
             title=title,
         )
-        line = messages.note(self._page, title, [("Stop", task.cancel)])
+        line = messages.note(self._page, title, [(tr("Stop"), task.cancel)])
         task.finished.connect(line.leave)
 
     def _failed(self, held: list[Run], done: str, error: BaseException) -> None:
         messages.fail(self._page, error)
         if held and held[0].done:
-            self._ended(held, done, "Before that ", None)
+            self._ended(held, done, tr("Before that "), None)
 
     def _ended(self, held: list[Run], done: str, before: str, _: object) -> None:
         run = held[0] if held else None
@@ -130,7 +131,7 @@ class BatchWrites(QObject):
         if all(outcome.kind == "applied" for outcome in outcomes):
             messages.tell(self._page, said, undo)
             return
-        messages.note(self._page, said, [("Undo", undo)] if undo is not None else [])
+        messages.note(self._page, said, [(tr("Undo"), undo)] if undo is not None else [])
 
     def _undo(self, run: str) -> None:
         session = self._session
@@ -139,13 +140,13 @@ class BatchWrites(QObject):
             done=self._undone,
             failed=self._not_undone,
             owner=self,
-            title="Undoing",
+            title=tr("Undoing"),
         )
-        line = messages.note(self._page, "Undoing", [("Stop", task.cancel)])
+        line = messages.note(self._page, tr("Undoing"), [(tr("Stop"), task.cancel)])
         task.finished.connect(line.leave)
 
     def _undone(self, outcomes: list[Outcome]) -> None:
-        said = f"Undone: {report(outcomes, 'as before')}"
+        said = tr("Undone: {report}", report=report(outcomes, tr("as before")))
         if all(outcome.kind == "applied" for outcome in outcomes):
             messages.tell(self._page, said)
         else:
@@ -161,6 +162,8 @@ def report(outcomes: Sequence[Outcome], done: str) -> str:
     parts = [f"{wording.many(counts['applied'], 'document')} {done}"]
     parts += [f"{wording.count(counts[kind])} {said}" for kind, said in _STAYED.items() if counts[kind]]
     if counts["unknown"]:
-        parts.append(f"of {wording.count(counts['unknown'])} it is not known, the journal can look again")
-    first = next((outcome.detail for outcome in outcomes if outcome.kind not in ("applied", "unknown")), "")
+        parts.append(
+            tr("of {counts} it is not known, the journal can look again", counts=wording.count(counts["unknown"]))
+        )
+    first = next((translated(outcome.detail) for outcome in outcomes if outcome.kind not in ("applied", "unknown")), "")
     return ", ".join(parts) + (f". {first}" if first else "")

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
@@ -92,8 +93,8 @@ class CollectionPage(Page):
         self.diff.showing.connect(self.changed)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
-            ("Change map", "grid-four", self.do_change_map),
-            ("Blame", "user-list", self.do_blame),
+            (tr("Change map"), "grid-four", self.do_change_map),
+            (tr("Blame"), "user-list", self.do_blame),
         ):
             made = button(label, call, "small", icon=icon)
             made.setEnabled(False)
@@ -165,35 +166,38 @@ class CollectionPage(Page):
         if row.of is not None and info is not None and info.belongs_to is not None:
             main = info.belongs_to.partition(".")[2]
             menu.addSeparator()
-            menu.addAction(wording.item(f"Show {_version_named(row)} in {main}"), partial(self._show_in_history, row))
+            menu.addAction(
+                wording.item(tr("Show {version_named} in {main}", version_named=_version_named(row), main=main)),
+                partial(self._show_in_history, row),
+            )
         if not row.readable:
             return
-        menu.addAction("Export…", partial(self.exporter.ask_rows, [row]))
+        menu.addAction(tr("Export…"), partial(self.exporter.ask_rows, [row]))
         if info is not None and info.keeps_history:
             menu.addSeparator()
-            for label, kind in (("Change map", "map"), ("Blame", "blame"), ("Look for damage", "repair")):
+            for label, kind in ((tr("Change map"), "map"), (tr("Blame"), "blame"), (tr("Look for damage"), "repair")):
                 menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
         menu.addSeparator()
-        menu.addAction("Remember for a comparison", partial(self._remember_row, row))
+        menu.addAction(tr("Remember for a comparison"), partial(self._remember_row, row))
         if (side := remembered.side) is not None:
-            words = wording.item(f"Compare with {side.name} of {side.place}", 80)
+            words = wording.item(tr("Compare with {name} of {place}", name=side.name, place=side.place), 80)
             menu.addAction(words, partial(self._compare_row, row))
         if "writable" not in self.facts():
             return
         menu.addSeparator()
         for fact, label, call in (
-            ("sequence", "Take the next number…", self.do_next_number),
-            ("pending", "Count once…", self.do_count_once),
-            ("processed", "Process an entry…", self.do_process_entry),
+            ("sequence", tr("Take the next number…"), self.do_next_number),
+            ("pending", tr("Count once…"), self.do_count_once),
+            ("processed", tr("Process an entry…"), self.do_process_entry),
         ):
             if fact in self.facts():
                 menu.addAction(label, call)
-        menu.addAction("Duplicate…", partial(self.writes.duplicate, row.id))
-        menu.addAction("Delete…", partial(self.writes.delete, row.id))
-        menu.addAction("Purge with all versions…", partial(self.writes.purge, row.id))
+        menu.addAction(tr("Duplicate…"), partial(self.writes.duplicate, row.id))
+        menu.addAction(tr("Delete…"), partial(self.writes.delete, row.id))
+        menu.addAction(tr("Purge with all versions…"), partial(self.writes.purge, row.id))
         if self.session.is_sample:
             menu.addSeparator()
-            menu.addAction("Edit as a colleague", partial(self.writes.colleague, row.id))
+            menu.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
 
     def _take(self, source: bytes, path: Path, name: str, _: str) -> None:
         if self.diff.id is not None:
@@ -236,15 +240,19 @@ class CollectionPage(Page):
             self.asked.emit(PageRequest("collection", info.belongs_to, row.of, CollectionStart(a=row.version)))
 
     def _fill_menu_of_many(self, menu: QMenu, rows: Sequence[Row]) -> None:
-        menu.addAction(f"Export {wording.many(len(rows), 'document')}…", self.do_export_picked)
+        menu.addAction(tr("Export {documents}…", documents=wording.many(len(rows), "document")), self.do_export_picked)
         if len(rows) == 2:
-            menu.addAction("Compare the two", self.do_compare_picked)
+            menu.addAction(tr("Compare the two"), self.do_compare_picked)
         if "writable" in self.facts():
             menu.addSeparator()
-            menu.addAction(f"Delete {wording.many(len(rows), 'document')}…", self.do_delete_picked)
+            menu.addAction(
+                tr("Delete {documents}…", documents=wording.many(len(rows), "document")), self.do_delete_picked
+            )
 
     def _insert_several(self, documents: Sequence[bytes]) -> None:
-        self.batches.insert(lambda: documents, f"{wording.many(len(documents), 'document')} as they were typed")
+        self.batches.insert(
+            lambda: documents, tr("{documents} as they were typed", documents=wording.many(len(documents), "document"))
+        )
 
     def _give_room(self, listed: bool) -> None:
         """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
@@ -321,18 +329,18 @@ class CollectionPage(Page):
     def reasons(self) -> dict[str, str]:
         info = self.browser.info
         said = {
-            "document": "No document is chosen",
-            "pair": "One version is shown by itself" if self.diff.is_alone else "Nothing is compared yet",
+            "document": tr("No document is chosen"),
+            "pair": tr("One version is shown by itself") if self.diff.is_alone else tr("Nothing is compared yet"),
             "restorable": self.diff.why_not_restore(),
-            "readable": "This document does not decode; it is never written",
-            "sequence": f"{self.ns} holds no counters that hand out numbers",
-            "pending": f"{self.ns} keeps no counters that are raised in two steps",
-            "processed": f"{self.ns} keeps no apply-once lists",
+            "readable": tr("This document does not decode; it is never written"),
+            "sequence": tr("{ns} holds no counters that hand out numbers", ns=self.ns),
+            "pending": tr("{ns} keeps no counters that are raised in two steps", ns=self.ns),
+            "processed": tr("{ns} keeps no apply-once lists", ns=self.ns),
         }
         if self.session.read_only:
-            said["writable"] = f"{self.session.name} is open read-only"
+            said["writable"] = tr("{name} is open read-only", name=self.session.name)
         elif info is not None and info.belongs_to is not None:
-            said["writable"] = "An archive is written by saving the current document only"
+            said["writable"] = tr("An archive is written by saving the current document only")
         return said
 
     def status(self) -> tuple[list[str], list[str], bool]:
@@ -398,12 +406,14 @@ class CollectionPage(Page):
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
             copying.put(wording.copied(self._chosen_row.id))
-            messages.copied(self, "The id is copied")
+            messages.copied(self, tr("The id is copied"))
 
     def do_copy_document(self) -> None:
         if self._chosen_row is not None and self._chosen_row.readable:
             raw, name = self._chosen_row.raw, wording.plain(self._chosen_row.id)
-            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{name} is copied as Extended JSON")
+            copying.copy(
+                self, len(raw), lambda: text.to_text(raw, 2), tr("{name} is copied as Extended JSON", name=name)
+            )
 
     def do_export(self) -> None:
         self.exporter.ask(self.browser.ran)

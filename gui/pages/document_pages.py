@@ -10,6 +10,7 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
@@ -184,9 +185,9 @@ class DocumentPage(Page):
         return facts
 
     def reasons(self) -> dict[str, str]:
-        said = {"dirty": "Nothing is changed"}
+        said = {"dirty": tr("Nothing is changed")}
         if self.session.read_only:
-            said["writable"] = f"{self.session.name} is open read-only"
+            said["writable"] = tr("{name} is open read-only", name=self.session.name)
         return said
 
     def status(self) -> tuple[list[str], list[str], bool]:
@@ -198,7 +199,11 @@ class DocumentPage(Page):
         if self.layout_words:
             left.append(self.layout_words)
         zone = preferences.zone()
-        return left, [f"Dates shown in {zone}, stored in UTC" if zone != "UTC" else "Dates shown in UTC"], True
+        return (
+            left,
+            [tr("Dates shown in {zone}, stored in UTC", zone=zone) if zone != "UTC" else tr("Dates shown in UTC")],
+            True,
+        )
 
     def panes(self) -> Sequence[QWidget]:
         return [self.editor.tree, self.editor.side, self.editor.foot.save]
@@ -260,12 +265,14 @@ class DocumentPage(Page):
 
     def do_copy_id(self) -> None:
         copying.put(wording.copied(self._id))
-        messages.copied(self, "The id is copied")
+        messages.copied(self, tr("The id is copied"))
 
     def do_copy_document(self) -> None:
         if self._opened is not None:
             raw, name = self._opened.document, wording.plain(self._id)
-            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{name} is copied as Extended JSON")
+            copying.copy(
+                self, len(raw), lambda: text.to_text(raw, 2), tr("{name} is copied as Extended JSON", name=name)
+            )
 
     def do_duplicate(self) -> None:
         self.writes.duplicate(self._id)
@@ -314,7 +321,7 @@ class MergePage(Page):
 
     @property
     def title(self) -> str:
-        return f"Merge: {wording.plain(self._id)}"
+        return tr("Merge: {id}", id=wording.plain(self._id))
 
     @property
     def dirty(self) -> bool:
@@ -325,7 +332,10 @@ class MergePage(Page):
 
     def status(self) -> tuple[list[str], list[str], bool]:
         left = [f"{self.ns} / {wording.plain(self._id)}", self.resolver.draft.said]
-        keys = ["Ctrl+PgUp and Ctrl+PgDn: previous and next conflict", "Shift with Ctrl+1, 2, 3: all unresolved"]
+        keys = [
+            tr("Ctrl+PgUp and Ctrl+PgDn: previous and next conflict"),
+            tr("Shift with Ctrl+1, 2, 3: all unresolved"),
+        ]
         return left, keys, False
 
     def panes(self) -> Sequence[QWidget]:

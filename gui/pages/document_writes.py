@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.parts.differences import diff_grouping
 from gui.style import wording
 from gui.views.compare.restore_sheet import RestoreSheet, Restoring
@@ -64,7 +65,7 @@ class DocumentWrites(QObject):
         def work(progress: tasks.Progress) -> _Read:
             base = session.last(ns, id)
             if placed and base.v != seen:
-                raise Refused(f"{wording.plain(id)} changed since it was compared; refresh, then restore.")
+                raise Refused(tr("{id} changed since it was compared; refresh, then restore.", id=wording.plain(id)))
             content = session.restored(ns, id, v, paths, base)
             before = (base.content if base.current else None) or canonical.EMPTY  # of a deleted one nothing is there
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
@@ -72,29 +73,38 @@ class DocumentWrites(QObject):
             values = session.spelled(before, content) if barred else ""
             return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values)
 
-        self._run(work, self._ask_restore, f"Reading {wording.version(v)}")
+        self._run(work, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
 
     def _ask_restore(self, read: _Read) -> None:
         name, old, base = wording.plain(read.id), wording.version(read.v), read.base
         if not read.plan.changes and base.current:
-            messages.tell(self._page, f"{name} has what {old} had; nothing needs to be written")
+            messages.tell(self._page, tr("{name} has what {old} had; nothing needs to be written", name=name, old=old))
             return
         if read.barred:
-            messages.note(self._page, read.barred, [("Copy the values", partial(self._copy_values, read.values))])
+            messages.note(self._page, read.barred, [(tr("Copy the values"), partial(self._copy_values, read.values))])
             return
         if read.paths is None:
-            saying = f"The content of {old} becomes a new version"
+            saying = tr("The content of {old} becomes a new version", old=old)
         else:
-            takes = "takes its value" if len(read.paths) == 1 else "take their values"
-            saying = f"{wording.many(len(read.paths), 'field')} {takes} from {old} in a new version"
-        now = wording.version(base.v) or "the present content"
-        there = f"{saying}; {now} stays in the history."
+            takes = tr("takes its value") if len(read.paths) == 1 else tr("take their values")
+            saying = tr(
+                "{fields} {takes} from {old} in a new version",
+                fields=wording.many(len(read.paths), "field"),
+                takes=takes,
+                old=old,
+            )
+        now = wording.version(base.v) or tr("the present content")
+        there = tr("{saying}; {now} stays in the history.", saying=saying, now=now)
         asked = RestoreSheet(
             self._page,
             Restoring(
-                f"Restore {old} of {name}?",
-                there if base.current else f"{saying}, which brings {name} back; {now} stays in the history.",
-                (f"{now}, now" if base.current else "deleted", f"as in {old}"),
+                tr("Restore {old} of {name}?", old=old, name=name),
+                there
+                if base.current
+                else tr(
+                    "{saying}, which brings {name} back; {now} stays in the history.", saying=saying, name=name, now=now
+                ),
+                (tr("{now}, now", now=now) if base.current else "deleted", tr("as in {old}", old=old)),
                 read.plan,
                 read.paths,
                 base.current,
@@ -104,14 +114,14 @@ class DocumentWrites(QObject):
         asked.open()
 
     def _copy_values(self, values: str) -> None:
-        copying.copy(self._page, len(values), lambda: values, "The values are copied")
+        copying.copy(self._page, len(values), lambda: values, tr("The values are copied"))
 
     def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None) -> None:
         session, ns = self._session, self._ns
         self._run(
             lambda _: session.restore(ns, read.id, read.v, paths, read.base),
             partial(self.ended, again=partial(self.restore, read.id, read.v, paths, read.base.v)),
-            f"Restoring {wording.version(read.v)}",
+            tr("Restoring {v}", v=wording.version(read.v)),
         )
 
     # --- delete
@@ -122,18 +132,24 @@ class DocumentWrites(QObject):
         self._run(
             lambda _: (session.version(ns, id), session.kept_by_delete(ns)),
             partial(self._ask_delete, id),
-            f"Reading {wording.plain(id)}",
+            tr("Reading {id}", id=wording.plain(id)),
         )
 
     def _ask_delete(self, id: Value, read: tuple[Version, str]) -> None:
         base, kept = read
         name = wording.plain(id)
-        which = f" at {wording.version(base.v)}" if base.v is not None else ""
+        which = tr(" at {v}", v=wording.version(base.v)) if base.v is not None else ""
         messages.confirm(
             self._page,
-            f"Delete {name}?",
-            f"{name}{which} is deleted from {self._ns}, unless it changed meanwhile. {kept}",
-            "Delete 1 document",
+            tr("Delete {name}?", name=name),
+            tr(
+                "{name}{which} is deleted from {ns}, unless it changed meanwhile. {kept}",
+                name=name,
+                which=which,
+                ns=self._ns,
+                kept=translated(kept),
+            ),
+            tr("Delete 1 document"),
             partial(self._do_delete, id, base),
             danger=True,
             typed=name if self._production else None,
@@ -144,7 +160,7 @@ class DocumentWrites(QObject):
         self._run(
             lambda _: session.delete(ns, id, base),
             partial(self.ended, again=partial(self.delete, id)),
-            f"Deleting {wording.plain(id)}",
+            tr("Deleting {id}", id=wording.plain(id)),
         )
 
     # --- purge
@@ -152,18 +168,25 @@ class DocumentWrites(QObject):
     def purge(self, id: Value) -> None:
         """Remove a document with all its versions, once its name is typed."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.last(ns, id), partial(self._ask_purge, id), f"Reading {wording.plain(id)}")
+        self._run(
+            lambda _: session.last(ns, id), partial(self._ask_purge, id), tr("Reading {id}", id=wording.plain(id))
+        )
 
     def _ask_purge(self, id: Value, base: Version) -> None:
         name = wording.plain(id)
-        upto = f" up to {wording.version(base.v)}" if base.v is not None else ""
+        upto = tr(" up to {v}", v=wording.version(base.v)) if base.v is not None else ""
         messages.confirm(
             self._page,
-            f"Purge {name}?",
-            f"{name} and every version of it{upto} are removed from {self._ns}, unless it changed meanwhile: nobody "
-            "who reads the database finds its history any more. Only the journal on this computer keeps what goes, and "
-            "can put it back.",
-            "Purge 1 document with all versions",
+            tr("Purge {name}?", name=name),
+            tr(
+                "{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile: "
+                "nobody who reads the database finds its history any more. Only the journal on this computer "
+                "keeps what goes, and can put it back.",
+                name=name,
+                upto=upto,
+                ns=self._ns,
+            ),
+            tr("Purge 1 document with all versions"),
             partial(self._do_purge, id, base),
             danger=True,
             typed=name,
@@ -174,7 +197,7 @@ class DocumentWrites(QObject):
         self._run(
             lambda _: session.purge(ns, id, base),
             partial(self.ended, again=partial(self.purge, id)),
-            f"Purging {wording.plain(id)}",
+            tr("Purging {id}", id=wording.plain(id)),
         )
 
     # --- create
@@ -193,7 +216,7 @@ class DocumentWrites(QObject):
             done=partial(self._created, asked),
             failed=asked.refuse,
             owner=self,
-            title="Inserting a document",
+            title=tr("Inserting a document"),
         )
 
     def _created(self, asked: NewDocument, outcome: Outcome) -> None:
@@ -206,7 +229,7 @@ class DocumentWrites(QObject):
     def duplicate(self, id: Value) -> None:
         """Ask for a new document that begins as a copy."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.version(ns, id), self._copy_read, f"Reading {wording.plain(id)}")
+        self._run(lambda _: session.version(ns, id), self._copy_read, tr("Reading {id}", id=wording.plain(id)))
 
     def _copy_read(self, base: Version) -> None:
         self.create(base.content)
@@ -218,11 +241,16 @@ class DocumentWrites(QObject):
         session, ns, name = self._session, self._ns, wording.plain(id)
         messages.confirm(
             self._page,
-            f"Take the next number of {name}?",
-            "The counter moves up by one, and that number goes to you and to nobody else. It cannot be given back: a "
-            "number that is not used stays a gap.",
-            "Take the next number",
-            partial(self._run, lambda _: session.once.next(ns, id), self._drawn, f"Drawing a number of {name}"),
+            tr("Take the next number of {name}?", name=name),
+            tr(
+                "The counter moves up by one, and that number goes to you and to nobody else. It cannot be "
+                "given back: a "
+                "number that is not used stays a gap."
+            ),
+            tr("Take the next number"),
+            partial(
+                self._run, lambda _: session.once.next(ns, id), self._drawn, tr("Drawing a number of {name}", name=name)
+            ),
         )
 
     def _drawn(self, outcome: Outcome) -> None:
@@ -230,19 +258,21 @@ class DocumentWrites(QObject):
             self.ended(outcome)
             return
         number = wording.plain(outcome.value)
-        copy = (f"Copy {number}", partial(copying.put, number))
-        messages.tell(self._page, outcome.detail, choices=[copy])
+        copy = (tr("Copy {number}", number=number), partial(copying.put, number))
+        messages.tell(self._page, translated(outcome.detail), choices=[copy])
 
     def count(self, id: Value | None) -> None:
         """Ask for a count: the document, and the token that tells this event from others."""
         lines = (
-            FormLine("id", "Document", "" if id is None else wording.typed(id)),
-            FormLine("token", "Token", hint="left empty: a new one", needed=False),
-            FormLine("by", "Raise by", hint="1, in a new token", kind="number", needed=False),
-            FormLine("owner", "Owner", hint="who counts, in a new token", kind="text", needed=False),
+            FormLine("id", tr("Document"), "" if id is None else wording.typed(id)),
+            FormLine("token", tr("Token"), hint=tr("left empty: a new one"), needed=False),
+            FormLine("by", tr("Raise by"), hint=tr("1, in a new token"), kind="number", needed=False),
+            FormLine("owner", tr("Owner"), hint=tr("who counts, in a new token"), kind="text", needed=False),
         )
-        about = "A token is noted, then counted: the same one again counts nothing more. A missing document is made."
-        asked = OnceSheet(self._page, f"Count once in {self._ns}", about, lines, "Count once")
+        about = tr(
+            "A token is noted, then counted: the same one again counts nothing more. A missing document is made."
+        )
+        asked = OnceSheet(self._page, tr("Count once in {ns}", ns=self._ns), about, lines, tr("Count once"))
         asked.agreed.connect(partial(self._do_count, asked))
         asked.open()
 
@@ -251,30 +281,30 @@ class DocumentWrites(QObject):
         self._ask_once(
             asked,
             lambda _: once.count(ns, said["id"], said["token"], 1 if by is None else by, said["owner"], create=True),
-            "Counting",
+            tr("Counting"),
         )
 
     def process(self, key: Value | None, totals: Sequence[str], total: str) -> None:
         """Ask for an entry of an apply-once list."""
-        hint = f"one of {', '.join(totals)}" if len(totals) > 1 else "the field that is raised"
+        hint = tr("one of {totals}", totals=", ".join(totals)) if len(totals) > 1 else tr("the field that is raised")
         chosen = total if total in totals else totals[0] if len(totals) == 1 else ""
         lines = (
-            FormLine("key", "Document", "" if key is None else wording.typed(key)),
-            FormLine("entry", "Entry", hint="what was dealt with, as in 2026-11"),
-            FormLine("field", "Total", chosen, hint, "text"),
-            FormLine("by", "Raise by", "1", kind="number"),
+            FormLine("key", tr("Document"), "" if key is None else wording.typed(key)),
+            FormLine("entry", tr("Entry"), hint=tr("what was dealt with, as in 2026-11")),
+            FormLine("field", tr("Total"), chosen, hint, "text"),
+            FormLine("by", tr("Raise by"), "1", kind="number"),
         )
-        about = (
+        about = tr(
             "The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing."
         )
-        asked = OnceSheet(self._page, f"Process an entry in {self._ns}", about, lines, "Process once")
+        asked = OnceSheet(self._page, tr("Process an entry in {ns}", ns=self._ns), about, lines, tr("Process once"))
         asked.agreed.connect(partial(self._do_process, asked))
         asked.open()
 
     def _do_process(self, asked: OnceSheet, said: dict[str, Any]) -> None:
         once, ns = self._session.once, self._ns
         self._ask_once(
-            asked, lambda _: once.process(ns, said["key"], said["entry"], said["by"], said["field"]), "Processing"
+            asked, lambda _: once.process(ns, said["key"], said["entry"], said["by"], said["field"]), tr("Processing")
         )
 
     def insert_next(self) -> None:
@@ -290,7 +320,7 @@ class DocumentWrites(QObject):
             done=partial(self._created, asked),
             failed=asked.refuse,
             owner=self,
-            title="Inserting a document",
+            title=tr("Inserting a document"),
         )
 
     def _ask_once(self, asked: OnceSheet, work: Callable[[tasks.Progress], Outcome], title: str) -> None:
@@ -298,7 +328,7 @@ class DocumentWrites(QObject):
 
     def _counted(self, asked: OnceSheet, outcome: Outcome) -> None:
         if outcome.kind in ("refused", "conflict"):
-            asked.refuse(outcome.detail)
+            asked.refuse(translated(outcome.detail))
             return
         asked.accept()
         self.ended(outcome)
@@ -308,16 +338,25 @@ class DocumentWrites(QObject):
     def colleague(self, id: Value) -> None:
         """Change a document of the sample as someone else."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.colleague(ns, id), self._colleague_done, "Editing as a colleague")
+        self._run(lambda _: session.colleague(ns, id), self._colleague_done, tr("Editing as a colleague"))
 
     def _colleague_done(self, outcome: Outcome) -> None:
         if outcome.kind != "applied":
-            messages.fail(self._page, outcome.detail)
+            messages.fail(self._page, translated(outcome.detail))
             return
-        now = f" It is at {wording.version(outcome.version)} now." if outcome.version is not None else ""
-        name = wording.plain(outcome.id) if outcome.id is not None else "the document"
+        now = (
+            tr(" It is at {version} now.", version=wording.version(outcome.version))
+            if outcome.version is not None
+            else ""
+        )
+        name = wording.plain(outcome.id) if outcome.id is not None else tr("the document")
         messages.tell(
-            self._page, f"A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict"
+            self._page,
+            tr(
+                "A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict",
+                name=name,
+                now=now,
+            ),
         )
 
     def create_index(self) -> None:
@@ -325,27 +364,31 @@ class DocumentWrites(QObject):
         session, ns = self._session, self._ns
         messages.confirm(
             self._page,
-            f"Create the unique index on {ns}?",
-            "Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.",
-            "Create the index",
-            partial(self._run, lambda _: session.create_index(ns), self.ended, "Creating an index"),
+            tr("Create the unique index on {ns}?", ns=ns),
+            tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
+            tr("Create the index"),
+            partial(self._run, lambda _: session.create_index(ns), self.ended, tr("Creating an index")),
         )
 
     def undo(self, outcome: Outcome) -> None:
         """Write the inverse of a write; where the document moved on, that becomes a merge."""
         session, entry = self._session, outcome.entry
         if entry is not None:
-            self._run(lambda _: session.undo(entry), partial(self._undone, outcome), "Undoing")
+            self._run(lambda _: session.undo(entry), partial(self._undone, outcome), tr("Undoing"))
 
     def _undone(self, first: Outcome, outcome: Outcome) -> None:
         entry = first.entry
         if outcome.kind != "conflict" or entry is None or first.id is None:
             undone = outcome.kind == "applied" and not outcome.detail.startswith("Undone")
-            self.ended(replace(outcome, detail=f"Undone: {outcome.detail}") if undone else outcome)
+            self.ended(
+                replace(outcome, detail=tr("Undone: {detail}", detail=translated(outcome.detail)))
+                if undone
+                else outcome
+            )
             return
         session = self._session
         self._run(
-            lambda _: session.undo_conflict(entry), partial(self._undo_conflict, first.id), "Reading what changed"
+            lambda _: session.undo_conflict(entry), partial(self._undo_conflict, first.id), tr("Reading what changed")
         )
 
     def _undo_conflict(self, id: Value, conflict: Conflict) -> None:
@@ -354,20 +397,22 @@ class DocumentWrites(QObject):
     def settle(self, outcome: Outcome) -> None:
         """Look again for a write whose outcome is not known."""
         session = self._session
-        self._run(lambda _: session.settle(outcome), self.ended, "Looking for the write")
+        self._run(lambda _: session.settle(outcome), self.ended, tr("Looking for the write"))
 
     # --- how it ended
 
     def ended(self, outcome: Outcome, again: object = None) -> None:
         """Say how a write ended, with the way back or the way on."""
         if outcome.kind == "applied":
-            messages.tell(self._page, outcome.detail, partial(self.undo, outcome) if outcome.entry else None)
+            messages.tell(
+                self._page, translated(outcome.detail), partial(self.undo, outcome) if outcome.entry else None
+            )
         elif outcome.kind == "skipped":
-            messages.tell(self._page, outcome.detail)
+            messages.tell(self._page, translated(outcome.detail))
         elif outcome.kind == "unknown":
-            messages.doubt(self._page, outcome.detail, partial(self.settle, outcome), outcome.token or "")
+            messages.doubt(self._page, translated(outcome.detail), partial(self.settle, outcome), outcome.token or "")
         else:
-            messages.fail(self._page, outcome.detail, [("Try again", again)] if callable(again) else [])
+            messages.fail(self._page, translated(outcome.detail), [(tr("Try again"), again)] if callable(again) else [])
 
     def _run(self, work: object, done: object, title: str) -> None:
         assert callable(work)

@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
@@ -81,7 +82,7 @@ class _ChainPage(Page):
 
     def do_copy_id(self) -> None:
         copying.put(wording.copied(self._id))
-        messages.copied(self, "The id is copied")
+        messages.copied(self, tr("The id is copied"))
 
     def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
         return [(self.ns, [self._id], 0)]
@@ -96,8 +97,8 @@ class ChangeMapPage(_ChainPage):
     kind = "map"
     icon = "grid-four"
     wants_rail = True
-    words = "Change map"
-    hint = "Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares"
+    words = tr("Change map")
+    hint = tr("Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares")
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
@@ -146,8 +147,8 @@ class BlamePage(_ChainPage):
 
     kind = "blame"
     icon = "user-list"
-    words = "Blame"
-    hint = "Enter compares the version that set the field with the one before it; Ctrl+Shift+B shows the change map"
+    words = tr("Blame")
+    hint = tr("Enter compares the version that set the field with the one before it; Ctrl+Shift+B shows the change map")
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
@@ -190,8 +191,8 @@ class FieldPage(_ChainPage):
 
     kind = "field"
     icon = "chart-bar"
-    words = "Field"
-    hint = "Enter compares the version that set the field with the one before it"
+    words = tr("Field")
+    hint = tr("Enter compares the version that set the field with the one before it")
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
@@ -230,8 +231,8 @@ class BisectPage(_ChainPage):
 
     kind = "bisect"
     icon = "magnifying-glass"
-    words = "Find when"
-    hint = "Enter compares the version at which the condition turns with the one before it"
+    words = tr("Find when")
+    hint = tr("Enter compares the version at which the condition turns with the one before it")
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
@@ -268,9 +269,15 @@ def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Pat
     there = locate(old.content or b"", key, keys) if old.content else None
     here = locate(now.content or b"", key, keys) if now.content else None
     if there is None:
-        raise Refused(f"{key_text(key)} is not there in that version any more; refresh the map.")
+        raise Refused(tr("{key} is not there in that version any more; refresh the map.", key=key_text(key)))
     if any(isinstance(step, TrackedElement) for step in key) and there != here:
         name = key_text(key[: 1 + max(i for i, step in enumerate(key) if isinstance(step, TrackedElement))])
-        state = "stands at another place" if here is not None else "is not there"
-        raise Refused(f"{name} {state} in the current version; edit the document to bring its value back.")
+        state = tr("stands at another place") if here is not None else tr("is not there")
+        raise Refused(
+            tr(
+                "{name} {state} in the current version; edit the document to bring its value back.",
+                name=name,
+                state=state,
+            )
+        )
     return there

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gui.actions import Item, item, line, with_pages
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
@@ -92,7 +93,7 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "change-map", "Change map", "", "document", icon="grid-four", about="document"),),
+        actions=(item("Compare", "change-map", tr("Change map"), "", "document", icon="grid-four", about="document"),),
     ),
     PageKind(
         BlamePage,
@@ -100,7 +101,8 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "blame", "Blame", "Ctrl+Shift+B", "document", icon="user-list", about="document"),),
+        actions=(item("Compare", "blame", tr("Blame"), "Ctrl+Shift+B", "document", icon="user-list",
+            about="document"),),
     ),
     PageKind(
         FieldPage,
@@ -108,7 +110,8 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "field", "History of a field", "", "document", icon="chart-bar", about="document"),),
+        actions=(item("Compare", "field", tr("History of a field"), "", "document", icon="chart-bar",
+            about="document"),),
     ),
     PageKind(
         BisectPage,
@@ -117,7 +120,7 @@ _ROWS = (
         "blame",
         restored=True,
         actions=(
-            item("Compare", "bisect", "Find when this became true…", "", "document", icon="magnifying-glass",
+            item("Compare", "bisect", tr("Find when this became true…"), "", "document", icon="magnifying-glass",
                  about="document"),
         ),
     ),
@@ -128,8 +131,8 @@ _ROWS = (
         "connection",
         "editing",
         restored=True,
-        actions=(item("View", "drafts", "Drafts", "", "session", icon="note-pencil", about="connection"),),
-        entry=SidebarEntry("Drafts", "acc", "accTint"),
+        actions=(item("View", "drafts", tr("Drafts"), "", "session", icon="note-pencil", about="connection"),),
+        entry=SidebarEntry(tr("Drafts"), "acc", "accTint"),
     ),
     PageKind(
         RepairPage,
@@ -137,13 +140,15 @@ _ROWS = (
         "place",
         "repairing",
         actions=(
-            item("Repair", "repairs", "Look for damage", "Ctrl+Shift+R", "session", icon="wrench", about="database"),
-            item("Repair", "repairs-collection", "Look for damage in this collection", "", "collection",
+            item("Repair", "repairs", tr("Look for damage"), "Ctrl+Shift+R", "session", icon="wrench",
+                about="database"),
+            item("Repair", "repairs-collection", tr("Look for damage in this collection"), "", "collection",
                  about="collection"),
-            item("Repair", "repairs-document", "Look for damage in this document", "", "document", about="document"),
+            item("Repair", "repairs-document", tr("Look for damage in this document"), "", "document",
+                about="document"),
             line("Repair"),
         ),
-        entry=SidebarEntry("Repair centre", "warn", "warnT"),
+        entry=SidebarEntry(tr("Repair centre"), "warn", "warnT"),
     ),
     PageKind(
         HealthPage,
@@ -151,7 +156,8 @@ _ROWS = (
         "place",
         "scanning",
         actions=(
-            item("Repair", "health", "Health: findings over time", "", "session", icon="chart-bar", about="database"),
+            item("Repair", "health", tr("Health: findings over time"), "", "session", icon="chart-bar",
+                about="database"),
         ),
         entry_of="repair",
     ),
@@ -161,8 +167,8 @@ _ROWS = (
         "place",
         "pending",
         restored=True,
-        actions=(item("Repair", "pending", "Pending tokens", "", "session", icon="hourglass", about="connection"),),
-        entry=SidebarEntry("Pending tokens", "warn", "warnT"),
+        actions=(item("Repair", "pending", tr("Pending tokens"), "", "session", icon="hourglass", about="connection"),),
+        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT"),
     ),
     PageKind(
         MigratePage,
@@ -170,7 +176,7 @@ _ROWS = (
         "collection",
         "migrating",
         actions=(
-            item("Repair", "migrate", "Move to another layout…", "", "collection", icon="swap", about="collection"),
+            item("Repair", "migrate", tr("Move to another layout…"), "", "collection", icon="swap", about="collection"),
         ),
     ),
     PageKind(
@@ -179,15 +185,16 @@ _ROWS = (
         "connection",
         "journal",
         restored=True,
-        actions=(item("View", "journal", "Journal", "", "session", icon="notebook", about="connection"),),
-        entry=SidebarEntry("Journal", "typ", "typT"),
+        actions=(item("View", "journal", tr("Journal"), "", "session", icon="notebook", about="connection"),),
+        entry=SidebarEntry(tr("Journal"), "typ", "typT"),
     ),
     PageKind(
         CheckPage,
         lambda session, *_: CheckPage(session),
         "connection",
         "servers",
-        actions=(item("File", "check", "Check this server…", "", "session", icon="hard-drives", about="connection"),),
+        actions=(item("File", "check", tr("Check this server…"), "", "session", icon="hard-drives",
+            about="connection"),),
     ),
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide
@@ -39,7 +40,7 @@ class PairPage(Page):
 
     @property
     def title(self) -> str:
-        return f"{wording.plain(self.panel.left.id)} and {wording.plain(self.panel.right.id)}"
+        return tr("{id} and {id2}", id=wording.plain(self.panel.left.id), id2=wording.plain(self.panel.right.id))
 
     @property
     def tip(self) -> str:

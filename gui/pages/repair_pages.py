@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.style import wording
@@ -27,7 +28,9 @@ class _PlacePage(Page):
 
     @property
     def tip(self) -> str:
-        return f"{self.words} in {self.ns or 'all databases'} of {self.session.name}"
+        return tr(
+            "{words} in {ns} of {name}", words=self.words, ns=self.ns or tr("all databases"), name=self.session.name
+        )
 
 
 class RepairPage(_PlacePage):
@@ -35,7 +38,7 @@ class RepairPage(_PlacePage):
 
     kind = "repair"
     icon = "wrench"
-    words = "Repairs"
+    words = tr("Repairs")
 
     def __init__(
         self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
@@ -53,8 +56,8 @@ class RepairPage(_PlacePage):
 
     def status(self) -> tuple[list[str], list[str], bool]:
         where = f"{self.session.name} / {self.ns}" if self.ns else self.session.name
-        left = [where, "No transaction is needed: each item is one guarded write"]
-        return left, ["Every repair can be undone from the journal"], False
+        left = [where, tr("No transaction is needed: each item is one guarded write")]
+        return left, [tr("Every repair can be undone from the journal")], False
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
@@ -93,7 +96,7 @@ class HealthPage(_PlacePage):
 
     kind = "health"
     icon = "chart-bar"
-    words = "Health"
+    words = tr("Health")
 
     def __init__(
         self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
@@ -108,7 +111,7 @@ class HealthPage(_PlacePage):
 
     @property
     def tip(self) -> str:
-        return f"Findings over time in {self.ns or 'all databases'} of {self.session.name}"
+        return tr("Findings over time in {ns} of {name}", ns=self.ns or tr("all databases"), name=self.session.name)
 
     def status(self) -> tuple[list[str], list[str], bool]:
         return [self.tip], super().status()[1], True

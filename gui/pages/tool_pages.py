@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.subscriptions import DraftNews
@@ -31,7 +32,7 @@ class _ToolPage(Page):
 
     @property
     def tip(self) -> str:
-        return f"{self.words} of {self.session.name}"
+        return tr("{words} of {name}", words=self.words, name=self.session.name)
 
     def status(self) -> tuple[list[str], list[str], bool]:
         _, right, with_tasks = super().status()
@@ -50,7 +51,7 @@ class PendingPage(_ToolPage):
 
     kind = "pending"
     icon = "hourglass"
-    words = "Pending tokens"
+    words = tr("Pending tokens")
 
     def __init__(self, session: Session, ns: str = "", production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
@@ -95,7 +96,7 @@ class JournalPage(_ToolPage):
 
     kind = "journal"
     icon = "notebook"
-    words = "Journal"
+    words = tr("Journal")
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
@@ -125,7 +126,7 @@ class DraftsPage(_ToolPage):
 
     kind = "drafts"
     icon = "note-pencil"
-    words = "Drafts"
+    words = tr("Drafts")
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
@@ -135,7 +136,10 @@ class DraftsPage(_ToolPage):
 
     def _open(self, draft: Draft) -> None:
         if draft.source != self.session.source:
-            messages.note(self, f"This draft belongs to {draft.source}. Connect to it, then open the draft again.")
+            messages.note(
+                self,
+                tr("This draft belongs to {source}. Connect to it, then open the draft again.", source=draft.source),
+            )
             return
         self.asked.emit(PageRequest("document", draft.ns, draft.id, draft))
 
@@ -151,7 +155,7 @@ class CheckPage(_ToolPage):
 
     kind = "check"
     icon = "hard-drives"
-    words = "Server check"
+    words = tr("Server check")
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
@@ -179,11 +183,11 @@ class MigratePage(_ToolPage):
 
     @property
     def title(self) -> str:
-        return f"Move: {self.ns.partition('.')[2]}"
+        return tr("Move: {ns}", ns=self.ns.partition(".")[2])
 
     @property
     def tip(self) -> str:
-        return f"Moving {self.ns} of {self.session.name} to another layout"
+        return tr("Moving {ns} of {name} to another layout", ns=self.ns, name=self.session.name)
 
     def leave(self) -> None:
         self.panel.stop()  # the next copying goes on where this one ended

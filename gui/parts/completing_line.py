@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
+from gui.language import tr
 from gui.paging import RowsModel
 from gui.parts.completion import Completion, Offer
 from gui.style import boxes, theme
@@ -81,7 +82,7 @@ class CompletingLine(QLineEdit):
             self.destroyed.connect(frame.deleteLater)
             self.list = CellTree(row_height=24)
             self.list.setHeaderHidden(True)
-            self.list.as_list(self.model, "Words that can stand here")
+            self.list.as_list(self.model, tr("Words that can stand here"))
             self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             self.list.led = True
             self.list.clicked.connect(self._clicked)
@@ -94,7 +95,9 @@ class CompletingLine(QLineEdit):
     def _say_word(self) -> None:
         """Tell screen readers the chosen word: the focus stays in the line."""
         row = self.model.at(self.list.currentIndex())
-        self.setAccessibleDescription("" if row is None else f"{row.word}, one of {len(self.offered)} words")
+        self.setAccessibleDescription(
+            "" if row is None else tr("{word}, one of {offered} words", word=row.word, offered=len(self.offered))
+        )
         changed = QAccessible.Event.DescriptionChanged
         QAccessible.updateAccessibility(QAccessibleEvent(self, changed))
 

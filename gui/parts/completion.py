@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from gui.language import tr
 from model.session import FieldUse
 
 MOST = 60
 OPERATORS = {
-    "$eq": "equal", "$ne": "not equal", "$gt": "greater", "$gte": "greater or equal", "$lt": "less",
-    "$lte": "less or equal", "$in": "one of", "$nin": "none of", "$exists": "there or not", "$type": "of a type",
-    "$regex": "matches a pattern", "$not": "the opposite", "$elemMatch": "an element with all of", "$size": "elements",
-    "$all": "holds all of", "$mod": "remainder",
+    "$eq": tr("equal"), "$ne": tr("not equal"), "$gt": tr("greater"), "$gte": tr("greater or equal"), "$lt": tr("less"),
+    "$lte": tr("less or equal"), "$in": tr("one of"), "$nin": tr("none of"), "$exists": tr("there or not"),
+        "$type": tr("of a type"),
+    "$regex": tr("matches a pattern"), "$not": tr("the opposite"), "$elemMatch": tr("an element with all of"),
+        "$size": tr("elements"),
+    "$all": tr("holds all of"), "$mod": tr("remainder"),
 }  # fmt: skip
-LOGICAL = {"$and": "all of", "$or": "any of", "$nor": "none of", "$expr": "an expression"}
+LOGICAL = {"$and": tr("all of"), "$or": tr("any of"), "$nor": tr("none of"), "$expr": tr("an expression")}
 TYPED = {
     "Date": 'ISODate("")', "ObjectId": 'ObjectId("")', "Decimal128": 'NumberDecimal("")', "Int64": 'NumberLong("")',
     "Binary": 'UUID("")', "Timestamp": "Timestamp(0, 0)",
@@ -70,7 +73,7 @@ def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
         return None
     path = here.under if here.name.startswith("$") or here.bracket == "[" else f"{here.prefix}{here.name}"
     kinds = next((use.types for use in fields if use.path == path), ())
-    literals = [(TYPED[kind], f"{kind} as {path} has") for kind, _ in kinds if kind in TYPED]
+    literals = [(TYPED[kind], tr("{kind} as {path} has", kind=kind, path=path)) for kind, _ in kinds if kind in TYPED]
     words = [*literals, *((plain, "") for plain in PLAIN)]
     return _offer(typed, at, start, "", _named(words, word), word, colon=False)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
+from gui.language import tr
 from gui.style import wording
 from model.session import Session
 from model.values.canonical import Value
@@ -32,7 +33,7 @@ class DocumentSide:
     @property
     def place(self) -> str:
         """``insurance.contracts on sample:``."""
-        return f"{self.ns} on {self.session.name}"
+        return tr("{ns} on {name}", ns=self.ns, name=self.session.name)
 
 
 class RememberedSide(QObject):

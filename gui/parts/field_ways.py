@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QMenu
 
+from gui.language import tr
 from gui.parts.field_conditions import condition_on
 from gui.style import wording
 from model import text
@@ -16,6 +17,6 @@ def add_ways(
 ) -> None:
     """Add both to a menu; ``field`` gets the path and the version that it is in, ``find`` a filter to begin from."""
     name = wording.item(text.path_text(path))
-    menu.addAction(f"History of {name}").triggered.connect(lambda: field.emit(path, v))
+    menu.addAction(tr("History of {name}", name=name)).triggered.connect(lambda: field.emit(path, v))
     filter = condition_on(path, value)
-    menu.addAction("Find when this became true…").triggered.connect(lambda: find.emit(filter))
+    menu.addAction(tr("Find when this became true…")).triggered.connect(lambda: find.emit(filter))

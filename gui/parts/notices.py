@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import copying
+from gui.language import tr, translated
 from gui.messages import MessageLine
 from gui.style.states import Choice
 from model.records import Outcome
@@ -42,11 +43,11 @@ class Notices(QWidget):
 
     def doubt(self, said: str, outcome: Outcome, check: Callable[[], object]) -> None:
         """Show that an outcome is not known; the line stays until it is."""
-        detail = f"{said}. {outcome.detail}" if outcome.detail else f"{said}."
-        choices: list[Choice] = [("Check again", check)]
+        detail = f"{said}. {translated(outcome.detail)}" if outcome.detail else f"{said}."
+        choices: list[Choice] = [(tr("Check again"), check)]
         token = outcome.token
         if token:
-            choices.append(("Copy the write token", lambda: copying.put(token)))
+            choices.append((tr("Copy the write token"), lambda: copying.put(token)))
         self.clear("doubt")
         self.put("doubt", "unknown", detail, choices, closable=False)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
+from gui.language import tr, translated
 from gui.style import wording
 from model.errors import Refused
 from model.records import Outcome, Version
@@ -49,8 +50,8 @@ class Saver(QObject):
     def hold_reason(self) -> str:
         """Why nothing can be saved just now; "" where it can."""
         if self.busy:
-            return "A save is under way"
-        return "Saving is held until it is known what became of the last one" if self.held is not None else ""
+            return tr("A save is under way")
+        return tr("Saving is held until it is known what became of the last one") if self.held is not None else ""
 
     @property
     def sent(self) -> bytes:
@@ -61,7 +62,7 @@ class Saver(QObject):
     def sent_name(self) -> str:
         """The name of the save under way, or in doubt: ``v15``, or "your edit"."""
         base, _, action = self._sent
-        return (following(base.v) if base is not None and action != "create" else "") or "your edit"
+        return (following(base.v) if base is not None and action != "create" else "") or tr("your edit")
 
     def save(self, base: Version, content: bytes, action: str = "edit") -> None:
         """Swap ``base`` for a version with this content."""
@@ -112,7 +113,9 @@ class Saver(QObject):
             return
         self.busy = True
         self.changed.emit()
-        tasks.run(work, done=self._done, failed=self._failed, owner=self, title=f"Saving {wording.plain(self._id)}")
+        tasks.run(
+            work, done=self._done, failed=self._failed, owner=self, title=tr("Saving {id}", id=wording.plain(self._id))
+        )
 
     def _done(self, answer: _Answer) -> None:
         outcome, conflict = answer.outcome, answer.conflict
@@ -120,7 +123,7 @@ class Saver(QObject):
         self.held = outcome if outcome is not None and outcome.kind == "unknown" else None
         self.changed.emit()
         if conflict is not None and outcome is not None and _nothing_moved(conflict):
-            self.refused.emit(outcome.detail or "It did not arrive; save again.")
+            self.refused.emit(translated(outcome.detail) or tr("It did not arrive; save again."))
         elif conflict is not None:
             self.conflicted.emit(conflict)
         elif outcome is None:
@@ -130,7 +133,7 @@ class Saver(QObject):
         elif outcome.kind == "unknown":
             self.unknown.emit(outcome)
         else:
-            self.refused.emit(outcome.detail)
+            self.refused.emit(translated(outcome.detail))
 
     def _failed(self, error: BaseException) -> None:
         self.busy = False

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, Signal
 
+from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
 from model.records import Version
 from model.values.canonical import Value
 
 MARK, VERSION, AT, AUTHOR, REASON, OPERATION, STORED, CHANGED, SIZE, HASH = range(10)
-PLACES = {"document": "document", "archive": "archive", "prev": "prev", "delta": "delta", "none": ""}
+PLACES = {"document": tr("document"), "archive": tr("archive"), "prev": tr("prev"), "delta": tr("delta"), "none": ""}
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,22 @@ class VersionMark:
         if not self.missing:
             return name_of(self.newest)
         first, last = name_of(self.oldest), name_of(self.newest)
-        return f"{first} missing" if self.count == 1 else f"{first}–{last} missing"
+        return (
+            tr("{first} missing", first=first)
+            if self.count == 1
+            else tr("{first}–{last} missing", first=first, last=last)
+        )
 
     @property
     def under(self) -> str:
         """The second line under a mark: its date, or some words where it has none."""
         if self.missing:
-            return self.newest.detail or "retention or loss"
+            return translated(self.newest.detail) or tr("retention or loss")
         if self.newest.state == "damaged":
-            return self.newest.detail or "damaged"
+            return translated(self.newest.detail) or tr("damaged")
         if self.newest.state == "present" and self.newest.detail and not self.newest.current:
-            return self.newest.detail
-        return "current" if self.newest.current else wording.day(self.newest.at) or "no date"
+            return translated(self.newest.detail)
+        return tr("current") if self.newest.current else wording.day(self.newest.at) or tr("no date")
 
     @property
     def words(self) -> str:
@@ -58,17 +63,22 @@ class VersionMark:
         if self.missing:
             return f"{self.name}, {self.under}"
         one = self.newest
-        parts = [self.name, "current" if one.current else "", wording.moment(one.at), f"stored in {PLACES[one.stored]}"]
+        parts = [
+            self.name,
+            tr("current") if one.current else "",
+            wording.moment(one.at),
+            tr("stored in {places}", places=PLACES[one.stored]),
+        ]
         if one.state != "present":
-            parts.append(f"{one.state}: {one.detail}" if one.detail else one.state)
+            parts.append(f"{translated(one.state)}: {translated(one.detail)}" if one.detail else translated(one.state))
         elif one.detail:
-            parts.append(one.detail)
+            parts.append(translated(one.detail))
         if one.changed is not None:
-            parts.append(wording.many(one.changed, "field") + " changed")
+            parts.append(wording.many(one.changed, "field") + tr(" changed"))
         if one.author:
-            parts.append(f"by {one.author}")
+            parts.append(tr("by {author}", author=one.author))
         if one.reason:
-            parts.append(f"reason: {one.reason}")
+            parts.append(tr("reason: {reason}", reason=one.reason))
         if one.operation:
             parts.append(f"operation: {one.operation}")
         return ", ".join(part for part in parts if part)
@@ -81,19 +91,30 @@ class VersionMark:
         if one.bytes is not None and not self.missing:
             lines.append(wording.size(one.bytes))
         if one.hash and not self.missing:
-            lines.append(f"SHA-1 {one.hash}")
+            lines.append(tr("SHA-1 {hash}", hash=one.hash))
         return "\n".join(lines)
 
 
 def name_of(version: Version) -> str:
     """``v11``; a document without versions is ``current``."""
-    return wording.version(version.v) or ("current" if version.current else "no version")
+    return wording.version(version.v) or (tr("current") if version.current else tr("no version"))
 
 
 class VersionsModel(CellModel):
     """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
 
-    headers = ("", "Version", "Date", "Author", "Reason", "Operation", "Stored in", "Changed", "Size", "Hash")
+    headers = (
+        "",
+        tr("Version"),
+        "Date",
+        tr("Author"),
+        tr("Reason"),
+        tr("Operation"),
+        tr("Stored in"),
+        tr("Changed"),
+        tr("Size"),
+        tr("Hash"),
+    )
     right_headers = frozenset((CHANGED, SIZE))
     chosen = Signal()
 
@@ -176,7 +197,12 @@ class VersionsModel(CellModel):
         total = len(self.versions)
         words = wording.many(total, "version")
         if self.missing:
-            words = f"{words}, {wording.count(total - self.missing)} kept, {wording.count(self.missing)} missing"
+            words = tr(
+                "{words}, {total} kept, {missing} missing",
+                words=words,
+                total=wording.count(total - self.missing),
+                missing=wording.count(self.missing),
+            )
         return "; ".join(filter(None, (words, self.note.partition(";")[0])))
 
     def is_a(self, row: int, other: bool = False) -> bool:
@@ -187,7 +213,7 @@ class VersionsModel(CellModel):
     def note(self) -> str:
         """The note on the current version beside its state: how far its archive is behind."""
         one = self.current()
-        return one.detail if one is not None and one.state == "present" else ""
+        return translated(one.detail) if one is not None and one.state == "present" else ""
 
     def choose(self, a: int | None, b: int | None) -> None:
         """Set the rows that are compared; gaps are left out."""
@@ -234,7 +260,7 @@ class VersionsModel(CellModel):
             return plain(mark.under, "text3", size=12) if column == AT else Cell()
         if column == AT:
             words = wording.moment(one.at)
-            return Cell(spans=(Span(words or "no date", "text" if words else "text3"),), size=12)
+            return Cell(spans=(Span(words or tr("no date"), "text" if words else "text3"),), size=12)
         if column == AUTHOR:
             return plain(one.author or "", "text2", size=12)
         if column == REASON:
@@ -242,13 +268,13 @@ class VersionsModel(CellModel):
         if column == OPERATION:
             return plain(one.operation or "", "text2", size=12)
         if column == STORED:
-            notes = [Badge("current", "acc", "accTint")] if one.current else []
+            notes = [Badge(tr("current"), "acc", "accTint")] if one.current else []
             if one.state == "damaged":
                 notes.append(Badge(mark.under, "err", "errT"))
             elif one.state == "unproven":
-                notes.append(Badge("unproven", "warn", "warnT"))
+                notes.append(Badge(tr("unproven"), "warn", "warnT"))
             elif one.detail and not one.current:
-                notes.append(Badge(one.detail))
+                notes.append(Badge(translated(one.detail)))
             return plain(PLACES[one.stored], "text2", size=12, badges=tuple(notes))
         if column == CHANGED:
             words = "" if one.changed is None else wording.many(one.changed, "field")
@@ -256,15 +282,17 @@ class VersionsModel(CellModel):
         if column == SIZE:
             return value("" if one.bytes is None else wording.size(one.bytes), "text2", right=True)
         if not one.hash:
-            return Cell(accessible="hash unknown")
+            return Cell(accessible=tr("hash unknown"))
         short = one.hash[:8]
         badge = Badge(short, "err", "errT") if one.state == "damaged" else Badge(short)
-        return Cell(badges=(badge,), tip=f"SHA-1 {one.hash}", accessible=f"SHA-1 {one.hash}")
+        return Cell(
+            badges=(badge,), tip=tr("SHA-1 {hash}", hash=one.hash), accessible=tr("SHA-1 {hash}", hash=one.hash)
+        )
 
     def words(self, row: int) -> str:
         """A row in words, with whether it is A or B."""
-        role = " and ".join(name for name, at in (("A", self.a), ("B", self.b)) if at == row)
-        return self.marks[row].words + (f", chosen as {role}" if role else "")
+        role = tr(" and ").join(name for name, at in (("A", self.a), ("B", self.b)) if at == row)
+        return self.marks[row].words + (tr(", chosen as {role}", role=role) if role else "")
 
 
 def _marks(versions: Sequence[Version], before: Sequence[VersionMark]) -> list[VersionMark]:

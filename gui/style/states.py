@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
+from gui.language import tr
 from gui.style import icons, theme, wording
 from model.errors import Unreachable
 
@@ -233,10 +234,14 @@ class StateView(QWidget):
             self._bar.setValue(min(done, total))
             # It hides the content, none of which can be used meanwhile; below a line above it, content can be.
             self._help.setText(
-                f"{wording.count(done)} of about {wording.count(total)}. All else can be used meanwhile."
+                tr(
+                    "{done} of about {total}. All else can be used meanwhile.",
+                    done=wording.count(done),
+                    total=wording.count(total),
+                )
             )
         else:
-            self._help.setText(f"{wording.count(done)} so far.")
+            self._help.setText(tr("{done} so far.", done=wording.count(done)))
         self._help.setVisible(bool(done or total))
         self._bar.setVisible(bool(total))
 
@@ -262,7 +267,7 @@ class BusyLine(QFrame):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setMaximumWidth(theme.px(160))
-        self._stop = button("Stop", None, "small", "quiet")
+        self._stop = button(tr("Stop"), None, "small", "quiet")
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
         row.addWidget(Glyph("hourglass"))
@@ -279,10 +284,10 @@ class BusyLine(QFrame):
         self._title, self._call = title, stop
         self._text.setText(title)
         self._bar.hide()
-        self._stop.setText("Stop")
+        self._stop.setText(tr("Stop"))
         self._stop.setVisible(stop is not None)
 
-    def stale(self, text: str, retry: Callable[[], object] | None, said: str = "Try again") -> None:
+    def stale(self, text: str, retry: Callable[[], object] | None, said: str = tr("Try again")) -> None:
         """Say why the content is not complete or not new; the button says ``said`` and calls ``retry``."""
         self.begin(text, retry)
         self._stop.setText(said)
@@ -294,7 +299,7 @@ class BusyLine(QFrame):
             self._bar.setRange(0, total)
             self._bar.setValue(min(done, total))
         if done:
-            of = f" of about {wording.count(total)}" if total else ""
+            of = tr(" of about {total}", total=wording.count(total)) if total else ""
             self._text.setText(f"{self._title}: {wording.count(done)}{of}")
 
     def _stopped(self) -> None:
@@ -350,7 +355,7 @@ class StateStack(QWidget):
     def show_part(self, why: str, read_on: Callable[[], object]) -> None:
         """Show the content although it is not all there; a line says why, and offers to read the rest."""
         self.show_content()
-        self._busy.stale(why, read_on, "Read on")
+        self._busy.stale(why, read_on, tr("Read on"))
         self._busy.show()
 
     def show_empty(self, title: str, help: str = "", choices: Sequence[Choice] = (), icon: str = "tray") -> None:
@@ -372,17 +377,19 @@ class StateStack(QWidget):
             self._reading.progress(done, total)
 
     def show_failed(
-        self, error: BaseException, retry: Callable[[], object] | None = None, title: str = "This could not be read"
+        self, error: BaseException, retry: Callable[[], object] | None = None, title: str = tr("This could not be read")
     ) -> None:
         """Say that the reading failed, and what to do. Content read earlier stays where the server is out of reach."""
         sentence, details = tasks.describe(error)
         if isinstance(error, Unreachable) and self._had_content and self.kind == "content":
             self._settle("content")
-            self._busy.stale(f"As of {wording.moment(self._as_of)}. {sentence}", retry)
+            self._busy.stale(
+                tr("As of {as_of}. {sentence}", as_of=wording.moment(self._as_of), sentence=sentence), retry
+            )
             self._busy.show()
             return
-        choices: list[Choice] = [("Try again", retry)] if retry is not None else []
-        choices.append(("Copy details", lambda: QGuiApplication.clipboard().setText(details)))
+        choices: list[Choice] = [(tr("Try again"), retry)] if retry is not None else []
+        choices.append((tr("Copy details"), lambda: QGuiApplication.clipboard().setText(details)))
         self._put("failed", "warning-circle", "err", title, sentence, choices)
 
     def _loading_now(self) -> None:
@@ -396,7 +403,7 @@ class StateStack(QWidget):
             return
         self._had_content = False
         self.kind = "loading"
-        self._state.put("hourglass", "text2", title, "", [("Stop", stop)] if stop is not None else [])
+        self._state.put("hourglass", "text2", title, "", [(tr("Stop"), stop)] if stop is not None else [])
         self._state.progress(*self._reached)
         self._stack.setCurrentWidget(self._state)
 

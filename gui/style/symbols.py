@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
+from gui.language import tr
 from gui.style import icons, theme
 
 # operation -> (token of the symbol, tint, stronger tint on the differing characters, words)
 CHANGES: dict[str, tuple[str, str, str, str]] = {
-    "add": ("add", "addT", "addS", "added"),
-    "remove": ("rem", "remT", "remS", "removed"),
-    "replace": ("chg", "chgT", "chgS", "changed"),
-    "retype": ("typ", "typT", "typS", "type only"),
-    "move": ("chg", "chgT", "chgS", "moved"),
-    "reorder": ("chg", "chgT", "chgS", "reordered"),
-    "text": ("chg", "chgT", "chgS", "text edited"),
+    "add": ("add", "addT", "addS", tr("added")),
+    "remove": ("rem", "remT", "remS", tr("removed")),
+    "replace": ("chg", "chgT", "chgS", tr("changed")),
+    "retype": ("typ", "typT", "typS", tr("type only")),
+    "move": ("chg", "chgT", "chgS", tr("moved")),
+    "reorder": ("chg", "chgT", "chgS", tr("reordered")),
+    "text": ("chg", "chgT", "chgS", tr("text edited")),
 }
 
 

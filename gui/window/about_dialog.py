@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui import copying, messages
+from gui.language import tr
 from gui.style import theme
 from gui.style.logo import Logo
 from gui.style.sheet import Sheet
@@ -24,15 +25,28 @@ def details(session: Session | None) -> list[tuple[str, str]]:
     """Names and versions, the server's of a connection among them; no address and no path."""
     found = [
         ("Palimpsest", _version("palimpsest-inspector")),
-        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
-        ("Qt", f"{qVersion()}, PySide6 {_version('PySide6_Essentials')}, {QGuiApplication.platformName()}"),
+        (tr("Python"), f"{platform.python_version()} ({platform.python_implementation()})"),
+        (
+            tr("Qt"),
+            tr(
+                "{qVersion}, PySide6 {version}, {platformName}",
+                qVersion=qVersion(),
+                version=_version("PySide6_Essentials"),
+                platformName=QGuiApplication.platformName(),
+            ),
+        ),
         *((name, _version(name)) for name in PACKAGES),
-        ("System", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+        (tr("System"), f"{platform.system()} {platform.release()}, {platform.machine()}"),
     ]
     if getattr(sys, "frozen", False):
-        found.insert(1, ("Build", "self-contained"))
+        found.insert(1, (tr("Build"), "self-contained"))
     if session is not None:
-        found.append(("Server", f"MongoDB {session.facts.version}, {session.facts.topology}"))
+        found.append(
+            (
+                tr("Server"),
+                tr("MongoDB {version}, {topology}", version=session.facts.version, topology=session.facts.topology),
+            )
+        )
     return found
 
 
@@ -40,7 +54,7 @@ def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "not installed as a package"
+        return tr("not installed as a package")
 
 
 class AboutDialog(Sheet):
@@ -50,7 +64,7 @@ class AboutDialog(Sheet):
 
     def __init__(self, parent: QWidget, session: Session | None) -> None:
         super().__init__(parent, 520)
-        self.setAccessibleName("About Palimpsest")
+        self.setAccessibleName(tr("About Palimpsest"))
         self._owner = parent
         self.details = details(session)
         head = QHBoxLayout()
@@ -73,8 +87,11 @@ class AboutDialog(Sheet):
         column.addLayout(head)
         column.addWidget(
             words(
-                "Reads, compares and mends every version of a MongoDB document. Every write is guarded, journalled and "
-                "can be undone.",
+                tr(
+                    "Reads, compares and mends every version of a MongoDB document. Every write is guarded, "
+                    "journalled and "
+                    "can be undone."
+                ),
                 wrap=True,
             )
         )
@@ -82,10 +99,10 @@ class AboutDialog(Sheet):
         column.addWidget(hair())
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        row.addWidget(button("Copy details", self.copy, icon="copy"))
-        row.addWidget(button("Licences and notices", self._notices))
+        row.addWidget(button(tr("Copy details"), self.copy, icon="copy"))
+        row.addWidget(button(tr("Licences and notices"), self._notices))
         row.addStretch(1)
-        self.close_button = button("Close", self.accept, "main")
+        self.close_button = button(tr("Close"), self.accept, "main")
         row.addWidget(self.close_button)
         column.addLayout(row)
 
@@ -95,7 +112,7 @@ class AboutDialog(Sheet):
     def copy(self) -> None:
         """Copy the details as lines."""
         copying.put("\n".join(f"{name}: {said}" for name, said in self.details))
-        messages.tell(self._owner, "The details are copied")
+        messages.tell(self._owner, tr("The details are copied"))
 
     def _notices(self) -> None:
         self.accept()

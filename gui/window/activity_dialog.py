@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -25,8 +26,8 @@ class _TaskLine(QWidget):
         row.setSpacing(theme.px(12))
         row.addWidget(self._said, 1)
         row.addWidget(self._bar)
-        self.stop = button("Stop", task.cancel, "small", "quiet")
-        self.stop.setAccessibleName(f"Stop: {task.title}")
+        self.stop = button(tr("Stop"), task.cancel, "small", "quiet")
+        self.stop.setAccessibleName(tr("Stop: {title}", title=task.title))
         row.addWidget(self.stop)
         task.progressed.connect(self._reached)
 
@@ -37,7 +38,8 @@ class _TaskLine(QWidget):
             self._bar.setValue(min(done, total))
         if done:
             self._said.setText(
-                f"{self.task.title}: {wording.count(done)}{f' of {wording.count(total)}' if total else ''}"
+                f"{self.task.title}: {wording.count(done)}"
+                + (tr(" of {total}", total=wording.count(total)) if total else "")
             )
 
 
@@ -46,17 +48,17 @@ class ActivityDialog(Sheet):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)
-        self.setAccessibleName("Tasks")
+        self.setAccessibleName(tr("Tasks"))
         self.lines: list[_TaskLine] = []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         self._column.setSpacing(theme.px(12))
-        self._column.addWidget(words("Tasks", "title"))
-        self._none = words("No tasks running", "second")
+        self._column.addWidget(words(tr("Tasks"), "title"))
+        self._none = words(tr("No tasks running"), "second")
         self._column.addWidget(self._none)
         row = QHBoxLayout()
         row.addStretch(1)
-        self.close_button = button("Close", self.accept)
+        self.close_button = button(tr("Close"), self.accept)
         row.addWidget(self.close_button)
         self._column.addLayout(row)
         tasks.tasks.changed.connect(self._fill)

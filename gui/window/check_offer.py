@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.pages.page_request import PageRequest
 from gui.style import preferences
 from gui.window.workspace import Workspace
@@ -35,9 +36,12 @@ class CheckOffer(QObject):
             return
         messages.hint(
             self._workspace,
-            f"Nobody has measured yet whether {session.name} keeps two writers apart. It takes a second, in a scratch "
-            "database that is dropped again.",
-            [("Measure", partial(self.measure, session)), ("Not now", partial(self._leave, session))],
+            tr(
+                "Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a "
+                "scratch database that is dropped again.",
+                name=session.name,
+            ),
+            [(tr("Measure"), partial(self.measure, session)), (tr("Not now"), partial(self._leave, session))],
         )
 
     def _leave(self, session: Session) -> None:
@@ -55,7 +59,7 @@ class CheckOffer(QObject):
             failed=self._failed,
             owner=self,
             key=f"check {session.source}",
-            title=f"Measuring {session.name}",
+            title=tr("Measuring {name}", name=session.name),
         )
 
     def _failed(self, error: BaseException) -> None:
@@ -64,14 +68,16 @@ class CheckOffer(QObject):
     def _measured(self, session: Session, found: list[Guarantee]) -> None:
         if any(each.verdict == "unsafe" for each in found):
             self.warn(session)
-        elif doubt := [each.detail for each in found if each.verdict == "unknown"]:
-            messages.note(self._workspace, f"{session.name} could not be measured. {doubt[0]}")
+        elif doubt := [translated(each.detail) for each in found if each.verdict == "unknown"]:
+            messages.note(
+                self._workspace, tr("{name} could not be measured. {doubt}", name=session.name, doubt=doubt[0])
+            )
         else:
             messages.tell(
                 self._workspace,
-                f"{session.name} keeps writers apart: one swap is won once, and its unique indexes hold",
+                tr("{name} keeps writers apart: one swap is won once, and its unique indexes hold", name=session.name),
                 None,
-                [("All checks", partial(self.show, session))],
+                [(tr("All checks"), partial(self.show, session))],
             )
         self.changed.emit()
 
@@ -80,15 +86,23 @@ class CheckOffer(QObject):
         known = session.measured
         if known is None or not known.unsafe:
             return
-        details = ("Details", partial(self.show, session))
+        details = (tr("Details"), partial(self.show, session))
         if known.allowed:
-            text = f"{session.name} is unsafe to write to, and editing is allowed here all the same. {known.unsafe[0]}"
-            messages.note(self._workspace, text, [details, ("Refuse editing", partial(self.allow, session, False))])
+            text = tr(
+                "{name} is unsafe to write to, and editing is allowed here all the same. {unsafe}",
+                name=session.name,
+                unsafe=translated(known.unsafe[0]),
+            )
+            messages.note(self._workspace, text, [details, (tr("Refuse editing"), partial(self.allow, session, False))])
             return
         messages.note(
             self._workspace,
-            f"{session.name} is unsafe to write to, so editing is refused. {known.unsafe[0]}",
-            [details, ("Allow editing…", partial(self.ask, session))],
+            tr(
+                "{name} is unsafe to write to, so editing is refused. {unsafe}",
+                name=session.name,
+                unsafe=translated(known.unsafe[0]),
+            ),
+            [details, (tr("Allow editing…"), partial(self.ask, session))],
         )
 
     def show(self, session: Session) -> None:
@@ -100,10 +114,13 @@ class CheckOffer(QObject):
         known = session.measured
         messages.confirm(
             self._workspace,
-            f"Allow editing on {session.name}?",
-            f"{known.unsafe[0] if known and known.unsafe else ''} An edit of yours, or of somebody else, can be lost "
-            "without a word. The guard of a write means nothing where the server does not hold to it.".strip(),
-            "Allow editing",
+            tr("Allow editing on {name}?", name=session.name),
+            tr(
+                "{unsafe} An edit of yours, or of somebody else, can be lost without a word. The guard of a "
+                "write means nothing where the server does not hold to it.",
+                unsafe=translated(known.unsafe[0]) if known and known.unsafe else "",
+            ).strip(),
+            tr("Allow editing"),
             partial(self.allow, session, True),
             danger=True,
             typed=session.name,
@@ -112,8 +129,8 @@ class CheckOffer(QObject):
     def allow(self, session: Session, allowed: bool) -> None:
         """Override the refusal for this connection, or take that back."""
         session.allow_unsafe(allowed)
-        how = "allowed" if allowed else "refused"
-        messages.tell(self._workspace, f"Editing on {session.name} is {how} now")
+        how = tr("allowed") if allowed else tr("refused")
+        messages.tell(self._workspace, tr("Editing on {name} is {how} now", name=session.name, how=how))
         for page in self._workspace.tab_area.pages_of(session):
             page.do_refresh()
         self.changed.emit()

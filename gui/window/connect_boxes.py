@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QWidget
 
+from gui.language import tr
 from gui.style import theme
 from gui.style.states import button
 
@@ -59,7 +60,7 @@ def file_box(field: QLineEdit, title: str) -> QWidget:
         if path:
             field.setText(path)
 
-    pick = button("Choose…", choose)
+    pick = button(tr("Choose…"), choose)
     pick.setAccessibleName(title)
     row.addWidget(pick)
     box.setFocusProxy(field)

@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, button, hair, words
@@ -40,25 +41,25 @@ class ConnectDialog(Sheet):
 
     def __init__(self, parent: QWidget, opening: Opening | None = None) -> None:
         super().__init__(parent, 600)
-        self.setAccessibleName("Connect")
+        self.setAccessibleName(tr("Connect"))
         self._opening: Opening | None = None
         self._replaces = ""
-        self.uri = AddressField("Address")
+        self.uri = AddressField(tr("Address"))
         self.uri.setPlaceholderText("mongodb://host:27017/")
-        self.name = field("left empty: the host", "Name")
-        self.profile = field("none: layouts are recognised", "Profile")
-        self.read_only = QCheckBox("Read-only: nothing can be written")
-        self.production = QCheckBox("Production: deleting asks for the name to be typed")
+        self.name = field(tr("left empty: the host"), tr("Name"))
+        self.profile = field(tr("none: layouts are recognised"), tr("Profile"))
+        self.read_only = QCheckBox(tr("Read-only: nothing can be written"))
+        self.production = QCheckBox(tr("Production: deleting asks for the name to be typed"))
         self.login, self.tls = LoginForm(), TlsForm()
-        self.ssh = field("user@bastion, or a name of ~/.ssh/config", "Through")
+        self.ssh = field(tr("user@bastion, or a name of ~/.ssh/config"), tr("Through"))
         self.ssh.textChanged.connect(self._ssh_typed)
         self.trouble = words("", "error", wrap=True)
         self.trouble.hide()
         self.busy = BusyLine()
         self.busy.hide()
         self.steps = StepList()
-        self.test = button("Test", self._try)
-        self.go = button("Connect", self._agree, "main")
+        self.test = button(tr("Test"), self._try)
+        self.go = button(tr("Connect"), self._agree, "main")
         self._trial: tasks.Task | None = None
         self._build()
         self.uri.changed.connect(self._typed)
@@ -72,20 +73,20 @@ class ConnectDialog(Sheet):
     def _build(self) -> None:
         top = QWidget()
         form = form_of(top)
-        form.addRow("&Address", self.uri)
+        form.addRow(tr("&Address"), self.uri)
         server = QWidget()
         marks = form_of(server)
-        marks.addRow("&Name", self.name)
-        marks.addRow("Pro&file", file_box(self.profile, "Choose the profile that states its layouts"))
-        marks.addRow("Writing", self.read_only)
+        marks.addRow(tr("&Name"), self.name)
+        marks.addRow(tr("Pro&file"), file_box(self.profile, tr("Choose the profile that states its layouts")))
+        marks.addRow(tr("Writing"), self.read_only)
         marks.addRow("", self.production)
-        parts, self.parts = boxes.segments(self, ("Server", "Login", "TLS", "SSH"), "{} of the connection")
+        parts, self.parts = boxes.segments(self, (tr("Server"), tr("Login"), "TLS", "SSH"), tr("{} of the connection"))
         parts.addStretch(1)
         self._stack = _Parts()
         tunnel = QWidget()
         through = form_of(tunnel)
-        through.addRow("T&hrough", self.ssh)
-        hint = "The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked."
+        through.addRow(tr("T&hrough"), self.ssh)
+        hint = tr("The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked.")
         through.addRow("", words(hint, "hint", wrap=True))
         for page in (server, self.login, self.tls, tunnel):
             upright = QWidget()
@@ -97,7 +98,7 @@ class ConnectDialog(Sheet):
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
-        column.addWidget(words("Connect", "title"))
+        column.addWidget(words(tr("Connect"), "title"))
         column.addWidget(top)
         column.addLayout(parts)
         column.addWidget(self._stack)
@@ -109,7 +110,7 @@ class ConnectDialog(Sheet):
         row.setSpacing(theme.px(8))
         row.addWidget(self.test)
         row.addStretch(1)
-        row.addWidget(button("Cancel", self.reject))
+        row.addWidget(button(tr("Cancel"), self.reject))
         row.addWidget(self.go)
         column.addLayout(row)
 
@@ -171,7 +172,7 @@ class ConnectDialog(Sheet):
         if trouble := trouble_with(source):
             raise Refused(trouble)
         if self.uri.address is not None and self.login.password.text() and not self.uri.address.user:
-            raise Refused("The password has no user; type the user's name beside it.")
+            raise Refused(tr("The password has no user; type the user's name beside it."))
         return Opening(
             source,
             self.name.text().strip(),
@@ -200,7 +201,7 @@ class ConnectDialog(Sheet):
         except Refused as error:
             self.fail(error)
             return
-        self._wait(f"Trying {Opening(source).title}", self._stop_trying)
+        self._wait(tr("Trying {title}", title=Opening(source).title), self._stop_trying)
 
         def work(progress: tasks.Progress) -> None:
             for step in try_source(source):
@@ -239,7 +240,7 @@ class ConnectDialog(Sheet):
         except Refused as error:
             self.fail(error)
             return
-        self._wait(f"Connecting to {self._opening.title}", self._stop)
+        self._wait(tr("Connecting to {title}", title=self._opening.title), self._stop)
         self.agreed.emit(self._opening)
 
     def _stop(self) -> None:
@@ -278,19 +279,19 @@ class PasswordPrompt(Sheet):
 
     def __init__(self, parent: QWidget, opening: Opening, why: str = "") -> None:
         super().__init__(parent, 440)
-        self.setAccessibleName("Password")
-        self.password = secret_field("Password")
+        self.setAccessibleName(tr("Password"))
+        self.password = secret_field(tr("Password"))
         self.password.returnPressed.connect(self._agree)
-        self.keep = QCheckBox("Keep it in this computer's keyring")
+        self.keep = QCheckBox(tr("Keep it in this computer's keyring"))
         self.keep.setChecked(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words(f"Password for {opening.title}", "title", wrap=True))
+        column.addWidget(words(tr("Password for {title}", title=opening.title), "title", wrap=True))
         column.addWidget(words(opening.shown, "second", wrap=True))
         if why:
             column.addWidget(words(why, "error", wrap=True))
-        label = QLabel("Password")
+        label = QLabel(tr("Password"))
         label.setBuddy(self.password)
         column.addWidget(label)
         column.addWidget(self.password)
@@ -299,8 +300,8 @@ class PasswordPrompt(Sheet):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         row.addStretch(1)
-        row.addWidget(button("Cancel", self.reject))
-        row.addWidget(button("Connect", self._agree, "main"))
+        row.addWidget(button(tr("Cancel"), self.reject))
+        row.addWidget(button(tr("Connect"), self._agree, "main"))
         column.addLayout(row)
 
     def first(self) -> QWidget | None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.parts.document_side import remembered
 from gui.style import wording
 from gui.window.check_offer import CheckOffer
@@ -129,7 +130,7 @@ class Connecting(QObject):
             done=self.ask,
             failed=partial(self._edit_without_secrets, opening),
             owner=self,
-            title=f"Asking the keyring for {saved.name}",
+            title=tr("Asking the keyring for {name}", name=saved.name),
         )
 
     def _edit_without_secrets(self, opening: Opening, error: BaseException) -> None:
@@ -142,21 +143,21 @@ class Connecting(QObject):
 
     def pick_folder(self, into_memory: bool = False) -> None:
         """Choose a dump's folder and open it."""
-        path = QFileDialog.getExistingDirectory(self._workspace.window(), "Open a dump's folder")
+        path = QFileDialog.getExistingDirectory(self._workspace.window(), tr("Open a dump's folder"))
         if path:
             self.open(Opening(path, into_memory=into_memory))
 
     def pick_file(self, into_memory: bool = False) -> None:
         """Choose a dump's file and open it."""
-        kinds = "Dumps (*.bson *.bson.gz *.json *.jsonl *.ndjson *.json.gz);;All files (*)"
-        path, _ = QFileDialog.getOpenFileName(self._workspace.window(), "Open a dump file", "", kinds)
+        kinds = tr("Dumps (*.bson *.bson.gz *.json *.jsonl *.ndjson *.json.gz);;All files (*)")
+        path, _ = QFileDialog.getOpenFileName(self._workspace.window(), tr("Open a dump file"), "", kinds)
         if path:
             self.open(Opening(path, into_memory=into_memory))
 
     # --- what becomes of that
 
     def _began(self, opening: Opening) -> None:
-        verb = "Connecting to" if "://" in opening.source else "Opening"
+        verb = tr("Connecting to") if "://" in opening.source else tr("Opening")
         if self._workspace.at_welcome and self._dialog is None:
             self._workspace.welcome.begin(opening, f"{verb} {opening.title}")
         self.changed.emit()
@@ -212,7 +213,7 @@ class Connecting(QObject):
         elif self._workspace.at_welcome:
             self._workspace.welcome.end(error)
         else:
-            messages.fail(self._workspace, error, [("Try again", partial(self.open, opening))])
+            messages.fail(self._workspace, error, [(tr("Try again"), partial(self.open, opening))])
         self.changed.emit()
 
     def _stopped(self, _: Opening) -> None:
@@ -224,8 +225,8 @@ class Connecting(QObject):
     def _ask_password(self, opening: Opening, why: str) -> None:
         self._workspace.welcome.end()
         if self._dialog is not None:
-            self._dialog.fail(Refused(why or f"{opening.shown} names a user; type the password."))
-            self._dialog.show_part("Login")
+            self._dialog.fail(Refused(why or tr("{shown} names a user; type the password.", shown=opening.shown)))
+            self._dialog.show_part(tr("Login"))
             self._dialog.login.password.setFocus()
             return
         prompt = PasswordPrompt(self._workspace, opening, why)
@@ -241,7 +242,7 @@ class Connecting(QObject):
         workspace = self._workspace
         for line in [each for each in messages.area(workspace).lines if each.passing]:
             line.leave()
-        messages.tell(workspace, f"{session.name} is connected again")
+        messages.tell(workspace, tr("{name} is connected again", name=session.name))
         for page in workspace.tab_area.pages_of(session):
             page.after_silence()
         if not workspace.sidebar.ns_known(session):
@@ -261,7 +262,7 @@ class Connecting(QObject):
         tasks.run(lambda _: session.close(), done=_nothing, failed=self._not_closed, owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")
-            messages.tell(workspace, f"{session.name} is closed; {kept} kept as drafts")
+            messages.tell(workspace, tr("{name} is closed; {kept} kept as drafts", name=session.name, kept=kept))
         if not self._sessions.all:
             self.refresh_saved()
             workspace.show_welcome()
@@ -311,7 +312,7 @@ class Connecting(QObject):
 
     def _forgotten(self, saved: SavedConnection, _: object) -> None:
         self.refresh_saved()
-        messages.tell(self._workspace, f"{saved.name} is forgotten, its password too")
+        messages.tell(self._workspace, tr("{name} is forgotten, its password too", name=saved.name))
 
     def _not_forgotten(self, error: BaseException) -> None:
         self.refresh_saved()

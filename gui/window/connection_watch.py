@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
 from model.records import ServerFacts
@@ -97,8 +98,8 @@ class LostLine(QFrame):
         self._watch: ConnectionWatch | None = None
         self._text = words("", wrap=True)
         self._next = words("", "second")
-        self.now = button("Try now", self._try, "small")
-        self.leave = button("Disconnect", self._leave, "small", "quiet")
+        self.now = button(tr("Try now"), self._try, "small")
+        self.leave = button(tr("Disconnect"), self._leave, "small", "quiet")
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
         row.setSpacing(theme.px(8))
@@ -120,15 +121,17 @@ class LostLine(QFrame):
         if watch is None or watch.lost is None:
             self.hide()
             return
-        said = (
-            f"{watch.session.name} is not connected: its server does not answer. What is shown is as of "
-            f"{wording.moment(watch.seen)}; edits are kept as drafts."
+        said = tr(
+            "{name} is not connected: its server does not answer. What is shown is as of {seen}; edits "
+            "are kept as drafts.",
+            name=watch.session.name,
+            seen=wording.moment(watch.seen),
         )
         self._text.setToolTip(watch.reason)
         if said != self._text.text():
             self._text.setText(said)
             self.setAccessibleName(said)
-        self._next.setText(f"Trying again in {watch.left} s" if watch.left else "Trying again…")
+        self._next.setText(tr("Trying again in {left} s", left=watch.left) if watch.left else tr("Trying again…"))
         self.now.setEnabled(watch.left > 0)
         self.show()
 

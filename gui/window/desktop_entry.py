@@ -12,6 +12,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+from gui.language import tr
 from model.errors import Refused
 
 PLACES = {
@@ -44,7 +45,13 @@ def add() -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(written.replace("Exec=palimpsest", f"Exec={_command()}"), encoding="utf-8")
         except OSError as error:
-            raise Refused(f"{target} cannot be written ({error.strerror}); allow writing there.") from None
+            raise Refused(
+                tr(
+                    "{target} cannot be written ({strerror}); allow writing there.",
+                    target=target,
+                    strerror=error.strerror,
+                )
+            ) from None
     _tell_desktop()
     return _target("palimpsest.desktop")
 
@@ -55,7 +62,9 @@ def remove() -> None:
         try:
             _target(name).unlink(missing_ok=True)
         except OSError as error:
-            raise Refused(f"{_target(name)} cannot be removed ({error.strerror}).") from None
+            raise Refused(
+                tr("{target} cannot be removed ({strerror}).", target=_target(name), strerror=error.strerror)
+            ) from None
     _tell_desktop()
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gui.actions import MENUS, TITLES, Item, keys_text
+from gui.language import tr
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -16,71 +17,76 @@ from gui.style.states import button, words
 Line = tuple[str, str]  # what it does, its keys
 VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
     (
-        "Everywhere",
+        tr("Everywhere"),
         (
-            ("A menu, by its first letter", "Alt+F, Alt+E …"),
-            ("To the next control, the one before", "Tab, Shift+Tab"), ("Press, or tick", "Space"),
-            ("Close what is on top", "Esc"),
+            (tr("A menu, by its first letter"), tr("Alt+F, Alt+E …")),
+            (tr("To the next control, the one before"), tr("Tab, Shift+Tab")), (tr("Press, or tick"), tr("Space")),
+            (tr("Close what is on top"), tr("Esc")),
         ),
     ),
     (
-        "In the list of documents",
+        tr("In the list of documents"),
         (
-            ("Words that can stand here", "Ctrl+Space"), ("Choose one", "Up, Down"), ("Take it", "Enter, Tab"),
-            ("Run the query", "Enter"), ("Earlier queries", "Down"), ("Open the document", "Enter"),
+            (tr("Words that can stand here"), tr("Ctrl+Space")), (tr("Choose one"), tr("Up, Down")),
+                (tr("Take it"), tr("Enter, Tab")),
+            (tr("Run the query"), tr("Enter")), (tr("Earlier queries"), tr("Down")), (tr("Open the document"),
+                tr("Enter")),
         ),
     ),
     (
-        "In the timeline",
+        tr("In the timeline"),
         (
-            ("To an older, a newer version", "Left, Right"), ("To the oldest, the newest", "Home, End"),
-            ("Make it B", "Space"), ("Make it A", "Shift+Space"), ("Wider, narrower", "+, -"),
+            (tr("To an older, a newer version"), tr("Left, Right")), (tr("To the oldest, the newest"), tr("Home, End")),
+            (tr("Make it B"), tr("Space")), (tr("Make it A"), tr("Shift+Space")), (tr("Wider, narrower"), "+, -"),
         ),
     ),
     (
-        "In a list with ticks",
-        (("Tick, untick", "Space"), ("Choose several", "Shift+Up, Shift+Down")),
+        tr("In a list with ticks"),
+        ((tr("Tick, untick"), tr("Space")), (tr("Choose several"), tr("Shift+Up, Shift+Down"))),
     ),
     (
-        "In a comparison",
+        tr("In a comparison"),
         (
-            ("The whole value", "Space"), ("Copy the value, or the path", "Ctrl+C"),
-            ("Take A's value into the draft", "Alt+Right"), ("Take B's value into the draft", "Alt+Left"),
+            (tr("The whole value"), tr("Space")), (tr("Copy the value, or the path"), tr("Ctrl+C")),
+            (tr("Take A's value into the draft"), tr("Alt+Right")), (tr("Take B's value into the draft"),
+                tr("Alt+Left")),
         ),
     ),
     (
-        "In a merge",
+        tr("In a merge"),
         (
-            ("Take the side", "Space"), ("Open it again", "Del"),
-            ("The whole values, on a field's name", "Space"),
+            (tr("Take the side"), tr("Space")), (tr("Open it again"), tr("Del")),
+            (tr("The whole values, on a field's name"), tr("Space")),
         ),
     ),
     (
-        "In the change map",
+        tr("In the change map"),
         (
-            ("The change before, the next one", "Ctrl+Left, Ctrl+Right"), ("The first, the last change", "Home, End"),
-            ("Compare with the version before", "Enter"), ("The whole value", "Space"),
-            ("Wider, narrower columns", "+, -"),
+            (tr("The change before, the next one"), tr("Ctrl+Left, Ctrl+Right")),
+                (tr("The first, the last change"), tr("Home, End")),
+            (tr("Compare with the version before"), tr("Enter")), (tr("The whole value"), tr("Space")),
+            (tr("Wider, narrower columns"), "+, -"),
         ),
     ),
     (
-        "In the editor",
+        tr("In the editor"),
         (
-            ("Type over a value or name", "any character"), ("Change the value, the name", "F2, Shift+F2"),
-            ("Choose the type", "F4"), ("Who set each field", "Ctrl+L"),
-            ("Take it, and on to the next", "Tab"), ("Leave it as it was", "Esc"),
-            ("Add, remove a field", "Ins, Del"), ("Move a field", "Alt+Up, Alt+Down"),
-            ("Into the field above, out of its own", "Alt+Right, Alt+Left"),
-            ("Take a change back", "Alt+Backspace"), ("Keep a text of several lines", "Ctrl+Enter"),
-            ("The pane beside it", "Ctrl+B"), ("The whole value", "Space"),
-            ("Fold, unfold in the JSON", "Ctrl+Shift+[, Ctrl+Shift+]"),
+            (tr("Type over a value or name"), tr("any character")), (tr("Change the value, the name"),
+                tr("F2, Shift+F2")),
+            (tr("Choose the type"), "F4"), (tr("Who set each field"), tr("Ctrl+L")),
+            (tr("Take it, and on to the next"), tr("Tab")), (tr("Leave it as it was"), tr("Esc")),
+            (tr("Add, remove a field"), tr("Ins, Del")), (tr("Move a field"), tr("Alt+Up, Alt+Down")),
+            (tr("Into the field above, out of its own"), tr("Alt+Right, Alt+Left")),
+            (tr("Take a change back"), tr("Alt+Backspace")), (tr("Keep a text of several lines"), tr("Ctrl+Enter")),
+            (tr("The pane beside it"), tr("Ctrl+B")), (tr("The whole value"), tr("Space")),
+            (tr("Fold, unfold in the JSON"), tr("Ctrl+Shift+[, Ctrl+Shift+]")),
         ),
     ),
     (
-        "In the manual",
+        tr("In the manual"),
         (
-            ("Find in all pages", "Ctrl+F"), ("The next hit, the one before", "F3, Shift+F3"),
-            ("Back, forward", "Alt+Left, Alt+Right"), ("Close", "Esc"),
+            (tr("Find in all pages"), tr("Ctrl+F")), (tr("The next hit, the one before"), tr("F3, Shift+F3")),
+            (tr("Back, forward"), tr("Alt+Left, Alt+Right")), (tr("Close"), tr("Esc")),
         ),
     ),
 )  # fmt: skip
@@ -91,11 +97,11 @@ class KeySheet(Sheet):
 
     def __init__(self, parent: QWidget, table: Sequence[Item]) -> None:
         super().__init__(parent, 840)
-        self.setAccessibleName("Keyboard")
+        self.setAccessibleName(tr("Keyboard"))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
-        column.addWidget(words("Keyboard", "title"))
+        column.addWidget(words(tr("Keyboard"), "title"))
         inside = boxes.ground(QWidget(), "surface")
         self._grid = QGridLayout(inside)
         self._grid.setContentsMargins(0, 0, theme.px(12), 0)
@@ -118,7 +124,7 @@ class KeySheet(Sheet):
         self.area.setWidget(inside)
         self.area.setMinimumHeight(min(inside.sizeHint().height(), parent.window().height() - theme.px(180)))
         column.addWidget(self.area, 1)
-        self._close = button("Close", self.accept, "main")
+        self._close = button(tr("Close"), self.accept, "main")
         self._close.installEventFilter(self)
         column.addWidget(self._close, 0, Qt.AlignmentFlag.AlignRight)
 

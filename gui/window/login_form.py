@@ -9,6 +9,7 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
 
+from gui.language import tr
 from gui.style.states import words
 from gui.window.connect_boxes import change_text, choices, field, form_of, secret_field
 from model.session import Address
@@ -21,56 +22,56 @@ class Way:
     name: str  # as an address has it; "" leaves it to the server
     said: str
     rows: frozenset[str]
-    user: str = "&User"
-    password: str = "&Password"
-    source: str = "the database of the address, else admin"
+    user: str = tr("&User")
+    password: str = tr("&Password")
+    source: str = tr("the database of the address, else admin")
     hint: str = ""
 
 
 _PASSWORD = frozenset(("user", "password", "source"))
 WAYS = (
-    Way("", "As the server prefers", _PASSWORD),
-    Way("SCRAM-SHA-256", "Password (SCRAM-SHA-256)", _PASSWORD),
-    Way("SCRAM-SHA-1", "Password (SCRAM-SHA-1)", _PASSWORD),
+    Way("", tr("As the server prefers"), _PASSWORD),
+    Way("SCRAM-SHA-256", tr("Password (SCRAM-SHA-256)"), _PASSWORD),
+    Way("SCRAM-SHA-1", tr("Password (SCRAM-SHA-1)"), _PASSWORD),
     Way(
         "PLAIN",
         "LDAP (PLAIN)",
         _PASSWORD,
         source="$external",
-        hint="The password travels as it is: use TLS.",
+        hint=tr("The password travels as it is: use TLS."),
     ),
     Way(
         "MONGODB-X509",
-        "X.509 certificate",
+        tr("X.509 certificate"),
         frozenset(("user",)),
-        user="&Subject",
-        hint="The certificate and its password stand under TLS. The subject may be left empty.",
+        user=tr("&Subject"),
+        hint=tr("The certificate and its password stand under TLS. The subject may be left empty."),
     ),
     Way(
         "GSSAPI",
         "Kerberos (GSSAPI)",
         frozenset(("user", "password", "service", "realm", "canonical")),
-        user="&Principal",
-        password="Pass&word",
-        hint="Without a password the ticket of this computer is used (kinit).",
+        user=tr("&Principal"),
+        password=tr("Pass&word"),
+        hint=tr("Without a password the ticket of this computer is used (kinit)."),
     ),
     Way(
         "MONGODB-AWS",
         "AWS IAM",
         frozenset(("user", "password", "token")),
-        user="Access &key",
-        password="Sec&ret key",
-        hint="Left empty, the keys come from the environment or the machine's role.",
+        user=tr("Access &key"),
+        password=tr("Sec&ret key"),
+        hint=tr("Left empty, the keys come from the environment or the machine's role."),
     ),
     Way(
         "MONGODB-OIDC",
         "OpenID Connect (OIDC)",
         frozenset(("user", "environment", "resource")),
-        user="&User or client",
-        hint="The token comes from the machine that Palimpsest runs on.",
+        user=tr("&User or client"),
+        hint=tr("The token comes from the machine that Palimpsest runs on."),
     ),
 )
-ENVIRONMENTS = (("", "choose one"), ("azure", "Azure"), ("gcp", "Google Cloud"), ("k8s", "Kubernetes"))
+ENVIRONMENTS = (("", tr("choose one")), ("azure", "Azure"), ("gcp", "Google Cloud"), ("k8s", "Kubernetes"))
 
 
 class LoginForm(QWidget):
@@ -80,24 +81,25 @@ class LoginForm(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.way = choices("Way of logging in", [(way.name, way.said) for way in WAYS])
-        self.user = field("", "User")
-        self.password = secret_field("Password")
-        self.source = field("", "Database to log in by")
-        self.token = secret_field("Session token", "only with keys for a time")
-        self.service = field("mongodb", "Service name")
-        self.realm = field("the user's own", "Service realm")
+        self.way = choices(tr("Way of logging in"), [(way.name, way.said) for way in WAYS])
+        self.user = field("", tr("User"))
+        self.password = secret_field(tr("Password"))
+        self.source = field("", tr("Database to log in by"))
+        self.token = secret_field(tr("Session token"), tr("only with keys for a time"))
+        self.service = field("mongodb", tr("Service name"))
+        self.realm = field(tr("the user's own"), tr("Service realm"))
         self.canonical = choices(
-            "Canonical host name", [("", "as it is typed"), ("forward", "forward"), ("forwardAndReverse", "and back")]
+            tr("Canonical host name"),
+            [("", tr("as it is typed")), ("forward", tr("forward")), ("forwardAndReverse", tr("and back"))],
         )
-        self.environment = choices("Environment", ENVIRONMENTS)
-        self.resource = field("api://… or the audience", "Resource")
-        self.keep = QCheckBox("Keep passwords in this computer's keyring")
+        self.environment = choices(tr("Environment"), ENVIRONMENTS)
+        self.resource = field(tr("api://… or the audience"), tr("Resource"))
+        self.keep = QCheckBox(tr("Keep passwords in this computer's keyring"))
         self.keep.setChecked(True)
         self._hint = words("", "hint", wrap=True)
         self._labels = {name: QLabel() for name in ("user", "password")}
         self.form = form_of(self)
-        self.form.addRow("&Method", self.way)
+        self.form.addRow(tr("&Method"), self.way)
         self._rows: dict[str, QWidget] = {
             "user": self.user,
             "password": self.password,
@@ -110,13 +112,13 @@ class LoginForm(QWidget):
             "resource": self.resource,
         }
         names = {
-            "token": "Session &token",
-            "source": "&Database",
-            "service": "&Service",
-            "realm": "&Realm",
-            "canonical": "&Host name",
-            "environment": "&Environment",
-            "resource": "&Resource",
+            "token": tr("Session &token"),
+            "source": tr("&Database"),
+            "service": tr("&Service"),
+            "realm": tr("&Realm"),
+            "canonical": tr("&Host name"),
+            "environment": tr("&Environment"),
+            "resource": tr("&Resource"),
         }
         for name, box in self._rows.items():
             label = self._labels.get(name) or QLabel(names[name])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
+from gui.language import tr, translated
 from model.errors import Refused
 from model.session import (
     Connections,
@@ -27,9 +28,9 @@ def trouble_with(source: str) -> str:
     """Why a text cannot be the address of a server, one sentence; "" where it can."""
     typed = source.strip()
     if not typed:
-        return "Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example."
+        return tr("Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example.")
     if not typed.startswith(SCHEMES) and "://" in typed:
-        return "An address begins with mongodb:// or mongodb+srv://."
+        return tr("An address begins with mongodb:// or mongodb+srv://.")
     source = completed(typed)
     return address_trouble(source) if "://" in source else ""
 
@@ -109,7 +110,7 @@ class Opener(QObject):
                 if opening.password is None and _lacks_password(opening):
                     return ""
             except Refused as refusal:
-                return str(refusal)
+                return translated(str(refusal))
             session = Session.open(
                 opening.source,
                 profile=opening.profile or None,
@@ -133,7 +134,9 @@ class Opener(QObject):
             failed=ends.failed,
             cancelled=ends.stopped,
             owner=self,
-            title=f"Connecting to {opening.title}" if "://" in opening.source else f"Opening {opening.title}",
+            title=tr("Connecting to {title}", title=opening.title)
+            if "://" in opening.source
+            else tr("Opening {title}", title=opening.title),
         )
 
     def stop(self, opening: Opening) -> None:
@@ -222,5 +225,5 @@ def keep(opening: Opening) -> str:
         finally:
             connections.used(free)
     except Refused as refusal:
-        return str(refusal)
+        return translated(str(refusal))
     return ""

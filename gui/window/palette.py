@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.paging import RowsModel
 from gui.style import theme
 from gui.style.cells import Badge, Cell, CellTree, Index, Span
@@ -47,7 +48,7 @@ class _Model(RowsModel[Hit]):
         beside = f"   {hit.why or hit.remark}" if hit.why or hit.remark else ""
         spans = (Span(hit.text, "text3" if hit.why else "text"), *((Span(beside, "text3"),) if beside else ()))
         badges = (Badge(hit.badge),) if hit.badge else ()
-        said = f"{hit.text}, not possible now: {hit.why}" if hit.why else ""
+        said = tr("{text}, not possible now: {why}", text=hit.text, why=hit.why) if hit.why else ""
         indent = 4 if hit.icon else 28
         return Cell(
             spans=spans, icon=hit.icon, icon_token="ctl" if hit.why else "text2", badges=badges, badges_right=True,
@@ -77,7 +78,7 @@ class Palette(Sheet):
         self.list.led = True
         self.list.clicked.connect(self._take)
         self.list.setFixedHeight(theme.px(28 * 11))
-        self.none = words("Nothing is called that", "second")
+        self.none = words(tr("Nothing is called that"), "second")
         self.none.setContentsMargins(theme.px(24), theme.px(4), 0, 0)  # below the typed words
         column = QVBoxLayout(self)
         column.setContentsMargins(1, theme.px(12), 1, theme.px(8))

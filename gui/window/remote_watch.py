@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
 from gui import tasks
+from gui.language import tr
 from gui.window.open_sessions import OpenSessions
 from gui.window.workspace import Workspace
 from model import news
@@ -82,7 +83,7 @@ class RemoteWatch(QObject):
         for ns, there in marks.items():
             for each, mark in before.get(ns, {}).items():
                 if each in there and there[each] != mark:
-                    news.tell(News(session.data, Outcome("applied", ns, each, "Another program wrote it.")))
+                    news.tell(News(session.data, Outcome("applied", ns, each, tr("Another program wrote it."))))
 
     def _failed(self, error: BaseException) -> None:
         self._asking.clear()  # whether the server answers is another watch's to say

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from shiboken6 import isValid
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import CollectionStart, PageRequest
@@ -25,15 +26,25 @@ if TYPE_CHECKING:
     from model.session import Thing
 
 HINTS = {
-    "compare": "Pick any two versions on the timeline: a click sets B, a click with Shift sets A. "
-    "Ctrl+Up and Ctrl+Down go through the changes.",
-    "map": "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
-    "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.",
-    "race": "Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else "
-    "while you type. Save with Ctrl+S all the same: you are asked before anything is lost.",
-    "restore": "A is the old version. Restore a single field from its menu in the comparison, or more with "
-    "Restore from A…; Undo brings back what was.",
-    "repair": "Choose a class at the left. Every item shows what its repair would write, and each can be taken back.",
+    "compare": tr(
+        "Pick any two versions on the timeline: a click sets B, a click with Shift sets A. "
+        "Ctrl+Up and Ctrl+Down go through the changes."
+    ),
+    "map": tr(
+        "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
+        "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what."
+    ),
+    "race": tr(
+        "Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else "
+        "while you type. Save with Ctrl+S all the same: you are asked before anything is lost."
+    ),
+    "restore": tr(
+        "A is the old version. Restore a single field from its menu in the comparison, or more with "
+        "Restore from A…; Undo brings back what was."
+    ),
+    "repair": tr(
+        "Choose a class at the left. Every item shows what its repair would write, and each can be taken back."
+    ),
 }
 
 
@@ -100,7 +111,7 @@ class SampleGuide(QObject):
             failed=self._failed,
             owner=self,
             key="thing",
-            title=f"Opening {thing.id}",
+            title=tr("Opening {id}", id=thing.id),
         )
 
     def _go(self, session: Session, say: bool, place: _Found) -> None:
@@ -167,7 +178,7 @@ class SampleGuide(QObject):
             done=_nothing,
             failed=self._failed,
             owner=self,
-            title=f"Editing {wording.plain(id)} as a colleague",
+            title=tr("Editing {id} as a colleague", id=wording.plain(id)),
         )
 
     def _failed(self, error: BaseException) -> None:

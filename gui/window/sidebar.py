@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.pages.page_registry import PAGES
 from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
@@ -98,15 +99,15 @@ class Sidebar(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), 0)
         head.setSpacing(theme.px(2))
-        title = words("Connections", "column")
+        title = words(tr("Connections"), "column")
         head.addWidget(title)
         head.addStretch(1)
-        head.addWidget(tool("arrows-clockwise", "Read the collections again", self.refresh))
-        head.addWidget(tool("plus", "New connection", self.connect_asked.emit))
+        head.addWidget(tool("arrows-clockwise", tr("Read the collections again"), self.refresh))
+        head.addWidget(tool("plus", tr("New connection"), self.connect_asked.emit))
         column.addLayout(head)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a collection")
-        self.search.setAccessibleName("Find a collection")
+        self.search.setPlaceholderText(tr("Find a collection"))
+        self.search.setAccessibleName(tr("Find a collection"))
         self.search.setProperty("small", True)
         self.search.textChanged.connect(self._search)
         self.search.installEventFilter(self)
@@ -135,9 +136,9 @@ class Sidebar(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(theme.px(8), theme.px(10), theme.px(8), theme.px(8))
         column.setSpacing(theme.px(8))
-        self.rail_open = tool("hard-drives", "Show connections", self.unfold, 32)
+        self.rail_open = tool("hard-drives", tr("Show connections"), self.unfold, 32)
         column.addWidget(self.rail_open)
-        self.rail_here = tool("table", "Show collections", self.unfold, 32, token="acc")
+        self.rail_here = tool("table", tr("Show collections"), self.unfold, 32, token="acc")
         column.addWidget(self.rail_here)
         self._rail_entries = {
             kind: tool(_icon(kind), entry.text, partial(self.entry_asked.emit, kind), 32)
@@ -238,7 +239,7 @@ class Sidebar(QWidget):
             partial=self._read_part,
             owner=self,
             key=f"read {id(session)}",
-            title=f"Reading the collections of {session.name}",
+            title=tr("Reading the collections of {name}", name=session.name),
         )
 
     def _read_part(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:
@@ -258,9 +259,9 @@ class Sidebar(QWidget):
         first = not any(child.children for child in root.children)
         lines = plan(infos, names, root)
         if session.database:
-            lines.append(SourceNode("others", "Other databases", root, session, loaded=True))
+            lines.append(SourceNode("others", tr("Other databases"), root, session, loaded=True))
         elif session.named_database and names == [session.named_database]:
-            lines.append(SourceNode("message", "No other database can be seen", root))
+            lines.append(SourceNode("message", tr("No other database can be seen"), root))
         self.model.put_children(root, lines)
         self._opened.add(root.key)
         if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):
@@ -274,10 +275,12 @@ class Sidebar(QWidget):
     def _read_failed(self, session: Session, error: BaseException) -> None:
         root = self._root(session)
         if root is not None:
-            root.trouble = str(error)
+            root.trouble = translated(str(error))
             if not root.loaded:
-                self.model.put_children(root, [SourceNode("message", "Could not be read; see the message below", root)])
-        messages.fail(self, error, [("Try again", partial(self.read, session))])
+                self.model.put_children(
+                    root, [SourceNode("message", tr("Could not be read; see the message below"), root)]
+                )
+        messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
         self.read_ended.emit(session)
 
     def ns_known(self, session: Session) -> list[CollectionInfo]:
@@ -379,18 +382,18 @@ class Sidebar(QWidget):
         menu = QMenu(self)
         if node.info is not None and node.session is not None:
             session, info = node.session, node.info
-            menu.addAction("Open", partial(self.collection_asked.emit, session, info.ns, False))
-            menu.addAction("Open in a new tab", partial(self.collection_asked.emit, session, info.ns, True))
+            menu.addAction(tr("Open"), partial(self.collection_asked.emit, session, info.ns, False))
+            menu.addAction(tr("Open in a new tab"), partial(self.collection_asked.emit, session, info.ns, True))
             menu.addSeparator()
-            menu.addAction("Export…", partial(self.sheet_asked.emit, session, info.ns, "export"))
+            menu.addAction(tr("Export…"), partial(self.sheet_asked.emit, session, info.ns, "export"))
             if info.belongs_to is None and not session.read_only:
-                menu.addAction("Import documents…", partial(self.sheet_asked.emit, session, info.ns, "import"))
-            menu.addAction("Indexes and their use…", partial(self.sheet_asked.emit, session, info.ns, "indexes"))
+                menu.addAction(tr("Import documents…"), partial(self.sheet_asked.emit, session, info.ns, "import"))
+            menu.addAction(tr("Indexes and their use…"), partial(self.sheet_asked.emit, session, info.ns, "indexes"))
             menu.addSeparator()
-            menu.addAction("Copy the name", partial(copying.put, info.ns))
+            menu.addAction(tr("Copy the name"), partial(copying.put, info.ns))
             if info.belongs_to is None:
-                menu.addAction("Layout and its grounds…", partial(self.layout_asked.emit, session, info.ns))
-                layouts = menu.addMenu("Layout")
+                menu.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
+                layouts = menu.addMenu(tr("Layout"))
                 likely, known = [info.layout, *info.alternatives], session.layouts
                 for name in [*likely, *(name for name in known if name not in likely)]:
                     said = f"{name}: {known[name]}"
@@ -400,21 +403,21 @@ class Sidebar(QWidget):
                     if name == likely[-1] and len(known) > len(likely):
                         layouts.addSeparator()
         elif node.session is not None and node.kind == "connection":
-            menu.addAction("Read the collections again", partial(self.read, node.session))
+            menu.addAction(tr("Read the collections again"), partial(self.read, node.session))
             if named := node.session.named_database:
-                only = menu.addAction(f"Only the database {wording.item(named)}")
+                only = menu.addAction(tr("Only the database {named}", named=wording.item(named)))
                 only.setCheckable(True)
                 only.setChecked(bool(node.session.database))
                 only.triggered.connect(partial(self.look_at, node.session, "" if node.session.database else named))
-            menu.addAction("Disconnect", partial(self.disconnect_asked.emit, node.session))
+            menu.addAction(tr("Disconnect"), partial(self.disconnect_asked.emit, node.session))
         elif node.saved is not None:
-            menu.addAction("Connect", partial(self.connection_asked.emit, node.saved))
+            menu.addAction(tr("Connect"), partial(self.connection_asked.emit, node.saved))
             if node.saved.uri != "sample:":
                 if "://" in node.saved.uri:
-                    menu.addAction("Edit this connection…", partial(self.edit_asked.emit, node.saved))
-                menu.addAction("Forget this connection", partial(self.forget_asked.emit, node.saved))
+                    menu.addAction(tr("Edit this connection…"), partial(self.edit_asked.emit, node.saved))
+                menu.addAction(tr("Forget this connection"), partial(self.forget_asked.emit, node.saved))
         elif node.session is not None:
-            menu.addAction("Copy the name", partial(copying.put, node.name))
+            menu.addAction(tr("Copy the name"), partial(copying.put, node.name))
         return menu
 
     def look_at(self, session: Session, database: str, _: bool = False) -> None:
@@ -429,7 +432,7 @@ class Sidebar(QWidget):
             done=partial(self._layout_set, session),
             failed=self._layout_failed,
             owner=self,
-            title=f"Reading {ns} as {name}",
+            title=tr("Reading {ns} as {name}", ns=ns, name=name),
         )
 
     def _layout_set(self, session: Session, info: CollectionInfo) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signa
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
+from gui.language import tr
 from gui.pages.page_registry import SidebarEntry
 from gui.style import icons, symbols, theme
 from gui.style.cells import CELL, Cell, CellTree, Index
@@ -22,7 +23,7 @@ class SidebarTree(CellTree):
         super().__init__(parent, row_height=28)
         self.setHeaderHidden(True)
         self.setExpandsOnDoubleClick(False)
-        self.setAccessibleName("Connections and collections")
+        self.setAccessibleName(tr("Connections and collections"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setObjectName("sidebartree")
 

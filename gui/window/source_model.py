@@ -8,12 +8,13 @@ from typing import Literal
 
 from PySide6.QtCore import QModelIndex
 
+from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
-BADGE = "Click the badge to see the grounds, or to state another layout"
+BADGE = tr("Click the badge to see the grounds, or to state another layout")
 Kind = Literal["connection", "database", "collection", "others", "message"]
 
 
@@ -69,7 +70,7 @@ def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Sour
 class SourceModel(CellModel):
     """The lines as an item model; ``needle`` leaves only collections whose name contains it."""
 
-    headers = ("Connections",)
+    headers = (tr("Connections"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,9 +166,10 @@ class SourceModel(CellModel):
             return _connection(node, id(node.session) in self.silent)
         if node.kind == "database":
             return Cell(spans=(Span(node.name, "text2" if self.current[1].partition(".")[0] != node.name else "text"),),
-                        icon="database", accessible=f"database {node.name}")  # fmt: skip
+                        icon="database", accessible=tr(
+"database {name}", name=node.name))  # fmt: skip
         if node.kind == "others":
-            tip = "The address names one database; look at all that this user may see"
+            tip = tr("The address names one database; look at all that this user may see")
             return Cell(spans=(Span(node.name, "text2"),), icon="dots-three", tip=tip)
         if node.kind == "message" or node.info is None:
             return Cell(spans=(Span(node.name, "text3"),), size=12)
@@ -178,20 +180,23 @@ class SourceModel(CellModel):
         if info.belongs_to:
             owner = info.belongs_to.partition(".")[2]
             return Cell(spans=(Span(node.name, "text" if here else "text2"),), icon="arrow-bend-down-right",
-                        tip=info.why, accessible=f"{node.name}, archive of {owner}")  # fmt: skip
+                        tip=translated(info.why), accessible=tr(
+"{name}, archive of {owner}", name=node.name, owner=owner))  # fmt: skip
         counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
-        also = f"\nFits as well: {', '.join(info.alternatives)}" if info.alternatives else ""
-        numbered = f"\nNumbers: {info.numbering}" if info.numbering else ""
-        numbered += f"\nHash: {info.hashing}" if info.hashing else ""
-        by = f", written by {info.writer}" if info.writer else ""
+        also = (
+            tr("\nFits as well: {alternatives}", alternatives=", ".join(info.alternatives)) if info.alternatives else ""
+        )
+        numbered = tr("\nNumbers: {numbering}", numbering=info.numbering) if info.numbering else ""
+        numbered += tr("\nHash: {hashing}", hashing=info.hashing) if info.hashing else ""
+        by = tr(", written by {writer}", writer=info.writer) if info.writer else ""
         return Cell(
             spans=(Span(node.name),),
             icon="table",
             icon_token="acc" if here else "text2",
             badges=(Badge(info.writer or info.layout),),
             badges_right=True,
-            tip=f"{info.layout}: {info.about}\n{info.why}{counted}{also}{numbered}\n{BADGE}",
-            accessible=f"collection {node.name}, layout {info.layout}{by}",
+            tip=f"{info.layout}: {translated(info.about)}\n{translated(info.why)}{counted}{also}{numbered}\n{BADGE}",
+            accessible=tr("collection {name}, layout {layout}{by}", name=node.name, layout=info.layout, by=by),
         )
 
 
@@ -203,26 +208,27 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
         # The name says "sample:" already; a server's set or kind is said after its name.
         kind = "" if session.is_local else session.facts.topology
         badge = (
-            Badge("read-only", "warn", "warnT", "lock-simple")
+            Badge(tr("read-only"), "warn", "warnT", "lock-simple")
             if session.read_only
-            else Badge("connected", "acc", "accTint")
+            else Badge(tr("connected"), "acc", "accTint")
         )
         if session.is_local and not session.read_only:
-            badge = Badge("in memory", "acc", "accTint")
+            badge = Badge(tr("in memory"), "acc", "accTint")
         if silent:
-            badge = Badge("not connected", "warn", "warnT", "conflict")
+            badge = Badge(tr("not connected"), "warn", "warnT", "conflict")
         spans = (Span(node.name, "text", weight=600), *([Span(f"  {kind}", "text2")] if kind else []))
-        said = f"{node.name}, {'not connected' if silent else 'connected'}" + (
-            ", read-only" if session.read_only else ""
+        said = f"{node.name}, {(tr('not connected') if silent else tr('connected'))}" + (
+            tr(", read-only") if session.read_only else ""
         )
         return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=session.source, accessible=said)
     badges: tuple[Badge, ...] = ()
     if source == "sample:":
-        badges = (Badge("in memory"),)
+        badges = (Badge(tr("in memory")),)
     elif "://" not in source:
-        badges = (Badge("file"),)
+        badges = (Badge(tr("file")),)
     elif node.saved is not None and node.saved.read_only:
-        badges = (Badge("read-only", "warn", "warnT", "lock-simple"),)
-    tip = node.trouble or f"{source}\nOpen it to connect"
+        badges = (Badge(tr("read-only"), "warn", "warnT", "lock-simple"),)
+    tip = node.trouble or tr("{source}\nOpen it to connect", source=source)
     return Cell(spans=(Span(node.name, "text2"),), icon=icon, badges=badges, badges_right=True, tip=tip,
-                accessible=f"{node.name}, not connected")  # fmt: skip
+                accessible=tr(
+"{name}, not connected", name=node.name))  # fmt: skip

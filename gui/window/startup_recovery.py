@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.messages import MessageLine
 from gui.style.states import Choice
 from gui.style.wording import many
@@ -40,8 +41,13 @@ class StartupRecovery(QObject):
             if source in self._lines:
                 continue
             mine = [one for one in entries if one.source == source]
-            words = f"{said(mine)}; {'it' if len(mine) == 1 else 'they'} went to {source}."
-            self._say(source, words, [("Connect", partial(self.connect_asked.emit, source))])
+            words = tr(
+                "{said}; {how} went to {source}.",
+                said=said(mine),
+                how=tr("it") if len(mine) == 1 else tr("they"),
+                source=source,
+            )
+            self._say(source, words, [(tr("Connect"), partial(self.connect_asked.emit, source))])
 
     def _unknown(self, error: BaseException) -> None:
         pass  # the journal itself says why it cannot be read
@@ -61,7 +67,7 @@ class StartupRecovery(QObject):
             line.leave()
         if entries:
             again, show = partial(self._look_again, session, entries), partial(self.show_asked.emit, session)
-            self._say(session.source, f"{said(entries)}.", [("Look again", again), ("Show", show)])
+            self._say(session.source, f"{said(entries)}.", [(tr("Look again"), again), (tr("Show"), show)])
 
     def _say(self, source: str, words: str, choices: Sequence[Choice]) -> None:
         self._lines[source] = line = messages.note(self._workspace, words, choices)
@@ -84,20 +90,29 @@ class StartupRecovery(QObject):
             done=partial(self._looked, session),
             failed=self._failed,
             owner=self,
-            title="Looking for writes of unknown outcome",
+            title=tr("Looking for writes of unknown outcome"),
         )
 
     def _looked(self, session: Session, outcomes: Sequence[Outcome]) -> None:
         there = sum(one.kind == "applied" for one in outcomes)
         open_ = sum(one.kind == "unknown" for one in outcomes)
         lost = len(outcomes) - there - open_
-        parts = [(there, "arrived"), (lost, "did not arrive"), (open_, "still unknown")]
+        parts = [(there, tr("arrived")), (lost, tr("did not arrive")), (open_, tr("still unknown"))]
         told = ", ".join(f"{number} {words}" for number, words in parts if number)
-        show: Choice = ("Show", partial(self.show_asked.emit, session))
+        show: Choice = (tr("Show"), partial(self.show_asked.emit, session))
         if open_:
-            messages.note(self._workspace, f"Looked for {many(len(outcomes), 'write')}: {told}.", [show])
+            messages.note(
+                self._workspace,
+                tr("Looked for {writes}: {told}.", writes=many(len(outcomes), "write"), told=told),
+                [show],
+            )
         else:
-            messages.tell(self._workspace, f"Looked for {many(len(outcomes), 'write')}: {told}", None, [show])
+            messages.tell(
+                self._workspace,
+                tr("Looked for {writes}: {told}", writes=many(len(outcomes), "write"), told=told),
+                None,
+                [show],
+            )
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._workspace, error)
@@ -105,7 +120,11 @@ class StartupRecovery(QObject):
 
 def said(entries: Sequence[Entry]) -> str:
     """``2 writes from before have no known outcome``."""
-    return f"{many(len(entries), 'write')} from before {'has' if len(entries) == 1 else 'have'} no known outcome"
+    return tr(
+        "{writes} from before {how} no known outcome",
+        writes=many(len(entries), "write"),
+        how=tr("has") if len(entries) == 1 else tr("have"),
+    )
 
 
 def _left() -> list[Entry]:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, theme, wording
 from gui.style.states import words
 
@@ -71,7 +72,7 @@ class StatusLine(QWidget):
         self.tasks = QPushButton()  # a tool button would keep room beside its words
         self.tasks.setObjectName("taskbutton")
         self.tasks.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.tasks.setToolTip("What is being done")
+        self.tasks.setToolTip(tr("What is being done"))
         self.tasks.clicked.connect(self.tasks_asked)
         self._row.addWidget(self.tasks)
         self.with_tasks = True
@@ -107,16 +108,16 @@ class StatusLine(QWidget):
         self.profile.setVisible(file is not None)
         if file is not None:
             name = self.profile.fontMetrics().elidedText(file.name, Qt.TextElideMode.ElideMiddle, theme.px(NAME))
-            self.profile.setText(f"Profile {name}")
-            self.profile.setAccessibleName(f"Profile {file.name}")
-            self.profile.setToolTip(wording.tip(f"Layouts are stated in {file}"))
+            self.profile.setText(tr("Profile {name}", name=name))
+            self.profile.setAccessibleName(tr("Profile {name}", name=file.name))
+            self.profile.setToolTip(wording.tip(tr("Layouts are stated in {file}", file=file)))
 
     def _count(self) -> None:
         running = [task for task in tasks.tasks.running if task.title]
         if not running:
-            self.tasks.setText("No tasks running")
+            self.tasks.setText(tr("No tasks running"))
         elif len(running) == 1:
             self.tasks.setText(running[0].title)
         else:
-            self.tasks.setText(f"{wording.count(len(running))} tasks running")
+            self.tasks.setText(tr("{running} tasks running", running=wording.count(len(running))))
         self.tasks.setVisible(self.with_tasks or bool(running))

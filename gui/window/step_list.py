@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from gui.language import translated
 from gui.style import theme
 from gui.style.states import Glyph, words
 from model.session import ConnectionStep
@@ -39,9 +40,9 @@ class StepList(QWidget):
         row = len(self.steps)
         self.steps.append(step)
         sign = Glyph(*_SIGNS[step.result])
-        name = words(step.name, "strong")
-        said = words(step.said, "second" if step.result == "ok" else "", wrap=True)
-        said.setAccessibleName(f"{step.name}, {step.result}: {step.said}")
+        name = words(translated(step.name), "strong")
+        said = words(translated(step.said), "second" if step.result == "ok" else "", wrap=True)
+        said.setAccessibleName(f"{translated(step.name)}, {step.result}: {translated(step.said)}")
         said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         top = Qt.AlignmentFlag.AlignTop
         for column, part in enumerate((sign, name)):

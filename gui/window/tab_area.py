@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from gui import messages
+from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
@@ -71,16 +72,16 @@ class TabArea(QWidget):
 
     def say_reading(self, name: str) -> None:
         """Say that the collections are being read."""
-        self.empty.put("hourglass", "text2", f"Reading the collections of {name}")
+        self.empty.put("hourglass", "text2", tr("Reading the collections of {name}", name=name))
 
     def say_empty(self) -> None:
         """Say that no tab is open."""
         self.empty.put(
             "table",
             "text2",
-            "No collection is open",
-            "Choose one at the left, or find it by its name.",
-            [("Find a collection…", self.new_asked.emit)],
+            tr("No collection is open"),
+            tr("Choose one at the left, or find it by its name."),
+            [(tr("Find a collection…"), self.new_asked.emit)],
         )
 
     # --- which pages there are
@@ -183,7 +184,12 @@ class TabArea(QWidget):
         self._drop(page)
         if unsaved and id is not None:
             again = partial(self.open, session, PageRequest("document", ns, id))
-            messages.tell(self, f"Your edit of {wording.plain(id)} is kept as a draft", None, [("Open again", again)])
+            messages.tell(
+                self,
+                tr("Your edit of {id} is kept as a draft", id=wording.plain(id)),
+                None,
+                [(tr("Open again"), again)],
+            )
 
     def reopen(self) -> None:
         """Open the tab that was closed last again, at its place; none where all of them are open."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
+from gui.language import tr
 from gui.style import icons, theme, wording
 from gui.style.states import tool
 
@@ -33,7 +34,7 @@ class _Bar(QTabBar):
         self.setUsesScrollButtons(True)
         self.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.setMouseTracking(True)
-        self.setAccessibleName("Tabs")
+        self.setAccessibleName(tr("Tabs"))
         theme.signals.changed.connect(self._restyle)
 
     def _restyle(self) -> None:
@@ -183,8 +184,8 @@ class Tabs(QWidget):
         self.bar.tabMoved.connect(self.moved)
         self.bar.currentChanged.connect(self.chosen)
         self.bar.close_asked.connect(self.close_asked)
-        self.plus = tool("plus", "New tab (Ctrl+T)", self.new_asked.emit)
-        self.all = tool("caret-down", "List of tabs (Ctrl+Shift+A)", self.list_asked.emit)
+        self.plus = tool("plus", tr("New tab (Ctrl+T)"), self.new_asked.emit)
+        self.all = tool("caret-down", tr("List of tabs (Ctrl+Shift+A)"), self.list_asked.emit)
         self.all.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, theme.px(8), 0)
@@ -220,8 +221,8 @@ class Tabs(QWidget):
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty
         if self.bar.tabText(at) != title:
             self.bar.setTabText(at, title)
-        self.bar.setTabToolTip(at, wording.tip(f"{tip}, not saved yet" if dirty else tip))
-        self.bar.setAccessibleTabName(at, f"{title}, not saved yet" if dirty else title)
+        self.bar.setTabToolTip(at, wording.tip(tr("{tip}, not saved yet", tip=tip) if dirty else tip))
+        self.bar.setAccessibleTabName(at, tr("{title}, not saved yet", title=title) if dirty else title)
         self.bar.update()
 
     def remove(self, at: int) -> None:

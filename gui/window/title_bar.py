@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
+from gui.language import tr
 from gui.style import boxes, focus_keeper, icons, symbols, theme
 from gui.style.states import button, tool, words
 from model.session import Session
@@ -48,10 +49,10 @@ class WriteBadge(QAbstractButton):
     def put(self, read_only: bool, settable: bool) -> None:
         """Say whether writes are allowed, and whether that can be changed here."""
         self.read_only = read_only
-        self.setText("read-only" if read_only else "Writes allowed")
+        self.setText(tr("read-only") if read_only else tr("Writes allowed"))
         self.setEnabled(settable)
-        does = "Press to allow writes" if read_only else "Press to make this connection read-only"
-        self.setToolTip(does if settable else "A dump is opened read-only; open it into memory to try edits")
+        does = tr("Press to allow writes") if read_only else tr("Press to make this connection read-only")
+        self.setToolTip(does if settable else tr("A dump is opened read-only; open it into memory to try edits"))
         self.setAccessibleName(f"{self.text()}. {self.toolTip()}")
         self.updateGeometry()
         self.update()
@@ -88,11 +89,11 @@ class TitleBar(QWidget):
         self._facts = words("", "second")
         self.badge = WriteBadge()
         self.badge.clicked.connect(self.writes_asked)
-        self.memory = button("Open into memory", self._ask_memory, "small", "quiet")
-        self.memory.setToolTip("Try edits there; they are thrown away with the window, and the dump stays as it is")
-        self.search = tool("magnifying-glass", "Find a command or collection (Ctrl+K)", self.palette_asked.emit, 28)
-        self.tasks = tool("list-bullets", "Tasks", self.tasks_asked.emit, 28)
-        self.theme = tool("moon", "Dark colours", self.theme_asked.emit, 28)
+        self.memory = button(tr("Open into memory"), self._ask_memory, "small", "quiet")
+        self.memory.setToolTip(tr("Try edits there; they are thrown away with the window, and the dump stays as it is"))
+        self.search = tool("magnifying-glass", tr("Find a command or collection (Ctrl+K)"), self.palette_asked.emit, 28)
+        self.tasks = tool("list-bullets", tr("Tasks"), self.tasks_asked.emit, 28)
+        self.theme = tool("moon", tr("Dark colours"), self.theme_asked.emit, 28)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, theme.px(8), 1)
         row.setSpacing(theme.px(8))
@@ -115,7 +116,7 @@ class TitleBar(QWidget):
         self.setFixedHeight(theme.px(HEIGHT))
         self.menus.setFixedWidth(self.menus.sizeHint().width())
         self.theme.setIcon(icons.icon("sun" if theme.is_dark() else "moon"))
-        said = "Light colours" if theme.is_dark() else "Dark colours"
+        said = tr("Light colours") if theme.is_dark() else tr("Dark colours")
         self.theme.setToolTip(said)
         self.theme.setAccessibleName(said)
 
@@ -137,13 +138,20 @@ class TitleBar(QWidget):
         facts = session.facts
         self._name.setText(session.name)
         if session.is_local:
-            said = ["in memory" if session.is_sample or not session.read_only else "a dump"]
+            said = [tr("in memory") if session.is_sample or not session.read_only else tr("a dump")]
         else:
             said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
-        said.append(f"{facts.milliseconds} ms" if answers else "not connected")
+        said.append(f"{facts.milliseconds} ms" if answers else tr("not connected"))
         self._all_facts = " · ".join(part for part in said if part)
         self._facts.setText(self._all_facts)
-        self._facts.setToolTip(f"{session.source}\nMongoDB {facts.version}, {facts.topology}".strip())
+        self._facts.setToolTip(
+            tr(
+                "{source}\nMongoDB {version}, {topology}",
+                source=session.source,
+                version=facts.version,
+                topology=facts.topology,
+            ).strip()
+        )
         self.badge.put(session.read_only, settable)
         self._fit()
 

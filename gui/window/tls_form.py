@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
+from gui.language import tr
 from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
 from model.session import Address
 
@@ -19,21 +20,21 @@ class TlsForm(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.tls = QCheckBox("Use &TLS")
-        self.ca = field("the system's certificates", "Certificate authority file")
-        self.client = field("none", "Client certificate and key file")
-        self.key_password = secret_field("Password of the client's key")
-        self.any_host = QCheckBox("Take a certificate of another host name (unsafe)")
-        self.unverified = QCheckBox("Do not verify the certificate (unsafe)")
+        self.tls = QCheckBox(tr("Use &TLS"))
+        self.ca = field(tr("the system's certificates"), tr("Certificate authority file"))
+        self.client = field("none", tr("Client certificate and key file"))
+        self.key_password = secret_field(tr("Password of the client's key"))
+        self.any_host = QCheckBox(tr("Take a certificate of another host name (unsafe)"))
+        self.unverified = QCheckBox(tr("Do not verify the certificate (unsafe)"))
         self._boxes = [
-            file_box(self.ca, "Choose the authority's file"),
-            file_box(self.client, "Choose the client certificate"),
+            file_box(self.ca, tr("Choose the authority's file")),
+            file_box(self.client, tr("Choose the client certificate")),
         ]
         form = form_of(self)
         form.addRow("", self.tls)
-        form.addRow("&Authority", self._boxes[0])
-        form.addRow("&Certificate", self._boxes[1])
-        form.addRow("&Key password", self.key_password)
+        form.addRow(tr("&Authority"), self._boxes[0])
+        form.addRow(tr("&Certificate"), self._boxes[1])
+        form.addRow(tr("&Key password"), self.key_password)
         form.addRow("", self.any_host)
         form.addRow("", self.unverified)
         self.tls.toggled.connect(self._toggled)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
+from gui.language import tr, translated
 from gui.style import boxes, icons, symbols, theme, wording
 from gui.style.logo import Logo
 from gui.style.states import BusyLine, button, hair, words
@@ -42,9 +43,9 @@ ICONS = {
 
 
 TOPICS = (
-    ("start", "play", "A first tour, in five minutes"),
-    ("sources", "folder-open", "Servers, dumps, and files of BSON or JSON"),
-    ("layouts", "rows", "Where versions are kept, and how that is recognised"),
+    ("start", "play", tr("A first tour, in five minutes")),
+    ("sources", "folder-open", tr("Servers, dumps, and files of BSON or JSON")),
+    ("layouts", "rows", tr("Where versions are kept, and how that is recognised")),
 )
 
 
@@ -187,11 +188,11 @@ class WelcomePanel(QWidget):
         said.setSpacing(theme.px(2))
         said.addStretch(1)
         said.addWidget(words("Palimpsest", "big"))
-        said.addWidget(words("Read, compare and mend every version of a MongoDB document.", "body2"))
+        said.addWidget(words(tr("Read, compare and mend every version of a MongoDB document."), "body2"))
         said.addStretch(1)
         row.addLayout(said, 1)
         self.back = button("", self.left.emit)
-        self.back.setToolTip("Back to the tabs (Esc)")
+        self.back.setToolTip(tr("Back to the tabs (Esc)"))
         self.back.hide()
         row.addWidget(self.back)
         return row
@@ -199,7 +200,7 @@ class WelcomePanel(QWidget):
     def _left(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(0)
-        self._recent_head = words("Recent connections", "head")
+        self._recent_head = words(tr("Recent connections"), "head")
         column.addWidget(self._recent_head)
         self._recent_gap = QWidget()
         self._recent_gap.setFixedHeight(theme.px(12))
@@ -209,15 +210,15 @@ class WelcomePanel(QWidget):
         self._connect_gap = QWidget()
         self._connect_gap.setFixedHeight(theme.px(21))
         column.addWidget(self._connect_gap)
-        column.addWidget(words("Connect", "head"))
+        column.addWidget(words(tr("Connect"), "head"))
         column.addSpacing(theme.px(12))
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        self.uri = AddressField("Address of a server")
+        self.uri = AddressField(tr("Address of a server"))
         self.uri.setPlaceholderText("mongodb://  or  mongodb+srv://")
         self.uri.textChanged.connect(self._typed)
         self.uri.returnPressed.connect(self._connect)
-        self.connect_button = button("Connect", self._connect)
+        self.connect_button = button(tr("Connect"), self._connect)
         row.addWidget(self.uri, 1)
         row.addWidget(self.connect_button)
         column.addLayout(row)
@@ -230,8 +231,8 @@ class WelcomePanel(QWidget):
         column.addWidget(self.busy)
         column.addSpacing(theme.px(12))
         below = QHBoxLayout()
-        self.dump = button("Open a dump or file…", self._dump_menu, icon="folder-open")
-        self.more = button("TLS, user, read-only…", self._dialog, "quiet", icon="sliders-horizontal")
+        self.dump = button(tr("Open a dump or file…"), self._dump_menu, icon="folder-open")
+        self.more = button(tr("TLS, user, read-only…"), self._dialog, "quiet", icon="sliders-horizontal")
         below.addWidget(self.dump)
         below.addStretch(1)
         below.addWidget(self.more)
@@ -245,7 +246,7 @@ class WelcomePanel(QWidget):
         self.read = QWidget()
         column = boxes.column(self.read)
         column.addSpacing(theme.px(24))
-        column.addWidget(words("In the manual", "head"))
+        column.addWidget(words(tr("In the manual"), "head"))
         column.addSpacing(theme.px(12))
         card, lines = _card()
         titles = {topic.name: topic.title for topic in manual.topics()}
@@ -262,15 +263,21 @@ class WelcomePanel(QWidget):
         column = QVBoxLayout()
         column.setSpacing(0)
         head = QHBoxLayout()
-        head.addWidget(words("Five things to try", "head"))
+        head.addWidget(words(tr("Five things to try"), "head"))
         head.addStretch(1)
-        head.addWidget(words("all in the sample, nothing to install", "second"))
+        head.addWidget(words(tr("all in the sample, nothing to install"), "second"))
         column.addLayout(head)
         column.addSpacing(theme.px(12))
         card, lines = _card()
         for thing in things():
             line = WelcomeLine(
-                ICONS.get(thing.action, "flask"), "acc", thing.title, thing.subtitle, thing.key, False, False
+                ICONS.get(thing.action, "flask"),
+                "acc",
+                translated(thing.title),
+                translated(thing.subtitle),
+                thing.key,
+                False,
+                False,
             )
             line.clicked.connect(partial(self._thing, thing))
             self.things.append(line)
@@ -281,17 +288,17 @@ class WelcomePanel(QWidget):
         column.addSpacing(theme.px(16))
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(4), 0, 0, 0)  # room for the ring that it begins with
-        self.sample = button("Open the sample", self.sample_asked.emit, "main", icon="flask", token="accText")
+        self.sample = button(tr("Open the sample"), self.sample_asked.emit, "main", icon="flask", token="accText")
         row.addWidget(self.sample)
         row.addStretch(1)
-        row.addWidget(words("In memory; closed with the window", "second"))
+        row.addWidget(words(tr("In memory; closed with the window"), "second"))
         column.addLayout(row)
         column.addStretch(1)
         return column
 
     def set_open(self, name: str) -> None:
         """Lead back to the connection of that name; "" where none is open."""
-        self.back.setText(f"Back to {name}")
+        self.back.setText(tr("Back to {name}", name=name))
         self.back.setVisible(bool(name))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -314,9 +321,9 @@ class WelcomePanel(QWidget):
             line = WelcomeLine("hard-drives" if server else "folder", "text2", connection.name, connection.uri,
                         wording.recently(connection.last_used), True, True)  # fmt: skip
             if connection.read_only:
-                line.badge = ("read-only", "warn", "warnT", "lock-simple")
+                line.badge = (tr("read-only"), "warn", "warnT", "lock-simple")
             elif not server:
-                line.badge = ("file", "typ", "typT", "")
+                line.badge = (tr("file"), "typ", "typT", "")
             line.clicked.connect(partial(self._reopen, connection))
             if self.recent:
                 self._recent_lines.addWidget(hair())
@@ -382,11 +389,11 @@ class WelcomePanel(QWidget):
     def _dump_menu(self) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("A dump's folder…", partial(self.folder_asked.emit, False))
-        menu.addAction("A file of BSON or Extended JSON…", partial(self.file_asked.emit, False))
+        menu.addAction(tr("A dump's folder…"), partial(self.folder_asked.emit, False))
+        menu.addAction(tr("A file of BSON or Extended JSON…"), partial(self.file_asked.emit, False))
         menu.addSeparator()
-        menu.addAction("A dump's folder, into memory to try edits…", partial(self.folder_asked.emit, True))
-        menu.addAction("A file, into memory to try edits…", partial(self.file_asked.emit, True))
+        menu.addAction(tr("A dump's folder, into memory to try edits…"), partial(self.folder_asked.emit, True))
+        menu.addAction(tr("A file, into memory to try edits…"), partial(self.file_asked.emit, True))
         menu.popup(self.dump.mapToGlobal(self.dump.rect().bottomLeft()))
 
 

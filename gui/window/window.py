@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from gui import messages, subscriptions, tasks
 from gui.actions import Actions, Item
+from gui.language import tr
 from gui.messages import MessageArea
 from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
@@ -150,9 +151,15 @@ class Window(QMainWindow):
         else:
             running = any(task.title for task in tasks.tasks.running)
             open_here = [session.name for session in self._sessions.all]
-            said = f"{', '.join(open_here)} {'is' if len(open_here) == 1 else 'are'} open; Esc leads back"
+            said = tr(
+                "{open_here} {how} open; Esc leads back",
+                open_here=", ".join(open_here),
+                how=tr("is") if len(open_here) == 1 else tr("are"),
+            )
             self.status.put(
-                [said if open_here else "Not connected"], ["Nothing is written until you save or apply"], running
+                [said if open_here else tr("Not connected")],
+                [tr("Nothing is written until you save or apply")],
+                running,
             )
         facts = {str(preferences.get("theme"))} | ({"desktop"} if desktop_entry.is_possible() else set())
         if session is not None:
@@ -163,10 +170,10 @@ class Window(QMainWindow):
             facts.add("closed-tab")
         if not workspace.sidebar.folded:
             facts.add("sidebar")
-        reasons = {"closed-tab": "No tab was closed so far"} | (page.reasons() if page is not None else {})
+        reasons = {"closed-tab": tr("No tab was closed so far")} | (page.reasons() if page is not None else {})
         self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
-        self.setWindowTitle(f"{what} – Palimpsest" if what else "Palimpsest")
+        self.setWindowTitle(tr("{what} – Palimpsest", what=what) if what else "Palimpsest")
 
     def _act(self, item: Item) -> None:
         call = self.commands.call_for(item)
@@ -232,10 +239,13 @@ class Window(QMainWindow):
             kept = wording.many(len(unsaved), "edit is", "edits are")
             messages.confirm(
                 self,
-                "Close the window?",
-                f"{kept} not saved: {', '.join(page.title for page in unsaved[:5])}. "
-                "They are kept as drafts and open again with the connection.",
-                "Close and keep the drafts",
+                tr("Close the window?"),
+                tr(
+                    "{kept} not saved: {title}. They are kept as drafts and open again with the connection.",
+                    kept=kept,
+                    title=", ".join(page.title for page in unsaved[:5]),
+                ),
+                tr("Close and keep the drafts"),
                 self._close_anyway,
             )
             return

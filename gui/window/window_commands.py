@@ -80,7 +80,7 @@ class WindowCommands(QObject):
         """Find a collection and open it in a tab of its own."""
         hits = self._collections(anew=True)
         self._workspace.show_work()
-        Palette(self._workspace, hits, "Open a collection in a new tab").open()
+        Palette(self._workspace, hits, tr("Open a collection in a new tab")).open()
 
     def do_close_tab(self) -> None:
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
@@ -93,10 +93,10 @@ class WindowCommands(QObject):
         """Find an open tab by its name."""
         area = self._workspace.tab_area
         hits = [
-            Hit(page.title, partial(area.show_page, page), page.icon, page.tip, "not saved" if page.dirty else "")
+            Hit(page.title, partial(area.show_page, page), page.icon, page.tip, tr("not saved") if page.dirty else "")
             for page in area.pages
         ]
-        Palette(self._workspace, hits, "Go to a tab").open()
+        Palette(self._workspace, hits, tr("Go to a tab")).open()
 
     def do_next_tab(self) -> None:
         self._step(1)
@@ -128,23 +128,25 @@ class WindowCommands(QObject):
         if not session.read_only:
             session.read_only = True
             self._writes_changed(session)
-            messages.tell(self._workspace, f"{session.name} is read-only now", partial(self._allow, session))
+            messages.tell(
+                self._workspace, tr("{name} is read-only now", name=session.name), partial(self._allow, session)
+            )
             return
         if session.is_local and not session.is_sample:
             messages.confirm(
                 self._workspace,
-                f"Open {session.name} into memory?",
-                "A dump is never written to. In memory edits can be tried; they are thrown away with the window.",
-                "Open into memory",
+                tr("Open {name} into memory?", name=session.name),
+                tr("A dump is never written to. In memory edits can be tried; they are thrown away with the window."),
+                tr("Open into memory"),
                 partial(self._connecting.reopen_into_memory, session),
             )
             return
-        marked = " It is marked as production." if self._sessions.production(session) else ""
+        marked = tr(" It is marked as production.") if self._sessions.production(session) else ""
         messages.confirm(
             self._workspace,
-            f"Allow writes to {session.name}?",
-            f"Nothing is written until you save or apply, and every write is guarded.{marked}",
-            "Allow writes",
+            tr("Allow writes to {name}?", name=session.name),
+            tr("Nothing is written until you save or apply, and every write is guarded.{marked}", marked=marked),
+            tr("Allow writes"),
             partial(self._allow, session),
             danger=self._sessions.production(session),
         )
@@ -190,7 +192,7 @@ class WindowCommands(QObject):
     def do_palette(self) -> None:
         """Find a command, a collection or a page of the manual by its name."""
         hits = [*self._commands(), *self._collections(), *self._topics()]
-        Palette(self._workspace, hits, "Find a command or collection").open()
+        Palette(self._workspace, hits, tr("Find a command or collection")).open()
 
     def _commands(self) -> list[Hit]:
         trigger = self._actions.trigger
@@ -310,7 +312,9 @@ class WindowCommands(QObject):
         self.show_topic("" if self.help is not None else manual.FIRST)
 
     def _topics(self) -> list[Hit]:
-        return [Hit(topic.title, partial(self.show_topic, topic.name), "question", "Help") for topic in manual.topics()]
+        return [
+            Hit(topic.title, partial(self.show_topic, topic.name), "question", tr("Help")) for topic in manual.topics()
+        ]
 
     def show_topic(self, topic: str) -> None:
         """Open a page of the manual; "" shows it where it was left."""

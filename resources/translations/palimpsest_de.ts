@@ -4,8 +4,164 @@
   <context>
     <name>palimpsest</name>
     <message>
+      <source>
+Fits as well: {alternatives}</source>
+      <translation>
+Passt auch: {alternatives}</translation>
+    </message>
+    <message>
+      <source>
+Hash: {hashing}</source>
+      <translation>
+Hash: {hashing}</translation>
+    </message>
+    <message>
+      <source>
+Numbers: {numbering}</source>
+      <translation>
+Nummern: {numbering}</translation>
+    </message>
+    <message>
+      <source>
+… {data} more; copy gives everything</source>
+      <translation>
+… {data} weitere; Kopieren liefert alles</translation>
+    </message>
+    <message>
+      <source>   together with {listed}</source>
+      <translation>   zusammen mit {listed}</translation>
+    </message>
+    <message>
+      <source>  hidden</source>
+      <translation>  ausgeblendet</translation>
+    </message>
+    <message>
+      <source>  usually {usual}</source>
+      <translation>  meist {usual}</translation>
+    </message>
+    <message>
+      <source> ({confidence:.0%} sure)</source>
+      <translation> ({confidence:.0%} sicher)</translation>
+    </message>
+    <message>
+      <source> All {total} of your choices still apply.</source>
+      <translation> Alle {total} Ihrer Entscheidungen gelten weiterhin.</translation>
+    </message>
+    <message>
+      <source> It fits {alternatives} as well.</source>
+      <translation> Es passt auch zu {alternatives}.</translation>
+    </message>
+    <message>
+      <source> It is at {version} now.</source>
+      <translation> Es steht jetzt bei {version}.</translation>
+    </message>
+    <message>
+      <source> It is marked as production.</source>
+      <translation> Es ist als Produktion gekennzeichnet.</translation>
+    </message>
+    <message>
+      <source> Look at the result, then save again.</source>
+      <translation> Sehen Sie das Ergebnis an und speichern Sie dann erneut.</translation>
+    </message>
+    <message>
+      <source> These data are in memory, so it is remembered until they are closed.</source>
+      <translation> Diese Daten liegen im Speicher, daher bleibt es gemerkt, bis sie geschlossen werden.</translation>
+    </message>
+    <message>
+      <source> Your choice still applies.</source>
+      <translation> Ihre Entscheidung gilt weiterhin.</translation>
+    </message>
+    <message>
+      <source> and </source>
+      <translation> und </translation>
+    </message>
+    <message>
+      <source> and {changes}</source>
+      <translation> und {changes}</translation>
+    </message>
+    <message>
+      <source> and {collections} that could not be counted</source>
+      <translation> und {collections}, nicht zählbar</translation>
+    </message>
+    <message>
+      <source> at {v}</source>
+      <translation> bei {v}</translation>
+    </message>
+    <message>
+      <source> became </source>
+      <translation> wurde zu </translation>
+    </message>
+    <message>
+      <source> by {author}</source>
+      <translation> von {author}</translation>
+    </message>
+    <message>
+      <source> changed</source>
+      <translation> geändert</translation>
+    </message>
+    <message>
+      <source> of about {total}</source>
+      <translation> von etwa {total}</translation>
+    </message>
+    <message>
+      <source> of {total}</source>
+      <translation> von {total}</translation>
+    </message>
+    <message>
+      <source> or </source>
+      <translation> oder </translation>
+    </message>
+    <message>
+      <source> or more</source>
+      <translation> oder mehr</translation>
+    </message>
+    <message>
+      <source> over {now}.</source>
+      <translation> über {now}.</translation>
+    </message>
+    <message>
+      <source> unchanged</source>
+      <translation> unverändert</translation>
+    </message>
+    <message>
+      <source> up to {v}</source>
+      <translation> bis {v}</translation>
+    </message>
+    <message>
+      <source> was [{path_a}]</source>
+      <translation> war [{path_a}]</translation>
+    </message>
+    <message>
+      <source> {fields} to decide.</source>
+      <translation> Noch zu entscheiden: {fields}.</translation>
+    </message>
+    <message>
+      <source> {kept} of your {choices} still {how}.</source>
+      <translation> Von Ihren {choices} {how} noch {kept}.</translation>
+    </message>
+    <message>
+      <source> {young} of them inside the grace period.</source>
+      <translation> {young} davon in der Schonfrist.</translation>
+    </message>
+    <message>
+      <source>&amp;Address</source>
+      <translation>&amp;Adresse</translation>
+    </message>
+    <message>
+      <source>&amp;Authority</source>
+      <translation>Z&amp;ertifizierungsstelle</translation>
+    </message>
+    <message>
+      <source>&amp;Certificate</source>
+      <translation>&amp;Zertifikat</translation>
+    </message>
+    <message>
       <source>&amp;Compare</source>
       <translation>&amp;Vergleich</translation>
+    </message>
+    <message>
+      <source>&amp;Database</source>
+      <translation>&amp;Datenbank</translation>
     </message>
     <message>
       <source>&amp;Document</source>
@@ -16,6 +172,10 @@
       <translation>&amp;Bearbeiten</translation>
     </message>
     <message>
+      <source>&amp;Environment</source>
+      <translation>&amp;Umgebung</translation>
+    </message>
+    <message>
       <source>&amp;File</source>
       <translation>&amp;Datei</translation>
     </message>
@@ -24,16 +184,460 @@
       <translation>&amp;Hilfe</translation>
     </message>
     <message>
+      <source>&amp;Host name</source>
+      <translation>&amp;Hostname</translation>
+    </message>
+    <message>
+      <source>&amp;Key password</source>
+      <translation>Schlüssel&amp;passwort</translation>
+    </message>
+    <message>
+      <source>&amp;Layout</source>
+      <translation>&amp;Layout</translation>
+    </message>
+    <message>
+      <source>&amp;Method</source>
+      <translation>&amp;Methode</translation>
+    </message>
+    <message>
+      <source>&amp;Name</source>
+      <translation>&amp;Name</translation>
+    </message>
+    <message>
+      <source>&amp;Password</source>
+      <translation>&amp;Passwort</translation>
+    </message>
+    <message>
+      <source>&amp;Principal</source>
+      <translation>&amp;Principal</translation>
+    </message>
+    <message>
+      <source>&amp;Realm</source>
+      <translation>&amp;Realm</translation>
+    </message>
+    <message>
       <source>&amp;Repair</source>
       <translation>&amp;Reparatur</translation>
+    </message>
+    <message>
+      <source>&amp;Resource</source>
+      <translation>&amp;Ressource</translation>
+    </message>
+    <message>
+      <source>&amp;Service</source>
+      <translation>Diens&amp;t</translation>
+    </message>
+    <message>
+      <source>&amp;Subject</source>
+      <translation>Inh&amp;aber</translation>
+    </message>
+    <message>
+      <source>&amp;User</source>
+      <translation>&amp;Benutzer</translation>
+    </message>
+    <message>
+      <source>&amp;User or client</source>
+      <translation>&amp;Benutzer oder Client</translation>
     </message>
     <message>
       <source>&amp;View</source>
       <translation>&amp;Ansicht</translation>
     </message>
     <message>
+      <source>&amp;Where</source>
+      <translation>&amp;Wo</translation>
+    </message>
+    <message>
+      <source>, added again since</source>
+      <translation>, seitdem wieder hinzugefügt</translation>
+    </message>
+    <message>
+      <source>, chosen as {role}</source>
+      <translation>, gewählt als {role}</translation>
+    </message>
+    <message>
+      <source>, from {base}</source>
+      <translation>, aus {base}</translation>
+    </message>
+    <message>
+      <source>, its draft</source>
+      <translation>, ihr Entwurf</translation>
+    </message>
+    <message>
+      <source>, not in the current version</source>
+      <translation>, nicht in der aktuellen Version</translation>
+    </message>
+    <message>
+      <source>, picture of {width} × {height}</source>
+      <translation>, Bild mit {width} × {height}</translation>
+    </message>
+    <message>
+      <source>, read-only</source>
+      <translation>, schreibgeschützt</translation>
+    </message>
+    <message>
+      <source>, which is marked as production</source>
+      <translation>, als Produktion gekennzeichnet,</translation>
+    </message>
+    <message>
+      <source>, written by {writer}</source>
+      <translation>, geschrieben von {writer}</translation>
+    </message>
+    <message>
+      <source>, {counts} are there already</source>
+      <translation>, {counts} sind schon da</translation>
+    </message>
+    <message>
+      <source>, {documents} cannot be held and stay</source>
+      <translation>, nicht aufnehmbar und geblieben: {documents}</translation>
+    </message>
+    <message>
+      <source>, {kept} stay</source>
+      <translation>, {kept} bleiben</translation>
+    </message>
+    <message>
+      <source>, {left} cannot be held and would stay</source>
+      <translation>, {left} lassen sich nicht aufnehmen und blieben</translation>
+    </message>
+    <message>
+      <source>, {missing} missing</source>
+      <translation>, {missing} fehlen</translation>
+    </message>
+    <message>
+      <source>, {versions} kept</source>
+      <translation>, {versions} vorhanden</translation>
+    </message>
+    <message>
+      <source>// {name}: {bytes}, open it to read it</source>
+      <translation>// {name}: {bytes}, zum Lesen öffnen</translation>
+    </message>
+    <message>
+      <source>1 of them is</source>
+      <translation>1 davon ist</translation>
+    </message>
+    <message>
+      <source>1, in a new token</source>
+      <translation>1, in einem neuen Token</translation>
+    </message>
+    <message>
+      <source>: {seen} so far</source>
+      <translation>: {seen} bisher</translation>
+    </message>
+    <message>
+      <source>; all else is read by {name} as before</source>
+      <translation>; alles andere wird wie bisher nach {name} gelesen</translation>
+    </message>
+    <message>
+      <source>; {wrong} are not: {wrong2}</source>
+      <translation>; {wrong} sind es nicht: {wrong2}</translation>
+    </message>
+    <message>
+      <source>A broken promise was found</source>
+      <translation>Eine gebrochene Zusage wurde gefunden</translation>
+    </message>
+    <message>
+      <source>A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict</source>
+      <translation>Ein Kollege hat gerade {name} geändert.{now} Wer eine früher begonnene Bearbeitung speichert, trifft auf einen Konflikt</translation>
+    </message>
+    <message>
+      <source>A dump is never written to. In memory edits can be tried; they are thrown away with the window.</source>
+      <translation>In einen Dump wird nie geschrieben. Im Speicher lassen sich Bearbeitungen ausprobieren; sie verschwinden mit dem Fenster.</translation>
+    </message>
+    <message>
+      <source>A dump is opened read-only; open it into memory to try edits</source>
+      <translation>Ein Dump wird schreibgeschützt geöffnet; laden Sie ihn zum Ausprobieren in den Speicher</translation>
+    </message>
+    <message>
+      <source>A dump's folder, into memory to try edits…</source>
+      <translation>Ordner eines Dumps, zum Ausprobieren in den Speicher…</translation>
+    </message>
+    <message>
+      <source>A dump's folder…</source>
+      <translation>Ordner eines Dumps…</translation>
+    </message>
+    <message>
+      <source>A file of BSON or Extended JSON…</source>
+      <translation>Datei mit BSON oder Extended JSON…</translation>
+    </message>
+    <message>
+      <source>A file, into memory to try edits…</source>
+      <translation>Datei, zum Ausprobieren in den Speicher…</translation>
+    </message>
+    <message>
+      <source>A first tour, in five minutes</source>
+      <translation>Ein erster Rundgang, in fünf Minuten</translation>
+    </message>
+    <message>
+      <source>A has no version number.</source>
+      <translation>A hat keine Versionsnummer.</translation>
+    </message>
+    <message>
+      <source>A is no earlier version of which something can be restored</source>
+      <translation>A ist keine frühere Version, aus der sich etwas wiederherstellen lässt</translation>
+    </message>
+    <message>
+      <source>A is the current version; choose an earlier one.</source>
+      <translation>A ist die aktuelle Version; wählen Sie eine frühere.</translation>
+    </message>
+    <message>
+      <source>A is the old version. Restore a single field from its menu in the comparison, or more with Restore from A…; Undo brings back what was.</source>
+      <translation>A ist die alte Version. Stellen Sie ein einzelnes Feld über sein Menü im Vergleich wieder her, oder mehr mit „Aus A wiederherstellen…“; Rückgängig bringt den Stand davor zurück.</translation>
+    </message>
+    <message>
+      <source>A menu, by its first letter</source>
+      <translation>Ein Menü, über seinen Buchstaben</translation>
+    </message>
+    <message>
+      <source>A name for it</source>
+      <translation>Ein Name dafür</translation>
+    </message>
+    <message>
+      <source>A page (*.html);;JSON (*.json)</source>
+      <translation>Eine Seite (*.html);;JSON (*.json)</translation>
+    </message>
+    <message>
+      <source>A plan of {made}, from {name}.</source>
+      <translation>Ein Plan vom {made}, aus {name}.</translation>
+    </message>
+    <message>
+      <source>A preview needs documents to read.</source>
+      <translation>Eine Vorschau braucht Dokumente zum Lesen.</translation>
+    </message>
+    <message>
+      <source>A save is under way</source>
+      <translation>Es wird gerade gespeichert</translation>
+    </message>
+    <message>
+      <source>A says that the document is deleted; choose a version before it.</source>
+      <translation>A besagt, dass das Dokument gelöscht ist; wählen Sie eine Version davor.</translation>
+    </message>
+    <message>
+      <source>A scan reads every document there once, archives too, and writes nothing. The answer is remembered for this server.</source>
+      <translation>Ein Prüflauf liest dort jedes Dokument einmal, auch Archive, und schreibt nichts. Die Antwort wird für diesen Server gemerkt.</translation>
+    </message>
+    <message>
+      <source>A text this long is slow to type in. The tree reads it piece by piece.</source>
+      <translation>In einem so langen Text tippt es sich langsam. Der Baum liest ihn Stück für Stück.</translation>
+    </message>
+    <message>
+      <source>A token is noted, then counted: the same one again counts nothing more. A missing document is made.</source>
+      <translation>Ein Token wird vermerkt, dann gezählt: Dasselbe noch einmal zählt nicht weiter. Ein fehlendes Dokument wird angelegt.</translation>
+    </message>
+    <message>
+      <source>A token that was finished meanwhile is skipped, and undo stays in the journal.</source>
+      <translation>Ein inzwischen abgeschlossenes Token wird übersprungen, und das Journal kann alles rückgängig machen.</translation>
+    </message>
+    <message>
+      <source>About</source>
+      <translation>Umfang</translation>
+    </message>
+    <message>
+      <source>About Palimpsest</source>
+      <translation>Über Palimpsest</translation>
+    </message>
+    <message>
+      <source>Access &amp;key</source>
+      <translation>Zugriffssch&amp;lüssel</translation>
+    </message>
+    <message>
+      <source>Add a field beside the chosen one (Ins)</source>
+      <translation>Ein Feld neben dem gewählten hinzufügen (Einfg)</translation>
+    </message>
+    <message>
+      <source>Add element behind</source>
+      <translation>Element dahinter hinzufügen</translation>
+    </message>
+    <message>
+      <source>Add element inside</source>
+      <translation>Element darin hinzufügen</translation>
+    </message>
+    <message>
+      <source>Add field</source>
+      <translation>Feld hinzufügen</translation>
+    </message>
+    <message>
+      <source>Add field inside</source>
+      <translation>Feld darin hinzufügen</translation>
+    </message>
+    <message>
+      <source>Add to this list</source>
+      <translation>Zu dieser Liste hinzufügen</translation>
+    </message>
+    <message>
+      <source>Add, remove a field</source>
+      <translation>Feld hinzufügen, entfernen</translation>
+    </message>
+    <message>
+      <source>Address</source>
+      <translation>Adresse</translation>
+    </message>
+    <message>
+      <source>Address of a server</source>
+      <translation>Adresse eines Servers</translation>
+    </message>
+    <message>
+      <source>After</source>
+      <translation>Nachher</translation>
+    </message>
+    <message>
+      <source>Age</source>
+      <translation>Alter</translation>
+    </message>
+    <message>
+      <source>Age not known: left out</source>
+      <translation>Alter nicht bekannt: ausgelassen</translation>
+    </message>
+    <message>
+      <source>Age, as in 24h or 7 days</source>
+      <translation>Alter, etwa 24h oder 7 days</translation>
+    </message>
+    <message>
+      <source>All checks</source>
+      <translation>Alle Prüfungen</translation>
+    </message>
+    <message>
+      <source>All collections</source>
+      <translation>Alle Sammlungen</translation>
+    </message>
+    <message>
+      <source>All databases</source>
+      <translation>Alle Datenbanken</translation>
+    </message>
+    <message>
+      <source>All fields</source>
+      <translation>Alle Felder</translation>
+    </message>
+    <message>
+      <source>All resolved</source>
+      <translation>Alles gelöst</translation>
+    </message>
+    <message>
+      <source>All sources</source>
+      <translation>Alle Quellen</translation>
+    </message>
+    <message>
+      <source>All states</source>
+      <translation>Alle Zustände</translation>
+    </message>
+    <message>
+      <source>All tokens</source>
+      <translation>Alle Token</translation>
+    </message>
+    <message>
+      <source>Allow editing</source>
+      <translation>Bearbeiten erlauben</translation>
+    </message>
+    <message>
+      <source>Allow editing on {name}?</source>
+      <translation>Bearbeiten auf {name} erlauben?</translation>
+    </message>
+    <message>
+      <source>Allow editing…</source>
+      <translation>Bearbeiten erlauben…</translation>
+    </message>
+    <message>
+      <source>Allow writes</source>
+      <translation>Schreiben erlauben</translation>
+    </message>
+    <message>
+      <source>Allow writes to {name}?</source>
+      <translation>Schreiben nach {name} erlauben?</translation>
+    </message>
+    <message>
+      <source>Also what was written to other sources than {name}</source>
+      <translation>Auch, was in andere Quellen als {name} geschrieben wurde</translation>
+    </message>
+    <message>
+      <source>Alt+Backspace</source>
+      <translation>Alt+Rücktaste</translation>
+    </message>
+    <message>
+      <source>Alt+F, Alt+E …</source>
+      <translation>Alt+D, Alt+B …</translation>
+    </message>
+    <message>
+      <source>Alt+Left</source>
+      <translation>Alt+Links</translation>
+    </message>
+    <message>
+      <source>Alt+Left, Alt+Right</source>
+      <translation>Alt+Links, Alt+Rechts</translation>
+    </message>
+    <message>
+      <source>Alt+Right</source>
+      <translation>Alt+Rechts</translation>
+    </message>
+    <message>
+      <source>Alt+Right, Alt+Left</source>
+      <translation>Alt+Rechts, Alt+Links</translation>
+    </message>
+    <message>
+      <source>Alt+Up, Alt+Down</source>
+      <translation>Alt+Auf, Alt+Ab</translation>
+    </message>
+    <message>
+      <source>Amount</source>
+      <translation>Betrag</translation>
+    </message>
+    <message>
+      <source>An address begins with mongodb:// or mongodb+srv://.</source>
+      <translation>Eine Adresse beginnt mit mongodb:// oder mongodb+srv://.</translation>
+    </message>
+    <message>
+      <source>An archive is written by saving the current document only</source>
+      <translation>Ein Archiv wird nur geschrieben, indem das aktuelle Dokument gespeichert wird</translation>
+    </message>
+    <message>
+      <source>An edit that you do not save at once is kept here.</source>
+      <translation>Eine Bearbeitung, die Sie nicht gleich speichern, bleibt hier aufbewahrt.</translation>
+    </message>
+    <message>
+      <source>Another order…</source>
+      <translation>Andere Sortierung…</translation>
+    </message>
+    <message>
+      <source>Another program wrote it.</source>
+      <translation>Ein anderes Programm hat es geschrieben.</translation>
+    </message>
+    <message>
+      <source>Answer</source>
+      <translation>Antworten</translation>
+    </message>
+    <message>
+      <source>Any version</source>
+      <translation>Jede Version</translation>
+    </message>
+    <message>
+      <source>Applied</source>
+      <translation>Erfolgt</translation>
+    </message>
+    <message>
       <source>Apr</source>
       <translation>Apr.</translation>
+    </message>
+    <message>
+      <source>Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares</source>
+      <translation>Pfeiltasten bewegen die Zelle; Pos1 und Ende gehen zur ersten und letzten Änderung eines Feldes; die Eingabetaste vergleicht</translation>
+    </message>
+    <message>
+      <source>As in the document</source>
+      <translation>Wie im Dokument</translation>
+    </message>
+    <message>
+      <source>As in {was}</source>
+      <translation>Wie in {was}</translation>
+    </message>
+    <message>
+      <source>As it was from the start</source>
+      <translation>Wie es von Anfang an war</translation>
+    </message>
+    <message>
+      <source>As of {as_of}. {sentence}</source>
+      <translation>Stand {as_of}. {sentence}</translation>
+    </message>
+    <message>
+      <source>As the server prefers</source>
+      <translation>Wie der Server es vorzieht</translation>
     </message>
     <message>
       <source>As the system</source>
@@ -44,52 +648,1808 @@
       <translation>Wie im System ({zone})</translation>
     </message>
     <message>
+      <source>As you opened it</source>
+      <translation>Wie Sie es öffneten</translation>
+    </message>
+    <message>
+      <source>As {looked} of the collection {how} them</source>
+      <translation>Wie {looked} der Sammlung sie {how}</translation>
+    </message>
+    <message>
+      <source>Asking the keyring for {name}</source>
+      <translation>Der Schlüsselbund wird nach {name} gefragt</translation>
+    </message>
+    <message>
+      <source>Asking the server how it answers this query</source>
+      <translation>Der Server wird gefragt, wie er diese Abfrage beantwortet</translation>
+    </message>
+    <message>
       <source>Aug</source>
       <translation>Aug.</translation>
+    </message>
+    <message>
+      <source>Author</source>
+      <translation>Autor</translation>
+    </message>
+    <message>
+      <source>BSON, as mongodump writes it (*.bson)</source>
+      <translation>BSON, wie mongodump es schreibt (*.bson)</translation>
+    </message>
+    <message>
+      <source>Back (Alt+Left)</source>
+      <translation>Zurück (Alt+Links)</translation>
+    </message>
+    <message>
+      <source>Back to the tabs (Esc)</source>
+      <translation>Zurück zu den Tabs (Esc)</translation>
+    </message>
+    <message>
+      <source>Back to {name}</source>
+      <translation>Zurück zu {name}</translation>
+    </message>
+    <message>
+      <source>Back, forward</source>
+      <translation>Zurück, vorwärts</translation>
+    </message>
+    <message>
+      <source>Before</source>
+      <translation>Vorher</translation>
+    </message>
+    <message>
+      <source>Before that </source>
+      <translation>Davor </translation>
+    </message>
+    <message>
+      <source>Binary, subtype {data}</source>
+      <translation>Binary, Untertyp {data}</translation>
+    </message>
+    <message>
+      <source>Blame</source>
+      <translation>Herkunft</translation>
+    </message>
+    <message>
+      <source>Both</source>
+      <translation>Beide</translation>
+    </message>
+    <message>
+      <source>Both changed</source>
+      <translation>Beide geändert</translation>
+    </message>
+    <message>
+      <source>Both hold the same content. {note}</source>
+      <translation>Beide haben denselben Inhalt. {note}</translation>
+    </message>
+    <message>
+      <source>Both made the same change</source>
+      <translation>Beide machten dieselbe Änderung</translation>
+    </message>
+    <message>
+      <source>Both values in one column</source>
+      <translation>Beide Werte in einer Spalte</translation>
+    </message>
+    <message>
+      <source>Both values in one column (Ctrl+I)</source>
+      <translation>Beide Werte in einer Spalte (Strg+I)</translation>
+    </message>
+    <message>
+      <source>Both, the same</source>
+      <translation>Beide, gleich</translation>
+    </message>
+    <message>
+      <source>Both: they fit together</source>
+      <translation>Beide: Sie passen zusammen</translation>
+    </message>
+    <message>
+      <source>Build</source>
+      <translation>Build</translation>
+    </message>
+    <message>
+      <source>By</source>
+      <translation>Von</translation>
+    </message>
+    <message>
+      <source>By class, and the change since the scan before</source>
+      <translation>Nach Klasse, mit der Änderung seit dem Prüflauf davor</translation>
+    </message>
+    <message>
+      <source>By time</source>
+      <translation>Nach Zeit</translation>
+    </message>
+    <message>
+      <source>By version</source>
+      <translation>Nach Version</translation>
+    </message>
+    <message>
+      <source>CSV with the type of each column (*.csv)</source>
+      <translation>CSV mit dem Typ jeder Spalte (*.csv)</translation>
+    </message>
+    <message>
+      <source>Can be finished</source>
+      <translation>Abschließbar</translation>
+    </message>
+    <message>
+      <source>Cancel</source>
+      <translation>Abbrechen</translation>
+    </message>
+    <message>
+      <source>Canonical</source>
+      <translation>Kanonisch</translation>
+    </message>
+    <message>
+      <source>Canonical host name</source>
+      <translation>Kanonischer Hostname</translation>
+    </message>
+    <message>
+      <source>Certificate authority file</source>
+      <translation>Datei der Zertifizierungsstelle</translation>
+    </message>
+    <message>
+      <source>Change map</source>
+      <translation>Änderungskarte</translation>
+    </message>
+    <message>
+      <source>Change map: fields down, versions across</source>
+      <translation>Änderungskarte: Felder nach unten, Versionen nach rechts</translation>
+    </message>
+    <message>
+      <source>Change the value, the name</source>
+      <translation>Wert, Namen ändern</translation>
+    </message>
+    <message>
+      <source>Change type…</source>
+      <translation>Typ ändern…</translation>
+    </message>
+    <message>
+      <source>Change {number:,} of {total:,}</source>
+      <translation>Änderung {number:,} von {total:,}</translation>
+    </message>
+    <message>
+      <source>Changed</source>
+      <translation>Geändert</translation>
+    </message>
+    <message>
+      <source>Changed in the database</source>
+      <translation>In der Datenbank geändert</translation>
+    </message>
+    <message>
+      <source>Changed meanwhile</source>
+      <translation>Inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>Changes</source>
+      <translation>Wechsel</translation>
+    </message>
+    <message>
+      <source>Check again</source>
+      <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+      <source>Check this server…</source>
+      <translation>Diesen Server prüfen…</translation>
+    </message>
+    <message>
+      <source>Checking</source>
+      <translation>Wird geprüft</translation>
+    </message>
+    <message>
+      <source>Choose a class at the left. Every item shows what its repair would write, and each can be taken back.</source>
+      <translation>Wählen Sie links eine Klasse. Jeder Posten zeigt, was seine Reparatur schreiben würde, und jede lässt sich zurücknehmen.</translation>
+    </message>
+    <message>
+      <source>Choose a document, then two of its versions.</source>
+      <translation>Wählen Sie ein Dokument, dann zwei seiner Versionen.</translation>
+    </message>
+    <message>
+      <source>Choose a row above.</source>
+      <translation>Wählen Sie oben eine Zeile.</translation>
+    </message>
+    <message>
+      <source>Choose another file.</source>
+      <translation>Wählen Sie eine andere Datei.</translation>
+    </message>
+    <message>
+      <source>Choose one</source>
+      <translation>Bitte wählen</translation>
+    </message>
+    <message>
+      <source>Choose one above to see its versions.</source>
+      <translation>Wählen Sie oben eines, um seine Versionen zu sehen.</translation>
+    </message>
+    <message>
+      <source>Choose one at the left, or find it by its name.</source>
+      <translation>Wählen Sie links eine oder suchen Sie sie nach ihrem Namen.</translation>
+    </message>
+    <message>
+      <source>Choose several</source>
+      <translation>Mehrere wählen</translation>
+    </message>
+    <message>
+      <source>Choose the authority's file</source>
+      <translation>Datei der Zertifizierungsstelle wählen</translation>
+    </message>
+    <message>
+      <source>Choose the client certificate</source>
+      <translation>Client-Zertifikat wählen</translation>
+    </message>
+    <message>
+      <source>Choose the profile that states its layouts</source>
+      <translation>Das Profil wählen, das die Layouts beschreibt</translation>
+    </message>
+    <message>
+      <source>Choose the type</source>
+      <translation>Typ wählen</translation>
+    </message>
+    <message>
+      <source>Choose…</source>
+      <translation>Wählen…</translation>
+    </message>
+    <message>
+      <source>Class</source>
+      <translation>Klasse</translation>
+    </message>
+    <message>
+      <source>Clear the filter</source>
+      <translation>Filter leeren</translation>
+    </message>
+    <message>
+      <source>Click the badge to see the grounds, or to state another layout</source>
+      <translation>Klicken Sie auf die Marke, um die Gründe zu sehen oder ein anderes Layout anzugeben</translation>
+    </message>
+    <message>
+      <source>Client certificate and key file</source>
+      <translation>Datei mit Client-Zertifikat und Schlüssel</translation>
     </message>
     <message>
       <source>Close</source>
       <translation>Schließen</translation>
     </message>
     <message>
+      <source>Close (Esc)</source>
+      <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+      <source>Close and keep the drafts</source>
+      <translation>Schließen, Entwürfe behalten</translation>
+    </message>
+    <message>
+      <source>Close tab</source>
+      <translation>Tab schließen</translation>
+    </message>
+    <message>
+      <source>Close the value</source>
+      <translation>Den Wert schließen</translation>
+    </message>
+    <message>
+      <source>Close the window?</source>
+      <translation>Fenster schließen?</translation>
+    </message>
+    <message>
+      <source>Close this message</source>
+      <translation>Diese Meldung schließen</translation>
+    </message>
+    <message>
+      <source>Close what is on top</source>
+      <translation>Das Oberste schließen</translation>
+    </message>
+    <message>
+      <source>Close window</source>
+      <translation>Fenster schließen</translation>
+    </message>
+    <message>
+      <source>Collapse all</source>
+      <translation>Alles zuklappen</translation>
+    </message>
+    <message>
+      <source>Collection</source>
+      <translation>Sammlung</translation>
+    </message>
+    <message>
       <source>Colours</source>
       <translation>Farben</translation>
+    </message>
+    <message>
+      <source>Colours as the system says</source>
+      <translation>Farben wie im System</translation>
+    </message>
+    <message>
+      <source>Columns</source>
+      <translation>Spalten</translation>
+    </message>
+    <message>
+      <source>Compare</source>
+      <translation>Vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare again</source>
+      <translation>Erneut vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare the two</source>
+      <translation>Die zwei vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare the two picked documents</source>
+      <translation>Die zwei gewählten Dokumente vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare two versions</source>
+      <translation>Zwei Versionen vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare with current</source>
+      <translation>Mit der aktuellen vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare with the version before</source>
+      <translation>Mit der Version davor vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare with what is in the database (Ctrl+D)</source>
+      <translation>Mit dem Stand der Datenbank vergleichen (Strg+D)</translation>
+    </message>
+    <message>
+      <source>Compare with what is remembered</source>
+      <translation>Mit dem Gemerkten vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare with {name} of {place}</source>
+      <translation>Mit {name} von {place} vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare {model} and {model2}</source>
+      <translation>{model} und {model2} vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare {names}</source>
+      <translation>{names} vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare {older} and {newer}</source>
+      <translation>{older} und {newer} vergleichen</translation>
+    </message>
+    <message>
+      <source>Comparing</source>
+      <translation>Wird verglichen</translation>
+    </message>
+    <message>
+      <source>Comparing versions</source>
+      <translation>Versionen werden verglichen</translation>
+    </message>
+    <message>
+      <source>Comparing {a} with {b}</source>
+      <translation>{a} wird mit {b} verglichen</translation>
+    </message>
+    <message>
+      <source>Comparing {ns}</source>
+      <translation>{ns} wird verglichen</translation>
+    </message>
+    <message>
+      <source>Condition</source>
+      <translation>Bedingung</translation>
+    </message>
+    <message>
+      <source>Condition, for example { "status": "active" }</source>
+      <translation>Bedingung, zum Beispiel { "status": "active" }</translation>
+    </message>
+    <message>
+      <source>Conflict</source>
+      <translation>Konflikt</translation>
+    </message>
+    <message>
+      <source>Conflict {row} of {asked}</source>
+      <translation>Konflikt {row} von {asked}</translation>
+    </message>
+    <message>
+      <source>Connect</source>
+      <translation>Verbinden</translation>
+    </message>
+    <message>
+      <source>Connecting to</source>
+      <translation>Wird verbunden:</translation>
+    </message>
+    <message>
+      <source>Connecting to {title}</source>
+      <translation>Verbindung mit {title} wird hergestellt</translation>
+    </message>
+    <message>
+      <source>Connections</source>
+      <translation>Verbindungen</translation>
+    </message>
+    <message>
+      <source>Connections and collections</source>
+      <translation>Verbindungen und Sammlungen</translation>
+    </message>
+    <message>
+      <source>Content as Extended JSON</source>
+      <translation>Inhalt als Extended JSON</translation>
+    </message>
+    <message>
+      <source>Content, as Extended JSON</source>
+      <translation>Inhalt, als Extended JSON</translation>
     </message>
     <message>
       <source>Contrast</source>
       <translation>Kontrast</translation>
     </message>
     <message>
+      <source>Copied</source>
+      <translation>Kopiert</translation>
+    </message>
+    <message>
+      <source>Copied the document as Extended JSON</source>
+      <translation>Dokument als Extended JSON kopiert</translation>
+    </message>
+    <message>
+      <source>Copied the path {name}</source>
+      <translation>Pfad {name} kopiert</translation>
+    </message>
+    <message>
+      <source>Copied the path {said}</source>
+      <translation>Pfad {said} kopiert</translation>
+    </message>
+    <message>
+      <source>Copied {name}</source>
+      <translation>{name} kopiert</translation>
+    </message>
+    <message>
+      <source>Copy</source>
+      <translation>Kopieren</translation>
+    </message>
+    <message>
+      <source>Copy and verify</source>
+      <translation>Kopieren und vergleichen</translation>
+    </message>
+    <message>
+      <source>Copy as Extended JSON</source>
+      <translation>Als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy as JSON</source>
+      <translation>Als JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy as PyMongo</source>
+      <translation>Als PyMongo kopieren</translation>
+    </message>
+    <message>
+      <source>Copy as mongosh</source>
+      <translation>Als mongosh kopieren</translation>
+    </message>
+    <message>
+      <source>Copy details</source>
+      <translation>Details kopieren</translation>
+    </message>
+    <message>
+      <source>Copy document as Extended JSON</source>
+      <translation>Dokument als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy field as Extended JSON</source>
+      <translation>Feld als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy hash</source>
+      <translation>Hash kopieren</translation>
+    </message>
+    <message>
+      <source>Copy path</source>
+      <translation>Pfad kopieren</translation>
+    </message>
+    <message>
+      <source>Copy report</source>
+      <translation>Bericht kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the command</source>
+      <translation>Den Befehl kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff</source>
+      <translation>Den Vergleich kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff as DeepDiff has it</source>
+      <translation>Den Vergleich im Format von DeepDiff kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff as JSON Patch</source>
+      <translation>Den Vergleich als JSON Patch kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff as JSON rows</source>
+      <translation>Den Vergleich als JSON-Zeilen kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff as a DeepDiff Delta in Python</source>
+      <translation>Den Vergleich als DeepDiff-Delta in Python kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff as text</source>
+      <translation>Den Vergleich als Text kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the diff in words</source>
+      <translation>Den Vergleich in Worten kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the document as Extended JSON</source>
+      <translation>Das Dokument als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the id</source>
+      <translation>Die Id kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the ids</source>
+      <translation>Die Ids kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the name</source>
+      <translation>Den Namen kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the path</source>
+      <translation>Den Pfad kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the value, or the path</source>
+      <translation>Wert oder Pfad kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the values</source>
+      <translation>Die Werte kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the write token</source>
+      <translation>Das Schreib-Token kopieren</translation>
+    </message>
+    <message>
+      <source>Copy this change</source>
+      <translation>Diese Änderung kopieren</translation>
+    </message>
+    <message>
+      <source>Copy value</source>
+      <translation>Wert kopieren</translation>
+    </message>
+    <message>
+      <source>Copy value as Extended JSON</source>
+      <translation>Wert als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy value of A</source>
+      <translation>Wert von A kopieren</translation>
+    </message>
+    <message>
+      <source>Copy value of B</source>
+      <translation>Wert von B kopieren</translation>
+    </message>
+    <message>
+      <source>Copy {documents} as Extended JSON</source>
+      <translation>{documents} als Extended JSON kopieren</translation>
+    </message>
+    <message>
+      <source>Copy {number}</source>
+      <translation>{number} kopieren</translation>
+    </message>
+    <message>
       <source>Copy {what}</source>
       <translation>{what} kopieren</translation>
+    </message>
+    <message>
+      <source>Copying</source>
+      <translation>Wird kopiert</translation>
+    </message>
+    <message>
+      <source>Copying {size}</source>
+      <translation>{size} werden kopiert</translation>
+    </message>
+    <message>
+      <source>Could not be read; see the message below</source>
+      <translation>Nicht lesbar; siehe die Meldung unten</translation>
+    </message>
+    <message>
+      <source>Count once</source>
+      <translation>Einmal zählen</translation>
+    </message>
+    <message>
+      <source>Count once in {ns}</source>
+      <translation>Einmal zählen in {ns}</translation>
+    </message>
+    <message>
+      <source>Count once…</source>
+      <translation>Einmal zählen…</translation>
+    </message>
+    <message>
+      <source>Counted already</source>
+      <translation>Schon gezählt</translation>
+    </message>
+    <message>
+      <source>Counted already: only taken out of the list</source>
+      <translation>Schon gezählt: wird nur aus der Liste genommen</translation>
+    </message>
+    <message>
+      <source>Counted since</source>
+      <translation>Gezählt seit</translation>
+    </message>
+    <message>
+      <source>Counter</source>
+      <translation>Zähler</translation>
+    </message>
+    <message>
+      <source>Counting</source>
+      <translation>Wird gezählt</translation>
+    </message>
+    <message>
+      <source>Counting {ns}</source>
+      <translation>{ns} wird gezählt</translation>
+    </message>
+    <message>
+      <source>Counting…</source>
+      <translation>Wird gezählt…</translation>
+    </message>
+    <message>
+      <source>Create again</source>
+      <translation>Neu anlegen</translation>
+    </message>
+    <message>
+      <source>Create again saves your edit as a new document with the same id. Discard forgets your edit.</source>
+      <translation>„Neu anlegen“ speichert Ihre Bearbeitung als neues Dokument mit derselben Id. „Verwerfen“ vergisst Ihre Bearbeitung.</translation>
+    </message>
+    <message>
+      <source>Create the index</source>
+      <translation>Index anlegen</translation>
+    </message>
+    <message>
+      <source>Create the index…</source>
+      <translation>Index anlegen…</translation>
+    </message>
+    <message>
+      <source>Create the unique index on {ns}?</source>
+      <translation>Eindeutigen Index auf {ns} anlegen?</translation>
+    </message>
+    <message>
+      <source>Create the unique index that writing needs…</source>
+      <translation>Eindeutigen Index anlegen, den das Schreiben braucht…</translation>
+    </message>
+    <message>
+      <source>Creating an index</source>
+      <translation>Ein Index wird angelegt</translation>
+    </message>
+    <message>
+      <source>Ctrl+B</source>
+      <translation>Strg+B</translation>
+    </message>
+    <message>
+      <source>Ctrl+C</source>
+      <translation>Strg+C</translation>
+    </message>
+    <message>
+      <source>Ctrl+Enter</source>
+      <translation>Strg+Eingabe</translation>
+    </message>
+    <message>
+      <source>Ctrl+Enter keeps what is typed, Esc leaves it</source>
+      <translation>Strg+Eingabe behält das Getippte, Esc verlässt es</translation>
+    </message>
+    <message>
+      <source>Ctrl+F</source>
+      <translation>Strg+F</translation>
+    </message>
+    <message>
+      <source>Ctrl+L</source>
+      <translation>Strg+L</translation>
+    </message>
+    <message>
+      <source>Ctrl+Left, Ctrl+Right</source>
+      <translation>Strg+Links, Strg+Rechts</translation>
+    </message>
+    <message>
+      <source>Ctrl+PgUp and Ctrl+PgDn: previous and next conflict</source>
+      <translation>Strg+Bild auf und Strg+Bild ab: voriger und nächster Konflikt</translation>
+    </message>
+    <message>
+      <source>Ctrl+Shift+[, Ctrl+Shift+]</source>
+      <translation>Strg+Umschalt+[, Strg+Umschalt+]</translation>
+    </message>
+    <message>
+      <source>Ctrl+Space</source>
+      <translation>Strg+Leertaste</translation>
+    </message>
+    <message>
+      <source>Current</source>
+      <translation>Aktuelle</translation>
     </message>
     <message>
       <source>Dark</source>
       <translation>Dunkel</translation>
     </message>
     <message>
+      <source>Dark colours</source>
+      <translation>Dunkle Farben</translation>
+    </message>
+    <message>
+      <source>Database to log in by</source>
+      <translation>Datenbank für die Anmeldung</translation>
+    </message>
+    <message>
       <source>Dates are stored in UTC and shown in this zone.</source>
       <translation>Zeiten sind in UTC gespeichert und werden in dieser Zone angezeigt.</translation>
+    </message>
+    <message>
+      <source>Dates shown in UTC</source>
+      <translation>Zeiten in UTC gezeigt</translation>
+    </message>
+    <message>
+      <source>Dates shown in {zone}, stored in UTC</source>
+      <translation>Zeiten in {zone} gezeigt, in UTC gespeichert</translation>
     </message>
     <message>
       <source>Dec</source>
       <translation>Dez.</translation>
     </message>
     <message>
+      <source>Decided</source>
+      <translation>Entschieden</translation>
+    </message>
+    <message>
+      <source>Decision</source>
+      <translation>Entscheidung</translation>
+    </message>
+    <message>
+      <source>DeepDiff would take too long for documents of this size; palimpsest diff --format {form} writes it.</source>
+      <translation>DeepDiff bräuchte für Dokumente dieser Größe zu lange; palimpsest diff --format {form} schreibt es.</translation>
+    </message>
+    <message>
+      <source>Del</source>
+      <translation>Entf</translation>
+    </message>
+    <message>
+      <source>Delete 1 document</source>
+      <translation>1 Dokument löschen</translation>
+    </message>
+    <message>
+      <source>Delete the picked documents…</source>
+      <translation>Gewählte Dokumente löschen…</translation>
+    </message>
+    <message>
+      <source>Delete {documents}</source>
+      <translation>{documents} löschen</translation>
+    </message>
+    <message>
+      <source>Delete {documents} of {ns}?</source>
+      <translation>{documents} von {ns} löschen?</translation>
+    </message>
+    <message>
+      <source>Delete {documents}…</source>
+      <translation>{documents} löschen…</translation>
+    </message>
+    <message>
+      <source>Delete {name}?</source>
+      <translation>{name} löschen?</translation>
+    </message>
+    <message>
+      <source>Delete…</source>
+      <translation>Löschen…</translation>
+    </message>
+    <message>
+      <source>Deleting {documents} of {ns}</source>
+      <translation>{documents} von {ns} werden gelöscht</translation>
+    </message>
+    <message>
+      <source>Deleting {id}</source>
+      <translation>{id} wird gelöscht</translation>
+    </message>
+    <message>
+      <source>Detail</source>
+      <translation>Einzelheit</translation>
+    </message>
+    <message>
+      <source>Details</source>
+      <translation>Details</translation>
+    </message>
+    <message>
+      <source>Difference {at:,} of {total:,}</source>
+      <translation>Unterschied {at:,} von {total:,}</translation>
+    </message>
+    <message>
+      <source>Differences</source>
+      <translation>Unterschiede</translation>
+    </message>
+    <message>
+      <source>Differs from {there} in {where}</source>
+      <translation>Unterscheidet sich von {there} in: {where}</translation>
+    </message>
+    <message>
+      <source>Differs from {there} in {where}, and in {still}</source>
+      <translation>Unterscheidet sich von {there} in: {where}; {still}</translation>
+    </message>
+    <message>
+      <source>Discard</source>
+      <translation>Verwerfen</translation>
+    </message>
+    <message>
+      <source>Discard 1 draft</source>
+      <translation>1 Entwurf verwerfen</translation>
+    </message>
+    <message>
+      <source>Discard 1 edit</source>
+      <translation>1 Bearbeitung verwerfen</translation>
+    </message>
+    <message>
+      <source>Discard my edit…</source>
+      <translation>Meine Bearbeitung verwerfen…</translation>
+    </message>
+    <message>
+      <source>Discard the changes…</source>
+      <translation>Änderungen verwerfen…</translation>
+    </message>
+    <message>
+      <source>Discard this edit?</source>
+      <translation>Diese Bearbeitung verwerfen?</translation>
+    </message>
+    <message>
+      <source>Discard your edit of {id}?</source>
+      <translation>Ihre Bearbeitung von {id} verwerfen?</translation>
+    </message>
+    <message>
+      <source>Discard your edit?</source>
+      <translation>Ihre Bearbeitung verwerfen?</translation>
+    </message>
+    <message>
+      <source>Discard {changes}</source>
+      <translation>Verwerfen: {changes}</translation>
+    </message>
+    <message>
+      <source>Discard…</source>
+      <translation>Verwerfen…</translation>
+    </message>
+    <message>
+      <source>Disconnect</source>
+      <translation>Trennen</translation>
+    </message>
+    <message>
+      <source>Do not save</source>
+      <translation>Nicht speichern</translation>
+    </message>
+    <message>
+      <source>Do not verify the certificate (unsafe)</source>
+      <translation>Zertifikat nicht prüfen (unsicher)</translation>
+    </message>
+    <message>
+      <source>Document</source>
+      <translation>Dokument</translation>
+    </message>
+    <message>
+      <source>Document and field</source>
+      <translation>Dokument und Feld</translation>
+    </message>
+    <message>
+      <source>Document, token or owner</source>
+      <translation>Dokument, Token oder Besitzer</translation>
+    </message>
+    <message>
+      <source>Documents</source>
+      <translation>Dokumente</translation>
+    </message>
+    <message>
+      <source>Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)</source>
+      <translation>Dokumente (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;Alle Dateien (*)</translation>
+    </message>
+    <message>
       <source>Documents a page</source>
       <translation>Dokumente je Seite</translation>
+    </message>
+    <message>
+      <source>Documents as JSON</source>
+      <translation>Dokumente als JSON</translation>
+    </message>
+    <message>
+      <source>Documents of {ns}</source>
+      <translation>Dokumente von {ns}</translation>
+    </message>
+    <message>
+      <source>Documents of {ns} as JSON</source>
+      <translation>Dokumente von {ns} als JSON</translation>
+    </message>
+    <message>
+      <source>Documents that stay out</source>
+      <translation>Dokumente, die draußen bleiben</translation>
+    </message>
+    <message>
+      <source>Documents that would be deleted</source>
+      <translation>Dokumente, die gelöscht würden</translation>
+    </message>
+    <message>
+      <source>Does not decode</source>
+      <translation>Nicht dekodierbar</translation>
+    </message>
+    <message>
+      <source>Down</source>
+      <translation>Ab</translation>
+    </message>
+    <message>
+      <source>Draft kept {hour:02d}:{minute:02d}</source>
+      <translation>Entwurf behalten {hour:02d}:{minute:02d}</translation>
+    </message>
+    <message>
+      <source>Drafts</source>
+      <translation>Entwürfe</translation>
+    </message>
+    <message>
+      <source>Drawing a number of {name}</source>
+      <translation>Eine Nummer von {name} wird gezogen</translation>
+    </message>
+    <message>
+      <source>Drop</source>
+      <translation>Streichen</translation>
+    </message>
+    <message>
+      <source>Drop the text</source>
+      <translation>Text verwerfen</translation>
+    </message>
+    <message>
+      <source>Drop {count}…</source>
+      <translation>{count} streichen…</translation>
+    </message>
+    <message>
+      <source>Dropped</source>
+      <translation>Gestrichen</translation>
+    </message>
+    <message>
+      <source>Drop…</source>
+      <translation>Streichen…</translation>
+    </message>
+    <message>
+      <source>Dry run</source>
+      <translation>Probelauf</translation>
+    </message>
+    <message>
+      <source>Dry run again</source>
+      <translation>Erneuter Probelauf</translation>
+    </message>
+    <message>
+      <source>Dry run report</source>
+      <translation>Bericht des Probelaufs</translation>
+    </message>
+    <message>
+      <source>Dry run:  {ticked} would be finished    {left} left out, too young    {asks} need a person</source>
+      <translation>Probelauf:  {ticked} würden abgeschlossen    {left} ausgelassen, zu jung    {asks} muss jemand ansehen</translation>
+    </message>
+    <message>
+      <source>Dry run: {documents} would be copied</source>
+      <translation>Probelauf: Kopiert würden {documents}</translation>
+    </message>
+    <message>
+      <source>Dumps (*.bson *.bson.gz *.json *.jsonl *.ndjson *.json.gz);;All files (*)</source>
+      <translation>Dumps (*.bson *.bson.gz *.json *.jsonl *.ndjson *.json.gz);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+      <source>Duplicate</source>
+      <translation>Duplizieren</translation>
+    </message>
+    <message>
+      <source>Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.</source>
+      <translation>Zuvor werden Duplikate ausgeschlossen. Bei einer großen Sammlung dauert das eine Weile und bremst so lange das Schreiben.</translation>
+    </message>
+    <message>
+      <source>Duplicate…</source>
+      <translation>Duplizieren…</translation>
+    </message>
+    <message>
+      <source>Each is copied to quarantine, then removed only if it is still exactly what the scan saw.</source>
+      <translation>Jedes wird in die Quarantäne kopiert und dann nur entfernt, wenn es noch genau ist, was der Prüflauf sah.</translation>
+    </message>
+    <message>
+      <source>Each is one guarded write: only if everything is still exactly what the scan saw.</source>
+      <translation>Jede ist ein abgesicherter Schreibvorgang: nur wenn alles noch genau ist, was der Prüflauf sah.</translation>
+    </message>
+    <message>
+      <source>Each is one guarded write: the step that its writer would have sent.</source>
+      <translation>Jedes ist ein abgesicherter Schreibvorgang: der Schritt, den sein Schreiber gesendet hätte.</translation>
+    </message>
+    <message>
+      <source>Each is one guarded write; undo takes all of them back.</source>
+      <translation>Jedes ist ein abgesicherter Schreibvorgang; Rückgängig nimmt alle zurück.</translation>
+    </message>
+    <message>
+      <source>Each is written only if it is still pending and was not applied.</source>
+      <translation>Jedes wird nur geschrieben, wenn es noch offen ist und nicht angewendet wurde.</translation>
+    </message>
+    <message>
+      <source>Each scan leaves its counts by class here, so that the next one shows whether a fix worked.{until}</source>
+      <translation>Jeder Prüflauf hinterlässt hier seine Zahlen nach Klasse, damit der nächste zeigt, ob eine Behebung wirkte.{until}</translation>
+    </message>
+    <message>
+      <source>Each write moves {lock} from now on</source>
+      <translation>Jeder Schreibvorgang bewegt ab jetzt {lock}</translation>
+    </message>
+    <message>
+      <source>Each write stands in the journal with its way back. Scan again to see what is left.</source>
+      <translation>Jeder Schreibvorgang steht mit seinem Rückweg im Journal. Prüfen Sie erneut, um zu sehen, was bleibt.</translation>
+    </message>
+    <message>
+      <source>Earlier and saved queries</source>
+      <translation>Frühere und gespeicherte Abfragen</translation>
+    </message>
+    <message>
+      <source>Earlier data, gone</source>
+      <translation>Frühere Daten, fort</translation>
+    </message>
+    <message>
+      <source>Earlier queries</source>
+      <translation>Frühere Abfragen</translation>
+    </message>
+    <message>
+      <source>Edit</source>
+      <translation>Bearbeiten</translation>
+    </message>
+    <message>
+      <source>Edit as a colleague</source>
+      <translation>Als Kollege bearbeiten</translation>
+    </message>
+    <message>
+      <source>Edit this connection…</source>
+      <translation>Diese Verbindung bearbeiten…</translation>
+    </message>
+    <message>
+      <source>Edit value</source>
+      <translation>Wert bearbeiten</translation>
+    </message>
+    <message>
+      <source>Editing as a colleague</source>
+      <translation>Bearbeitung als Kollege</translation>
+    </message>
+    <message>
+      <source>Editing on {name} is {how} now</source>
+      <translation>Bearbeiten auf {name} ist jetzt {how}</translation>
+    </message>
+    <message>
+      <source>Editing {id} as a colleague</source>
+      <translation>{id} wird als Kollege bearbeitet</translation>
+    </message>
+    <message>
+      <source>Edits that are not saved. They stay when a tab or the window is closed.</source>
+      <translation>Bearbeitungen, die nicht gespeichert sind. Sie bleiben, wenn ein Tab oder das Fenster geschlossen wird.</translation>
+    </message>
+    <message>
+      <source>Enter</source>
+      <translation>Eingabe</translation>
+    </message>
+    <message>
+      <source>Enter compares the version at which the condition turns with the one before it</source>
+      <translation>Die Eingabetaste vergleicht die Version, bei der die Bedingung umschlägt, mit der davor</translation>
+    </message>
+    <message>
+      <source>Enter compares the version that set the field with the one before it</source>
+      <translation>Die Eingabetaste vergleicht die Version, die das Feld gesetzt hat, mit der davor</translation>
+    </message>
+    <message>
+      <source>Enter compares the version that set the field with the one before it; Ctrl+Shift+B shows the change map</source>
+      <translation>Die Eingabetaste vergleicht die Version, die das Feld gesetzt hat, mit der davor; Strg+Umschalt+B zeigt die Änderungskarte</translation>
+    </message>
+    <message>
+      <source>Enter, Tab</source>
+      <translation>Eingabe, Tab</translation>
+    </message>
+    <message>
+      <source>Entry</source>
+      <translation>Eintrag</translation>
+    </message>
+    <message>
+      <source>Environment</source>
+      <translation>Umgebung</translation>
+    </message>
+    <message>
+      <source>Esc</source>
+      <translation>Esc</translation>
+    </message>
+    <message>
+      <source>Every counter has been raised by the step that follows its token.</source>
+      <translation>Jeder Zähler wurde durch den Schritt erhöht, der auf sein Token folgt.</translation>
+    </message>
+    <message>
+      <source>Every repair can be undone from the journal</source>
+      <translation>Jede Reparatur lässt sich im Journal rückgängig machen</translation>
+    </message>
+    <message>
+      <source>Every type is spelt out.</source>
+      <translation>Jeder Typ ist ausgeschrieben.</translation>
+    </message>
+    <message>
+      <source>Every write from this computer: noted before it is sent, with its outcome after.</source>
+      <translation>Jeder Schreibvorgang von diesem Computer: vor dem Senden vermerkt, danach mit seinem Ausgang.</translation>
+    </message>
+    <message>
+      <source>Every write is guarded by the whole content</source>
+      <translation>Jeder Schreibvorgang ist durch den ganzen Inhalt abgesichert</translation>
+    </message>
+    <message>
+      <source>Every write is guarded by the whole content and has its row for {writer}</source>
+      <translation>Jeder Schreibvorgang ist durch den ganzen Inhalt abgesichert und hat seine Zeile für {writer}</translation>
+    </message>
+    <message>
+      <source>Every write is guarded by {guards}</source>
+      <translation>Jeder Schreibvorgang ist abgesichert durch {guards}</translation>
+    </message>
+    <message>
+      <source>Every write of {run} is taken back, the last one first; each of them only where its document is still as the run left it.</source>
+      <translation>Jeder Schreibvorgang von {run} wird zurückgenommen, der letzte zuerst; jeder nur, wo sein Dokument noch so ist, wie der Lauf es hinterließ.</translation>
+    </message>
+    <message>
+      <source>Everywhere</source>
+      <translation>Überall</translation>
+    </message>
+    <message>
+      <source>Expand all</source>
+      <translation>Alles aufklappen</translation>
+    </message>
+    <message>
+      <source>Explain the query, and the indexes…</source>
+      <translation>Abfrage erklären, und die Indexe…</translation>
+    </message>
+    <message>
+      <source>Explain this query, and the indexes</source>
+      <translation>Diese Abfrage erklären, und die Indexe</translation>
+    </message>
+    <message>
+      <source>Explaining a query to {ns}</source>
+      <translation>Eine Abfrage an {ns} wird erklärt</translation>
+    </message>
+    <message>
+      <source>Export the listed documents</source>
+      <translation>Gelistete Dokumente exportieren</translation>
+    </message>
+    <message>
+      <source>Export the list…</source>
+      <translation>Liste exportieren…</translation>
+    </message>
+    <message>
+      <source>Export the picked documents…</source>
+      <translation>Gewählte Dokumente exportieren…</translation>
+    </message>
+    <message>
+      <source>Export {documents}</source>
+      <translation>{documents} exportieren</translation>
+    </message>
+    <message>
+      <source>Export {documents}…</source>
+      <translation>{documents} exportieren…</translation>
+    </message>
+    <message>
+      <source>Exporting {ns}</source>
+      <translation>{ns} wird exportiert</translation>
+    </message>
+    <message>
+      <source>Exporting {ns} to {path}</source>
+      <translation>{ns} wird nach {path} exportiert</translation>
+    </message>
+    <message>
+      <source>Export…</source>
+      <translation>Exportieren…</translation>
+    </message>
+    <message>
+      <source>F2, Shift+F2</source>
+      <translation>F2, Umschalt+F2</translation>
+    </message>
+    <message>
+      <source>F3, Shift+F3</source>
+      <translation>F3, Umschalt+F3</translation>
+    </message>
+    <message>
+      <source>Fast</source>
+      <translation>Schnell</translation>
+    </message>
+    <message>
+      <source>Fast: as quickly as the server answers.</source>
+      <translation>Schnell: so schnell, wie der Server antwortet.</translation>
     </message>
     <message>
       <source>Feb</source>
       <translation>Feb.</translation>
     </message>
     <message>
+      <source>Field</source>
+      <translation>Feld</translation>
+    </message>
+    <message>
+      <source>Field, version or name</source>
+      <translation>Feld, Version oder Name</translation>
+    </message>
+    <message>
+      <source>Fields</source>
+      <translation>Felder</translation>
+    </message>
+    <message>
+      <source>Fields and the versions that last set them</source>
+      <translation>Felder und die Versionen, die sie zuletzt gesetzt haben</translation>
+    </message>
+    <message>
+      <source>Fields of all versions</source>
+      <translation>Felder aller Versionen</translation>
+    </message>
+    <message>
+      <source>Fields of this collection</source>
+      <translation>Felder dieser Sammlung</translation>
+    </message>
+    <message>
+      <source>Fields of {name}</source>
+      <translation>Felder von {name}</translation>
+    </message>
+    <message>
+      <source>Fields shown</source>
+      <translation>Gezeigte Felder</translation>
+    </message>
+    <message>
+      <source>Fields that can be columns</source>
+      <translation>Felder, die Spalten sein können</translation>
+    </message>
+    <message>
+      <source>Fields that were read</source>
+      <translation>Gelesene Felder</translation>
+    </message>
+    <message>
+      <source>Fields whose changes are hidden here: see the list, show them again</source>
+      <translation>Felder, deren Änderungen hier ausgeblendet sind: Liste ansehen, wieder zeigen</translation>
+    </message>
+    <message>
+      <source>Fields, to be read</source>
+      <translation>Felder, zum Lesen</translation>
+    </message>
+    <message>
+      <source>Filter</source>
+      <translation>Filter</translation>
+    </message>
+    <message>
+      <source>Filter, for example { "status": "active" }</source>
+      <translation>Filter, zum Beispiel { "status": "active" }</translation>
+    </message>
+    <message>
+      <source>Find</source>
+      <translation>Suchen</translation>
+    </message>
+    <message>
+      <source>Find (Ctrl+F); next and previous are F3 and Shift+F3</source>
+      <translation>Suchen (Strg+F); weiter und zurück mit F3 und Umschalt+F3</translation>
+    </message>
+    <message>
+      <source>Find a collection</source>
+      <translation>Sammlung suchen</translation>
+    </message>
+    <message>
+      <source>Find a collection…</source>
+      <translation>Sammlung suchen…</translation>
+    </message>
+    <message>
+      <source>Find a command or collection</source>
+      <translation>Befehl oder Sammlung suchen</translation>
+    </message>
+    <message>
+      <source>Find a command or collection (Ctrl+K)</source>
+      <translation>Befehl oder Sammlung suchen (Strg+K)</translation>
+    </message>
+    <message>
+      <source>Find a command or collection…</source>
+      <translation>Befehl oder Sammlung suchen…</translation>
+    </message>
+    <message>
+      <source>Find a field</source>
+      <translation>Feld suchen</translation>
+    </message>
+    <message>
+      <source>Find field or value</source>
+      <translation>Feld oder Wert suchen</translation>
+    </message>
+    <message>
+      <source>Find in all pages</source>
+      <translation>In allen Seiten suchen</translation>
+    </message>
+    <message>
+      <source>Find in the list</source>
+      <translation>In der Liste suchen</translation>
+    </message>
+    <message>
+      <source>Find in the manual</source>
+      <translation>Im Handbuch suchen</translation>
+    </message>
+    <message>
+      <source>Find next</source>
+      <translation>Weitersuchen</translation>
+    </message>
+    <message>
+      <source>Find previous</source>
+      <translation>Rückwärts suchen</translation>
+    </message>
+    <message>
+      <source>Find the versions at which a condition on this field turned true or false</source>
+      <translation>Die Versionen finden, bei denen eine Bedingung an dieses Feld wahr oder falsch wurde</translation>
+    </message>
+    <message>
+      <source>Find when</source>
+      <translation>Zeitpunkt finden</translation>
+    </message>
+    <message>
+      <source>Find when this became true</source>
+      <translation>Finden, wann dies wahr wurde</translation>
+    </message>
+    <message>
+      <source>Find when this became true…</source>
+      <translation>Finden, wann dies wahr wurde…</translation>
+    </message>
+    <message>
+      <source>Find when…</source>
+      <translation>Zeitpunkt finden…</translation>
+    </message>
+    <message>
+      <source>Finding</source>
+      <translation>Wird gesucht</translation>
+    </message>
+    <message>
+      <source>Findings</source>
+      <translation>Befunde</translation>
+    </message>
+    <message>
+      <source>Findings by class</source>
+      <translation>Befunde nach Klasse</translation>
+    </message>
+    <message>
+      <source>Findings by class, over the scans</source>
+      <translation>Befunde nach Klasse, über die Prüfläufe</translation>
+    </message>
+    <message>
+      <source>Findings over time in {ns} of {name}</source>
+      <translation>Befunde im Lauf der Zeit in {ns} von {name}</translation>
+    </message>
+    <message>
+      <source>Find…</source>
+      <translation>Suchen…</translation>
+    </message>
+    <message>
+      <source>Finish</source>
+      <translation>Abschließen</translation>
+    </message>
+    <message>
+      <source>Finish all older than</source>
+      <translation>Alle abschließen, die älter sind als</translation>
+    </message>
+    <message>
+      <source>Finish all older than…</source>
+      <translation>Alle abschließen, die älter sind als…</translation>
+    </message>
+    <message>
+      <source>Finish {count}</source>
+      <translation>{count} abschließen</translation>
+    </message>
+    <message>
+      <source>Finished</source>
+      <translation>Abgeschlossen</translation>
+    </message>
+    <message>
+      <source>First</source>
+      <translation>Zuerst</translation>
+    </message>
+    <message>
+      <source>First difference</source>
+      <translation>Erster Unterschied</translation>
+    </message>
+    <message>
+      <source>Five things to try</source>
+      <translation>Fünf Dinge zum Ausprobieren</translation>
+    </message>
+    <message>
+      <source>Fold this pane away (Ctrl+B)</source>
+      <translation>Diesen Bereich einklappen (Strg+B)</translation>
+    </message>
+    <message>
+      <source>Fold {fields}</source>
+      <translation>{fields} einklappen</translation>
+    </message>
+    <message>
+      <source>Fold, unfold in the JSON</source>
+      <translation>Ein- und ausklappen im JSON</translation>
+    </message>
+    <message>
+      <source>Following {id}</source>
+      <translation>{id} wird verfolgt</translation>
+    </message>
+    <message>
+      <source>For example { "status": "active" } or { "premium.gross": { $gte: 500 } }, as in the filter of a collection.</source>
+      <translation>Zum Beispiel { "status": "active" } oder { "premium.gross": { $gte: 500 } }, wie im Filter einer Sammlung.</translation>
+    </message>
+    <message>
+      <source>Forget a saved query</source>
+      <translation>Gespeicherte Abfrage vergessen</translation>
+    </message>
+    <message>
+      <source>Forget the earlier queries</source>
+      <translation>Frühere Abfragen vergessen</translation>
+    </message>
+    <message>
+      <source>Forget this connection</source>
+      <translation>Diese Verbindung vergessen</translation>
+    </message>
+    <message>
+      <source>Forward (Alt+Right)</source>
+      <translation>Vorwärts (Alt+Rechts)</translation>
+    </message>
+    <message>
+      <source>Found in</source>
+      <translation>Gefunden in</translation>
+    </message>
+    <message>
+      <source>From</source>
+      <translation>Aus</translation>
+    </message>
+    <message>
+      <source>From here on</source>
+      <translation>Ab hier</translation>
+    </message>
+    <message>
+      <source>From {described}, to {described2}</source>
+      <translation>Von {described}, nach {described2}</translation>
+    </message>
+    <message>
+      <source>Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.</source>
+      <translation>Kräftige Farbe gilt jetzt, blasse wurde seitdem überschrieben; schraffierte Spalten sind Versionen, die nicht aufbewahrt sind. Die Pfeiltasten bewegen die Zelle, die Eingabetaste vergleicht, Strg+Umschalt+B zeigt, wer was gesetzt hat.</translation>
+    </message>
+    <message>
+      <source>Gently</source>
+      <translation>Schonend</translation>
+    </message>
+    <message>
+      <source>Gently: small batches with rests between them, from a secondary where there is one.</source>
+      <translation>Schonend: kleine Portionen mit Pausen dazwischen, von einem Secondary, wo es einen gibt.</translation>
+    </message>
+    <message>
+      <source>Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else while you type. Save with Ctrl+S all the same: you are asked before anything is lost.</source>
+      <translation>Geben Sie {field} einen anderen Wert (in der gewählten Zeile tippen, dann Eingabetaste). Ein Kollege setzt es währenddessen auf etwas anderes. Speichern Sie trotzdem mit Strg+S: Sie werden gefragt, bevor etwas verloren geht.</translation>
+    </message>
+    <message>
+      <source>Go on</source>
+      <translation>Weiter</translation>
+    </message>
+    <message>
+      <source>Go on editing</source>
+      <translation>Weiter bearbeiten</translation>
+    </message>
+    <message>
+      <source>Go to a tab</source>
+      <translation>Zu einem Tab gehen</translation>
+    </message>
+    <message>
+      <source>Gone</source>
+      <translation>Verschwunden</translation>
+    </message>
+    <message>
+      <source>Guarantees</source>
+      <translation>Zusicherungen</translation>
+    </message>
+    <message>
+      <source>Hash</source>
+      <translation>Hash</translation>
+    </message>
+    <message>
+      <source>Health</source>
+      <translation>Zustand</translation>
+    </message>
+    <message>
+      <source>Health: findings over time</source>
+      <translation>Zustand: Befunde im Lauf der Zeit</translation>
+    </message>
+    <message>
+      <source>Help</source>
+      <translation>Hilfe</translation>
+    </message>
+    <message>
+      <source>Help for this view</source>
+      <translation>Hilfe zu dieser Ansicht</translation>
+    </message>
+    <message>
+      <source>Help – Palimpsest</source>
+      <translation>Hilfe – Palimpsest</translation>
+    </message>
+    <message>
+      <source>Help: {title}</source>
+      <translation>Hilfe: {title}</translation>
+    </message>
+    <message>
+      <source>Hidden fields</source>
+      <translation>Ausgeblendete Felder</translation>
+    </message>
+    <message>
+      <source>Hidden fields…</source>
+      <translation>Ausgeblendete Felder…</translation>
+    </message>
+    <message>
+      <source>Hidden: not among the changes</source>
+      <translation>Ausgeblendet: zählt nicht zu den Änderungen</translation>
+    </message>
+    <message>
+      <source>Hide the server's plan</source>
+      <translation>Plan des Servers ausblenden</translation>
+    </message>
+    <message>
+      <source>Hide {named}</source>
+      <translation>{named} ausblenden</translation>
+    </message>
+    <message>
       <source>High</source>
       <translation>Hoch</translation>
     </message>
     <message>
+      <source>History</source>
+      <translation>Verlauf</translation>
+    </message>
+    <message>
+      <source>History of a field</source>
+      <translation>Verlauf eines Feldes</translation>
+    </message>
+    <message>
+      <source>History of {name}</source>
+      <translation>Verlauf von {name}</translation>
+    </message>
+    <message>
+      <source>Holds</source>
+      <translation>Hält</translation>
+    </message>
+    <message>
+      <source>Home, End</source>
+      <translation>Pos1, Ende</translation>
+    </message>
+    <message>
+      <source>How it ended</source>
+      <translation>Ausgang</translation>
+    </message>
+    <message>
+      <source>How much that is cannot be told: {describe}</source>
+      <translation>Wie viel das ist, lässt sich nicht sagen: {describe}</translation>
+    </message>
+    <message>
+      <source>How old the tokens shown are</source>
+      <translation>Wie alt die gezeigten Token sind</translation>
+    </message>
+    <message>
+      <source>How this query is answered</source>
+      <translation>Wie diese Abfrage beantwortet wird</translation>
+    </message>
+    <message>
+      <source>Id</source>
+      <translation>Id</translation>
+    </message>
+    <message>
+      <source>If dropped</source>
+      <translation>Wenn gestrichen</translation>
+    </message>
+    <message>
+      <source>If finished</source>
+      <translation>Wenn abgeschlossen</translation>
+    </message>
+    <message>
+      <source>Import documents…</source>
+      <translation>Dokumente importieren…</translation>
+    </message>
+    <message>
+      <source>Import into {ns}</source>
+      <translation>Import nach {ns}</translation>
+    </message>
+    <message>
+      <source>In</source>
+      <translation>In</translation>
+    </message>
+    <message>
+      <source>In a comparison</source>
+      <translation>In einem Vergleich</translation>
+    </message>
+    <message>
+      <source>In a list with ticks</source>
+      <translation>In einer Liste mit Kreuzen</translation>
+    </message>
+    <message>
+      <source>In a merge</source>
+      <translation>In einer Zusammenführung</translation>
+    </message>
+    <message>
+      <source>In a profile</source>
+      <translation>In einem Profil</translation>
+    </message>
+    <message>
+      <source>In memory; closed with the window</source>
+      <translation>Im Speicher; mit dem Fenster geschlossen</translation>
+    </message>
+    <message>
+      <source>In the change map</source>
+      <translation>In der Änderungskarte</translation>
+    </message>
+    <message>
+      <source>In the database</source>
+      <translation>In der Datenbank</translation>
+    </message>
+    <message>
+      <source>In the database   {now}</source>
+      <translation>In der Datenbank   {now}</translation>
+    </message>
+    <message>
+      <source>In the database {now}</source>
+      <translation>In der Datenbank {now}</translation>
+    </message>
+    <message>
+      <source>In the desktop's menus…</source>
+      <translation>In den Menüs des Desktops…</translation>
+    </message>
+    <message>
+      <source>In the editor</source>
+      <translation>Im Editor</translation>
+    </message>
+    <message>
+      <source>In the list of documents</source>
+      <translation>In der Dokumentliste</translation>
+    </message>
+    <message>
+      <source>In the manual</source>
+      <translation>Im Handbuch</translation>
+    </message>
+    <message>
+      <source>In the timeline</source>
+      <translation>In der Zeitleiste</translation>
+    </message>
+    <message>
+      <source>In words</source>
+      <translation>In Worten</translation>
+    </message>
+    <message>
+      <source>In words…</source>
+      <translation>In Worten…</translation>
+    </message>
+    <message>
+      <source>In {ns}: </source>
+      <translation>In {ns}: </translation>
+    </message>
+    <message>
+      <source>Index</source>
+      <translation>Index</translation>
+    </message>
+    <message>
+      <source>Indexes and their use…</source>
+      <translation>Indexe und ihre Benutzung…</translation>
+    </message>
+    <message>
+      <source>Indexes of {ns}</source>
+      <translation>Indexe von {ns}</translation>
+    </message>
+    <message>
+      <source>Ins, Del</source>
+      <translation>Einfg, Entf</translation>
+    </message>
+    <message>
+      <source>Insert</source>
+      <translation>Einfügen</translation>
+    </message>
+    <message>
+      <source>Insert 1 document</source>
+      <translation>1 Dokument einfügen</translation>
+    </message>
+    <message>
+      <source>Insert {documents}</source>
+      <translation>{documents} einfügen</translation>
+    </message>
+    <message>
+      <source>Inserting a document</source>
+      <translation>Ein Dokument wird eingefügt</translation>
+    </message>
+    <message>
+      <source>Inserting {documents} into {ns}</source>
+      <translation>{documents} werden in {ns} eingefügt</translation>
+    </message>
+    <message>
+      <source>Inside the grace period</source>
+      <translation>In der Schonfrist</translation>
+    </message>
+    <message>
+      <source>Inside the grace period: left out</source>
+      <translation>In der Schonfrist: ausgelassen</translation>
+    </message>
+    <message>
+      <source>Into the field above, out of its own</source>
+      <translation>In das Feld darüber, aus dem eigenen heraus</translation>
+    </message>
+    <message>
+      <source>It belongs to {source}; open that first.</source>
+      <translation>Er gehört zu {source}; öffnen Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>It did not arrive; save again.</source>
+      <translation>Es kam nicht an; speichern Sie erneut.</translation>
+    </message>
+    <message>
+      <source>It does not hold now</source>
+      <translation>Sie gilt jetzt nicht</translation>
+    </message>
+    <message>
+      <source>It goes up by one</source>
+      <translation>Es steigt um eins</translation>
+    </message>
+    <message>
+      <source>It has changed since the list was read, or cannot be read.</source>
+      <translation>Es hat sich geändert, seit die Liste gelesen wurde, oder ist nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>It holds now</source>
+      <translation>Sie gilt jetzt</translation>
+    </message>
+    <message>
+      <source>It is an ordinary field</source>
+      <translation>Es ist ein gewöhnliches Feld</translation>
+    </message>
+    <message>
+      <source>It is an ordinary field from now on</source>
+      <translation>Es ist ab jetzt ein gewöhnliches Feld</translation>
+    </message>
+    <message>
+      <source>It is copied</source>
+      <translation>Es ist kopiert</translation>
+    </message>
+    <message>
+      <source>It is made anew, as a UUID</source>
+      <translation>Es wird neu gebildet, als UUID</translation>
+    </message>
+    <message>
+      <source>It is not known whether {count} was {done}.</source>
+      <translation>Es ist nicht bekannt, ob {count} {done} wurde.</translation>
+    </message>
+    <message>
+      <source>It is not known whether {repairs} arrived.</source>
+      <translation>Ankunft nicht bekannt: {repairs}.</translation>
+    </message>
+    <message>
+      <source>It is not known whether {sent_name} was saved</source>
+      <translation>Es ist nicht bekannt, ob {sent_name} gespeichert wurde</translation>
+    </message>
+    <message>
+      <source>It is not there any more.</source>
+      <translation>Es ist nicht mehr da.</translation>
+    </message>
+    <message>
+      <source>It may have been deleted.</source>
+      <translation>Es wurde vielleicht gelöscht.</translation>
+    </message>
+    <message>
+      <source>It never turns</source>
+      <translation>Sie schlägt nie um</translation>
+    </message>
+    <message>
+      <source>It was written to {source}; open that to undo it.</source>
+      <translation>Es wurde nach {source} geschrieben; öffnen Sie das, um es rückgängig zu machen.</translation>
+    </message>
+    <message>
+      <source>Its _id is not the one in the line above; empty that line, or take _id out.</source>
+      <translation>Seine _id ist nicht die in der Zeile oben; leeren Sie die Zeile oder nehmen Sie _id heraus.</translation>
+    </message>
+    <message>
+      <source>Its bytes are no valid BSON; it is shown and never written.</source>
+      <translation>Seine Bytes sind kein gültiges BSON; es wird gezeigt und nie geschrieben.</translation>
+    </message>
+    <message>
+      <source>Its current version is empty or cannot be read.</source>
+      <translation>Seine aktuelle Version ist leer oder nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>Its entry, its icon and the link from BSON files go; the program stays.</source>
+      <translation>Sein Eintrag, sein Symbol und die Verknüpfung von BSON-Dateien gehen; das Programm bleibt.</translation>
+    </message>
+    <message>
+      <source>Its layout is {now} now. Every document's whole history is copied beside it and compared byte for byte. The old collection stays as it is; people may go on writing, and copying again brings it over.</source>
+      <translation>Sein Layout ist jetzt {now}. Der ganze Verlauf jedes Dokuments wird daneben kopiert und Byte für Byte verglichen. Die alte Sammlung bleibt, wie sie ist; es darf weiter geschrieben werden, und erneutes Kopieren holt es nach.</translation>
+    </message>
+    <message>
+      <source>Its versions are empty or cannot be read.</source>
+      <translation>Seine Versionen sind leer oder nicht lesbar.</translation>
+    </message>
+    <message>
       <source>Jan</source>
       <translation>Jan.</translation>
+    </message>
+    <message>
+      <source>Journal</source>
+      <translation>Journal</translation>
     </message>
     <message>
       <source>Jul</source>
@@ -100,12 +2460,252 @@
       <translation>Juni</translation>
     </message>
     <message>
+      <source>Keep a text of several lines</source>
+      <translation>Mehrzeiligen Text behalten</translation>
+    </message>
+    <message>
+      <source>Keep as it was</source>
+      <translation>Behalten, wie es war</translation>
+    </message>
+    <message>
+      <source>Keep both, mine first</source>
+      <translation>Beide behalten, meines zuerst</translation>
+    </message>
+    <message>
+      <source>Keep it in this computer's keyring</source>
+      <translation>Im Schlüsselbund dieses Computers behalten</translation>
+    </message>
+    <message>
+      <source>Keep passwords in this computer's keyring</source>
+      <translation>Passwörter im Schlüsselbund dieses Computers behalten</translation>
+    </message>
+    <message>
+      <source>Keep what was opened</source>
+      <translation>Behalten, was geöffnet wurde</translation>
+    </message>
+    <message>
+      <source>Keep what was opened, for all unresolved</source>
+      <translation>Behalten, was geöffnet wurde, für alles Ungelöste</translation>
+    </message>
+    <message>
+      <source>Keep {was}</source>
+      <translation>{was} behalten</translation>
+    </message>
+    <message>
+      <source>Keeping the answer</source>
+      <translation>Die Antwort wird behalten</translation>
+    </message>
+    <message>
+      <source>Kept</source>
+      <translation>Behalten</translation>
+    </message>
+    <message>
+      <source>Keyboard</source>
+      <translation>Tastatur</translation>
+    </message>
+    <message>
       <source>Language</source>
       <translation>Sprache</translation>
     </message>
     <message>
+      <source>Larger text</source>
+      <translation>Größerer Text</translation>
+    </message>
+    <message>
+      <source>Last change</source>
+      <translation>Letzte Änderung</translation>
+    </message>
+    <message>
+      <source>Last difference</source>
+      <translation>Letzter Unterschied</translation>
+    </message>
+    <message>
+      <source>Last set</source>
+      <translation>Zuletzt</translation>
+    </message>
+    <message>
+      <source>Last set by</source>
+      <translation>Zuletzt gesetzt von</translation>
+    </message>
+    <message>
+      <source>Layout</source>
+      <translation>Layout</translation>
+    </message>
+    <message>
+      <source>Layout and its grounds…</source>
+      <translation>Layout und seine Gründe…</translation>
+    </message>
+    <message>
+      <source>Layout of {ns}</source>
+      <translation>Layout von {ns}</translation>
+    </message>
+    <message>
+      <source>Layouts are stated in {file}</source>
+      <translation>Layouts sind in {file} beschrieben</translation>
+    </message>
+    <message>
+      <source>Leave it as it was</source>
+      <translation>Lassen, wie es war</translation>
+    </message>
+    <message>
+      <source>Leave it to recognition</source>
+      <translation>Der Erkennung überlassen</translation>
+    </message>
+    <message>
+      <source>Left empty, the keys come from the environment or the machine's role.</source>
+      <translation>Leer gelassen kommen die Schlüssel aus der Umgebung oder der Rolle der Maschine.</translation>
+    </message>
+    <message>
+      <source>Left, Right</source>
+      <translation>Links, Rechts</translation>
+    </message>
+    <message>
+      <source>Licences and notices</source>
+      <translation>Lizenzen und Hinweise</translation>
+    </message>
+    <message>
       <source>Light</source>
       <translation>Hell</translation>
+    </message>
+    <message>
+      <source>Light colours</source>
+      <translation>Helle Farben</translation>
+    </message>
+    <message>
+      <source>Limit</source>
+      <translation>Grenze</translation>
+    </message>
+    <message>
+      <source>Limited</source>
+      <translation>Eingeschränkt</translation>
+    </message>
+    <message>
+      <source>Line numbers</source>
+      <translation>Zeilennummern</translation>
+    </message>
+    <message>
+      <source>Lines of Extended JSON (*.jsonl)</source>
+      <translation>Zeilen in Extended JSON (*.jsonl)</translation>
+    </message>
+    <message>
+      <source>List of tabs (Ctrl+Shift+A)</source>
+      <translation>Liste der Tabs (Strg+Umschalt+A)</translation>
+    </message>
+    <message>
+      <source>List of tabs…</source>
+      <translation>Liste der Tabs…</translation>
+    </message>
+    <message>
+      <source>Load anyway</source>
+      <translation>Trotzdem laden</translation>
+    </message>
+    <message>
+      <source>Login</source>
+      <translation>Anmeldung</translation>
+    </message>
+    <message>
+      <source>Look again</source>
+      <translation>Erneut nachsehen</translation>
+    </message>
+    <message>
+      <source>Look at the findings</source>
+      <translation>Befunde ansehen</translation>
+    </message>
+    <message>
+      <source>Look at them</source>
+      <translation>Ansehen</translation>
+    </message>
+    <message>
+      <source>Look at {tokens}</source>
+      <translation>{tokens} ansehen</translation>
+    </message>
+    <message>
+      <source>Look for damage</source>
+      <translation>Nach Schäden suchen</translation>
+    </message>
+    <message>
+      <source>Look for damage in this collection</source>
+      <translation>In dieser Sammlung nach Schäden suchen</translation>
+    </message>
+    <message>
+      <source>Look for damage in this document</source>
+      <translation>In diesem Dokument nach Schäden suchen</translation>
+    </message>
+    <message>
+      <source>Look for damage on {name}{marked}?</source>
+      <translation>Auf {name}{marked} nach Schäden suchen?</translation>
+    </message>
+    <message>
+      <source>Looked for {writes}: {told}</source>
+      <translation>Nachgesehen nach {writes}: {told}</translation>
+    </message>
+    <message>
+      <source>Looked for {writes}: {told}.</source>
+      <translation>Nachgesehen nach {writes}: {told}.</translation>
+    </message>
+    <message>
+      <source>Looking at the versions of {id}</source>
+      <translation>Die Versionen von {id} werden angesehen</translation>
+    </message>
+    <message>
+      <source>Looking at what would be copied</source>
+      <translation>Es wird angesehen, was kopiert würde</translation>
+    </message>
+    <message>
+      <source>Looking at {id}</source>
+      <translation>{id} wird angesehen</translation>
+    </message>
+    <message>
+      <source>Looking at {ns}</source>
+      <translation>{ns} wird angesehen</translation>
+    </message>
+    <message>
+      <source>Looking for damage</source>
+      <translation>Es wird nach Schäden gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for damage in {places}</source>
+      <translation>Suche nach Schäden in {places}</translation>
+    </message>
+    <message>
+      <source>Looking for pending tokens</source>
+      <translation>Es wird nach offenen Token gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for the versions found in {ns}</source>
+      <translation>Die in {ns} gefundenen Versionen werden gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for the write</source>
+      <translation>Der Schreibvorgang wird gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for who last set each field</source>
+      <translation>Es wird gesucht, wer jedes Feld zuletzt gesetzt hat</translation>
+    </message>
+    <message>
+      <source>Looking for writes of unknown outcome</source>
+      <translation>Schreibvorgänge mit unbekanntem Ausgang werden gesucht</translation>
+    </message>
+    <message>
+      <source>Looking through {id}</source>
+      <translation>{id} wird durchsucht</translation>
+    </message>
+    <message>
+      <source>Looking was stopped</source>
+      <translation>Die Suche wurde angehalten</translation>
+    </message>
+    <message>
+      <source>Make A, or some of its fields, the content of a new version</source>
+      <translation>A oder einige seiner Felder zum Inhalt einer neuen Version machen</translation>
+    </message>
+    <message>
+      <source>Make it A</source>
+      <translation>Zu A machen</translation>
+    </message>
+    <message>
+      <source>Make it B</source>
+      <translation>Zu B machen</translation>
     </message>
     <message>
       <source>Mar</source>
@@ -116,40 +2716,3040 @@
       <translation>Mai</translation>
     </message>
     <message>
+      <source>Measure</source>
+      <translation>Messen</translation>
+    </message>
+    <message>
+      <source>Measuring {name}</source>
+      <translation>{name} wird gemessen</translation>
+    </message>
+    <message>
+      <source>Mend it above and run it again.</source>
+      <translation>Berichtigen Sie sie oben und führen Sie sie erneut aus.</translation>
+    </message>
+    <message>
+      <source>Menu of what has the focus</source>
+      <translation>Menü des fokussierten Elements</translation>
+    </message>
+    <message>
+      <source>Menus</source>
+      <translation>Menüs</translation>
+    </message>
+    <message>
+      <source>Merge your edit of {name}</source>
+      <translation>Ihre Bearbeitung von {name} zusammenführen</translation>
+    </message>
+    <message>
+      <source>Merge: {id}</source>
+      <translation>Zusammenführung: {id}</translation>
+    </message>
+    <message>
+      <source>Merged</source>
+      <translation>Zusammengeführt</translation>
+    </message>
+    <message>
+      <source>Merging</source>
+      <translation>Wird zusammengeführt</translation>
+    </message>
+    <message>
+      <source>Merging again</source>
+      <translation>Wird erneut zusammengeführt</translation>
+    </message>
+    <message>
+      <source>MongoDB {version}, {topology}</source>
+      <translation>MongoDB {version}, {topology}</translation>
+    </message>
+    <message>
+      <source>More</source>
+      <translation>Mehr</translation>
+    </message>
+    <message>
+      <source>Most changed</source>
+      <translation>Am meisten geändert</translation>
+    </message>
+    <message>
       <source>Motion</source>
       <translation>Bewegung</translation>
+    </message>
+    <message>
+      <source>Move a field</source>
+      <translation>Feld verschieben</translation>
+    </message>
+    <message>
+      <source>Move down</source>
+      <translation>Nach unten</translation>
+    </message>
+    <message>
+      <source>Move into the field above</source>
+      <translation>In das Feld darüber schieben</translation>
+    </message>
+    <message>
+      <source>Move out</source>
+      <translation>Herausschieben</translation>
+    </message>
+    <message>
+      <source>Move tab to the left</source>
+      <translation>Tab nach links schieben</translation>
+    </message>
+    <message>
+      <source>Move tab to the right</source>
+      <translation>Tab nach rechts schieben</translation>
+    </message>
+    <message>
+      <source>Move to another layout…</source>
+      <translation>In ein anderes Layout umziehen…</translation>
+    </message>
+    <message>
+      <source>Move up</source>
+      <translation>Nach oben</translation>
+    </message>
+    <message>
+      <source>Move {ns} to another layout</source>
+      <translation>{ns} in ein anderes Layout umziehen</translation>
+    </message>
+    <message>
+      <source>Move: {ns}</source>
+      <translation>Umzug: {ns}</translation>
+    </message>
+    <message>
+      <source>Moving {ns}</source>
+      <translation>{ns} zieht um</translation>
+    </message>
+    <message>
+      <source>Moving {ns} of {name} to another layout</source>
+      <translation>{ns} von {name} in ein anderes Layout umziehen</translation>
+    </message>
+    <message>
+      <source>Name</source>
+      <translation>Name</translation>
+    </message>
+    <message>
+      <source>Name of the query</source>
+      <translation>Name der Abfrage</translation>
+    </message>
+    <message>
+      <source>Name of {name}</source>
+      <translation>Name von {name}</translation>
+    </message>
+    <message>
+      <source>Name the new collection as database.collection.</source>
+      <translation>Benennen Sie die neue Sammlung als Datenbank.Sammlung.</translation>
+    </message>
+    <message>
+      <source>Narrower columns (−)</source>
+      <translation>Schmalere Spalten (−)</translation>
+    </message>
+    <message>
+      <source>Need a person</source>
+      <translation>Muss jemand ansehen</translation>
+    </message>
+    <message>
+      <source>Needs an answer below</source>
+      <translation>Braucht unten eine Antwort</translation>
+    </message>
+    <message>
+      <source>New</source>
+      <translation>Neu</translation>
+    </message>
+    <message>
+      <source>New collection</source>
+      <translation>Neue Sammlung</translation>
+    </message>
+    <message>
+      <source>New connection</source>
+      <translation>Neue Verbindung</translation>
+    </message>
+    <message>
+      <source>New connection…</source>
+      <translation>Neue Verbindung…</translation>
+    </message>
+    <message>
+      <source>New document in {ns}</source>
+      <translation>Neues Dokument in {ns}</translation>
+    </message>
+    <message>
+      <source>New document under the next number…</source>
+      <translation>Neues Dokument unter der nächsten Nummer…</translation>
+    </message>
+    <message>
+      <source>New document…</source>
+      <translation>Neues Dokument…</translation>
+    </message>
+    <message>
+      <source>New tab (Ctrl+T)</source>
+      <translation>Neuer Tab (Strg+T)</translation>
+    </message>
+    <message>
+      <source>New tab…</source>
+      <translation>Neuer Tab…</translation>
+    </message>
+    <message>
+      <source>New window</source>
+      <translation>Neues Fenster</translation>
+    </message>
+    <message>
+      <source>Next change</source>
+      <translation>Nächste Änderung</translation>
+    </message>
+    <message>
+      <source>Next change (Ctrl+Down)</source>
+      <translation>Nächste Änderung (Strg+Ab)</translation>
+    </message>
+    <message>
+      <source>Next conflict</source>
+      <translation>Nächster Konflikt</translation>
+    </message>
+    <message>
+      <source>Next conflict (Ctrl+PgDn)</source>
+      <translation>Nächster Konflikt (Strg+Bild ab)</translation>
+    </message>
+    <message>
+      <source>Next difference</source>
+      <translation>Nächster Unterschied</translation>
+    </message>
+    <message>
+      <source>Next page</source>
+      <translation>Nächste Seite</translation>
+    </message>
+    <message>
+      <source>Next pane</source>
+      <translation>Nächster Bereich</translation>
+    </message>
+    <message>
+      <source>Next tab</source>
+      <translation>Nächster Tab</translation>
+    </message>
+    <message>
+      <source>No collection is in front</source>
+      <translation>Keine Sammlung ist im Vordergrund</translation>
+    </message>
+    <message>
+      <source>No collection is open</source>
+      <translation>Keine Sammlung ist offen</translation>
+    </message>
+    <message>
+      <source>No comparison is in front</source>
+      <translation>Kein Vergleich ist im Vordergrund</translation>
+    </message>
+    <message>
+      <source>No connection is open</source>
+      <translation>Keine Verbindung ist offen</translation>
+    </message>
+    <message>
+      <source>No document can be read so</source>
+      <translation>So lässt sich kein Dokument lesen</translation>
+    </message>
+    <message>
+      <source>No document is chosen</source>
+      <translation>Kein Dokument ist gewählt</translation>
+    </message>
+    <message>
+      <source>No document is open in the editor</source>
+      <translation>Im Editor ist kein Dokument offen</translation>
+    </message>
+    <message>
+      <source>No document matches this filter</source>
+      <translation>Kein Dokument passt zu diesem Filter</translation>
+    </message>
+    <message>
+      <source>No document that can be read is chosen</source>
+      <translation>Kein lesbares Dokument ist gewählt</translation>
+    </message>
+    <message>
+      <source>No field is called so</source>
+      <translation>So heißt kein Feld</translation>
+    </message>
+    <message>
+      <source>No field is ticked</source>
+      <translation>Kein Feld ist angekreuzt</translation>
+    </message>
+    <message>
+      <source>No field matches</source>
+      <translation>Kein Feld passt</translation>
+    </message>
+    <message>
+      <source>No field to follow</source>
+      <translation>Kein Feld zu verfolgen</translation>
+    </message>
+    <message>
+      <source>No index is missing here</source>
+      <translation>Hier fehlt kein Index</translation>
+    </message>
+    <message>
+      <source>No list of documents is in front</source>
+      <translation>Keine Dokumentliste ist im Vordergrund</translation>
+    </message>
+    <message>
+      <source>No merge is in front</source>
+      <translation>Keine Zusammenführung ist im Vordergrund</translation>
+    </message>
+    <message>
+      <source>No other database can be seen</source>
+      <translation>Keine andere Datenbank ist sichtbar</translation>
+    </message>
+    <message>
+      <source>No other tab is open</source>
+      <translation>Kein anderer Tab ist offen</translation>
+    </message>
+    <message>
+      <source>No page has these words</source>
+      <translation>Keine Seite enthält diese Wörter</translation>
+    </message>
+    <message>
+      <source>No query ran here yet</source>
+      <translation>Hier lief noch keine Abfrage</translation>
+    </message>
+    <message>
+      <source>No scan of {here} was made from here yet</source>
+      <translation>Von hier aus wurde {here} noch nicht geprüft</translation>
+    </message>
+    <message>
+      <source>No tab is open</source>
+      <translation>Kein Tab ist offen</translation>
+    </message>
+    <message>
+      <source>No tab was closed so far</source>
+      <translation>Bisher wurde kein Tab geschlossen</translation>
+    </message>
+    <message>
+      <source>No tasks running</source>
+      <translation>Keine Aufgaben laufen</translation>
+    </message>
+    <message>
+      <source>No token is pending</source>
+      <translation>Kein Token ist offen</translation>
+    </message>
+    <message>
+      <source>No token is that old</source>
+      <translation>So alt ist kein Token</translation>
+    </message>
+    <message>
+      <source>No token is that old.</source>
+      <translation>So alt ist kein Token.</translation>
+    </message>
+    <message>
+      <source>No token is ticked.</source>
+      <translation>Kein Token ist angekreuzt.</translation>
+    </message>
+    <message>
+      <source>No token matches these filters</source>
+      <translation>Kein Token passt zu diesen Filtern</translation>
+    </message>
+    <message>
+      <source>No transaction is needed: each item is one guarded write</source>
+      <translation>Keine Transaktion nötig: Jeder Posten ist ein abgesicherter Schreibvorgang</translation>
+    </message>
+    <message>
+      <source>No two versions are compared</source>
+      <translation>Es werden keine zwei Versionen verglichen</translation>
+    </message>
+    <message>
+      <source>No version could be read</source>
+      <translation>Keine Version war lesbar</translation>
+    </message>
+    <message>
+      <source>No version of this document is there</source>
+      <translation>Von diesem Dokument ist keine Version da</translation>
+    </message>
+    <message>
+      <source>No versions recognised</source>
+      <translation>Keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a scratch database that is dropped again.</source>
+      <translation>Noch hat niemand gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, die wieder gelöscht wird.</translation>
+    </message>
+    <message>
+      <source>None here</source>
+      <translation>Hier keiner</translation>
+    </message>
+    <message>
+      <source>None now; there were some between</source>
+      <translation>Jetzt keine; dazwischen gab es welche</translation>
     </message>
     <message>
       <source>Normal</source>
       <translation>Normal</translation>
     </message>
     <message>
+      <source>Not checked: {most}.</source>
+      <translation>Nicht geprüft: {most}.</translation>
+    </message>
+    <message>
+      <source>Not connected</source>
+      <translation>Nicht verbunden</translation>
+    </message>
+    <message>
+      <source>Not exact as {kind}: it would be {made}. Type the value you mean.</source>
+      <translation>Als {kind} nicht genau: Es würde {made}. Geben Sie den gemeinten Wert ein.</translation>
+    </message>
+    <message>
+      <source>Not known</source>
+      <translation>Nicht bekannt</translation>
+    </message>
+    <message>
+      <source>Not measured</source>
+      <translation>Nicht gemessen</translation>
+    </message>
+    <message>
+      <source>Not now</source>
+      <translation>Nicht jetzt</translation>
+    </message>
+    <message>
+      <source>Not used so far: {unused}.</source>
+      <translation>Bisher nicht benutzt: {unused}.</translation>
+    </message>
+    <message>
+      <source>Nothing can be imported</source>
+      <translation>Nichts lässt sich importieren</translation>
+    </message>
+    <message>
+      <source>Nothing differs from what is in the database.</source>
+      <translation>Nichts unterscheidet sich vom Stand der Datenbank.</translation>
+    </message>
+    <message>
+      <source>Nothing found</source>
+      <translation>Nichts gefunden</translation>
+    </message>
+    <message>
+      <source>Nothing has been written yet.</source>
+      <translation>Noch wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Nothing has been written yet. Undo stays in the journal.</source>
+      <translation>Noch wurde nichts geschrieben. Rückgängig geht es später im Journal.</translation>
+    </message>
+    <message>
+      <source>Nothing has been written yet. What is written stands in the journal.</source>
+      <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
+    </message>
+    <message>
+      <source>Nothing is called that</source>
+      <translation>So heißt nichts</translation>
+    </message>
+    <message>
+      <source>Nothing is changed</source>
+      <translation>Nichts ist geändert</translation>
+    </message>
+    <message>
+      <source>Nothing is changed yet. What you change is listed here.</source>
+      <translation>Noch ist nichts geändert. Was Sie ändern, steht dann hier.</translation>
+    </message>
+    <message>
+      <source>Nothing is compared yet</source>
+      <translation>Noch wird nichts verglichen</translation>
+    </message>
+    <message>
+      <source>Nothing is compared yet.</source>
+      <translation>Noch wird nichts verglichen.</translation>
+    </message>
+    <message>
+      <source>Nothing is measured without your word</source>
+      <translation>Ohne Ihr Wort wird nichts gemessen</translation>
+    </message>
+    <message>
+      <source>Nothing is sent while nothing is changed.</source>
+      <translation>Solange nichts geändert ist, wird nichts gesendet.</translation>
+    </message>
+    <message>
+      <source>Nothing is stored here</source>
+      <translation>Hier ist nichts gespeichert</translation>
+    </message>
+    <message>
+      <source>Nothing is ticked.</source>
+      <translation>Nichts ist angekreuzt.</translation>
+    </message>
+    <message>
+      <source>Nothing is written until you save or apply</source>
+      <translation>Nichts wird geschrieben, bis Sie speichern oder anwenden</translation>
+    </message>
+    <message>
+      <source>Nothing is written until you save or apply, and every write is guarded.{marked}</source>
+      <translation>Nichts wird geschrieben, bis Sie speichern oder anwenden, und jeder Schreibvorgang ist abgesichert.{marked}</translation>
+    </message>
+    <message>
+      <source>Nothing is wrong here</source>
+      <translation>Hier ist alles in Ordnung</translation>
+    </message>
+    <message>
+      <source>Nothing of {run} is left to undo</source>
+      <translation>Von {run} ist nichts mehr rückgängig zu machen</translation>
+    </message>
+    <message>
+      <source>Nothing to decide</source>
+      <translation>Nichts zu entscheiden</translation>
+    </message>
+    <message>
+      <source>Nothing to replace here</source>
+      <translation>Hier gibt es nichts zu ersetzen</translation>
+    </message>
+    <message>
+      <source>Nothing to undo</source>
+      <translation>Nichts rückgängig zu machen</translation>
+    </message>
+    <message>
+      <source>Nothing unsafe was found</source>
+      <translation>Nichts Unsicheres gefunden</translation>
+    </message>
+    <message>
+      <source>Nothing was ever found here</source>
+      <translation>Hier wurde nie etwas gefunden</translation>
+    </message>
+    <message>
+      <source>Nothing was found so far</source>
+      <translation>Bisher wurde nichts gefunden</translation>
+    </message>
+    <message>
+      <source>Nothing was read.</source>
+      <translation>Es wurde nichts gelesen.</translation>
+    </message>
+    <message>
+      <source>Nothing was saved.</source>
+      <translation>Es wurde nichts gespeichert.</translation>
+    </message>
+    <message>
+      <source>Nothing was saved. {sentence}</source>
+      <translation>Es wurde nichts gespeichert. {sentence}</translation>
+    </message>
+    <message>
+      <source>Nothing was written to {name} from here</source>
+      <translation>Von hier aus wurde nichts nach {name} geschrieben</translation>
+    </message>
+    <message>
+      <source>Nothing was written.</source>
+      <translation>Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>Nov</source>
       <translation>Nov.</translation>
+    </message>
+    <message>
+      <source>Now</source>
+      <translation>Jetzt</translation>
+    </message>
+    <message>
+      <source>Numbers that you do not touch keep their type.</source>
+      <translation>Zahlen, die Sie nicht anfassen, behalten ihren Typ.</translation>
     </message>
     <message>
       <source>Oct</source>
       <translation>Okt.</translation>
     </message>
     <message>
+      <source>Of which collection the tokens shown are</source>
+      <translation>Aus welcher Sammlung die gezeigten Token sind</translation>
+    </message>
+    <message>
+      <source>Older than 1 h</source>
+      <translation>Älter als 1 h</translation>
+    </message>
+    <message>
+      <source>Older than 24 h</source>
+      <translation>Älter als 24 h</translation>
+    </message>
+    <message>
+      <source>Older than 7 days</source>
+      <translation>Älter als 7 Tage</translation>
+    </message>
+    <message>
+      <source>One id cannot be that of several documents; leave its line empty, or insert one.</source>
+      <translation>Eine Id kann nicht die mehrerer Dokumente sein; lassen Sie ihre Zeile leer oder fügen Sie eines ein.</translation>
+    </message>
+    <message>
+      <source>One scan so far</source>
+      <translation>Bisher ein Prüflauf</translation>
+    </message>
+    <message>
+      <source>One version is shown by itself</source>
+      <translation>Eine Version wird für sich gezeigt</translation>
+    </message>
+    <message>
+      <source>One version is shown by itself.</source>
+      <translation>Eine Version wird für sich gezeigt.</translation>
+    </message>
+    <message>
+      <source>Only changes</source>
+      <translation>Nur Änderungen</translation>
+    </message>
+    <message>
+      <source>Only documents of the sample have a colleague</source>
+      <translation>Nur die Dokumente des Beispiels haben einen Kollegen</translation>
+    </message>
+    <message>
+      <source>Only the database</source>
+      <translation>Nur die Datenbank</translation>
+    </message>
+    <message>
+      <source>Only the database {named}</source>
+      <translation>Nur die Datenbank {named}</translation>
+    </message>
+    <message>
+      <source>Only types or order changed since you opened it</source>
+      <translation>Seit Sie es geöffnet haben, änderten sich nur Typen oder Reihenfolge</translation>
+    </message>
+    <message>
+      <source>Open</source>
+      <translation>Öffnen</translation>
+    </message>
+    <message>
+      <source>Open a collection in a new tab</source>
+      <translation>Sammlung in neuem Tab öffnen</translation>
+    </message>
+    <message>
+      <source>Open a dump file</source>
+      <translation>Dump-Datei öffnen</translation>
+    </message>
+    <message>
+      <source>Open a dump file…</source>
+      <translation>Dump-Datei öffnen…</translation>
+    </message>
+    <message>
+      <source>Open a dump or file…</source>
+      <translation>Dump oder Datei öffnen…</translation>
+    </message>
+    <message>
+      <source>Open a dump's folder</source>
+      <translation>Ordner eines Dumps öffnen</translation>
+    </message>
+    <message>
+      <source>Open a dump's folder…</source>
+      <translation>Ordner eines Dumps öffnen…</translation>
+    </message>
+    <message>
+      <source>Open a plan</source>
+      <translation>Plan öffnen</translation>
+    </message>
+    <message>
+      <source>Open a plan…</source>
+      <translation>Plan öffnen…</translation>
+    </message>
+    <message>
+      <source>Open again</source>
+      <translation>Wieder öffnen</translation>
+    </message>
+    <message>
+      <source>Open in a new tab</source>
+      <translation>In neuem Tab öffnen</translation>
+    </message>
+    <message>
+      <source>Open into memory</source>
+      <translation>In den Speicher laden</translation>
+    </message>
+    <message>
+      <source>Open it again</source>
+      <translation>Wieder öffnen</translation>
+    </message>
+    <message>
+      <source>Open the closed tab again</source>
+      <translation>Geschlossenen Tab wieder öffnen</translation>
+    </message>
+    <message>
+      <source>Open the document</source>
+      <translation>Dokument öffnen</translation>
+    </message>
+    <message>
+      <source>Open the sample</source>
+      <translation>Beispiel öffnen</translation>
+    </message>
+    <message>
+      <source>Open {name} into memory?</source>
+      <translation>{name} in den Speicher laden?</translation>
+    </message>
+    <message>
+      <source>Opening</source>
+      <translation>Wird geöffnet:</translation>
+    </message>
+    <message>
+      <source>Opening {id}</source>
+      <translation>{id} wird geöffnet</translation>
+    </message>
+    <message>
+      <source>Opening {title}</source>
+      <translation>{title} wird geöffnet</translation>
+    </message>
+    <message>
+      <source>Operation</source>
+      <translation>Operation</translation>
+    </message>
+    <message>
+      <source>Order</source>
+      <translation>Sortierung</translation>
+    </message>
+    <message>
+      <source>Order of fields: {}</source>
+      <translation>Reihenfolge der Felder: {}</translation>
+    </message>
+    <message>
+      <source>Order, columns and limits</source>
+      <translation>Sortierung, Spalten und Grenzen</translation>
+    </message>
+    <message>
+      <source>Order, columns and limits…</source>
+      <translation>Sortierung, Spalten und Grenzen…</translation>
+    </message>
+    <message>
+      <source>Other databases</source>
+      <translation>Andere Datenbanken</translation>
+    </message>
+    <message>
+      <source>Over the scans</source>
+      <translation>Über die Prüfläufe</translation>
+    </message>
+    <message>
+      <source>Overview of the changes</source>
+      <translation>Überblick der Änderungen</translation>
+    </message>
+    <message>
+      <source>Overwrite</source>
+      <translation>Überschreiben</translation>
+    </message>
+    <message>
+      <source>Overwrite what is in the database with your edit?</source>
+      <translation>Den Stand der Datenbank mit Ihrer Bearbeitung überschreiben?</translation>
+    </message>
+    <message>
+      <source>Overwrite {fields}</source>
+      <translation>{fields} überschreiben</translation>
+    </message>
+    <message>
+      <source>Overwrite {now} with your edit?</source>
+      <translation>{now} mit Ihrer Bearbeitung überschreiben?</translation>
+    </message>
+    <message>
+      <source>Overwrite…</source>
+      <translation>Überschreiben…</translation>
+    </message>
+    <message>
+      <source>Owner</source>
+      <translation>Besitzer</translation>
+    </message>
+    <message>
+      <source>PNG picture (*.png)</source>
+      <translation>PNG-Bild (*.png)</translation>
+    </message>
+    <message>
+      <source>Pace</source>
+      <translation>Tempo</translation>
+    </message>
+    <message>
+      <source>Page {page}</source>
+      <translation>Seite {page}</translation>
+    </message>
+    <message>
+      <source>Page {page} of {pages}</source>
+      <translation>Seite {page} von {pages}</translation>
+    </message>
+    <message>
+      <source>Palimpsest is in the menus, and BSON files open with it</source>
+      <translation>Palimpsest ist in den Menüs, und BSON-Dateien öffnen sich damit</translation>
+    </message>
+    <message>
+      <source>Palimpsest is out of the menus</source>
+      <translation>Palimpsest ist aus den Menüs genommen</translation>
+    </message>
+    <message>
+      <source>Pass&amp;word</source>
+      <translation>Pass&amp;wort</translation>
+    </message>
+    <message>
+      <source>Password</source>
+      <translation>Passwort</translation>
+    </message>
+    <message>
+      <source>Password (SCRAM-SHA-1)</source>
+      <translation>Passwort (SCRAM-SHA-1)</translation>
+    </message>
+    <message>
+      <source>Password (SCRAM-SHA-256)</source>
+      <translation>Passwort (SCRAM-SHA-256)</translation>
+    </message>
+    <message>
+      <source>Password for {title}</source>
+      <translation>Passwort für {title}</translation>
+    </message>
+    <message>
+      <source>Password of the client's key</source>
+      <translation>Passwort des Client-Schlüssels</translation>
+    </message>
+    <message>
+      <source>Pause</source>
+      <translation>Pause</translation>
+    </message>
+    <message>
+      <source>Pending tokens</source>
+      <translation>Offene Token</translation>
+    </message>
+    <message>
+      <source>Pick any two versions on the timeline: a click sets B, a click with Shift sets A. Ctrl+Up and Ctrl+Down go through the changes.</source>
+      <translation>Wählen Sie zwei Versionen auf der Zeitleiste: Ein Klick setzt B, ein Klick mit Umschalt setzt A. Strg+Auf und Strg+Ab gehen durch die Änderungen.</translation>
+    </message>
+    <message>
+      <source>Pick several documents first, with Ctrl or Shift held down</source>
+      <translation>Wählen Sie zuerst mehrere Dokumente, mit gehaltener Strg- oder Umschalttaste</translation>
+    </message>
+    <message>
+      <source>Pick two documents first, with Ctrl held down</source>
+      <translation>Wählen Sie zuerst zwei Dokumente, mit gehaltener Strg-Taste</translation>
+    </message>
+    <message>
+      <source>Picture, {width} by {height} pixels</source>
+      <translation>Bild, {width} mal {height} Pixel</translation>
+    </message>
+    <message>
+      <source>Plans (*.json)</source>
+      <translation>Pläne (*.json)</translation>
+    </message>
+    <message>
+      <source>Plans (*.json);;All files (*)</source>
+      <translation>Pläne (*.json);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+      <source>Press to allow writes</source>
+      <translation>Drücken, um Schreiben zu erlauben</translation>
+    </message>
+    <message>
+      <source>Press to make this connection read-only</source>
+      <translation>Drücken, um diese Verbindung zu schützen</translation>
+    </message>
+    <message>
+      <source>Press, or tick</source>
+      <translation>Drücken oder ankreuzen</translation>
+    </message>
+    <message>
+      <source>Preview</source>
+      <translation>Vorschau</translation>
+    </message>
+    <message>
+      <source>Previous change</source>
+      <translation>Vorige Änderung</translation>
+    </message>
+    <message>
+      <source>Previous change (Ctrl+Up)</source>
+      <translation>Vorige Änderung (Strg+Auf)</translation>
+    </message>
+    <message>
+      <source>Previous conflict</source>
+      <translation>Voriger Konflikt</translation>
+    </message>
+    <message>
+      <source>Previous conflict (Ctrl+PgUp)</source>
+      <translation>Voriger Konflikt (Strg+Bild auf)</translation>
+    </message>
+    <message>
+      <source>Previous difference</source>
+      <translation>Voriger Unterschied</translation>
+    </message>
+    <message>
+      <source>Previous page</source>
+      <translation>Vorige Seite</translation>
+    </message>
+    <message>
+      <source>Previous pane</source>
+      <translation>Voriger Bereich</translation>
+    </message>
+    <message>
+      <source>Previous tab</source>
+      <translation>Voriger Tab</translation>
+    </message>
+    <message>
+      <source>Pro&amp;file</source>
+      <translation>Pro&amp;fil</translation>
+    </message>
+    <message>
+      <source>Process an entry in {ns}</source>
+      <translation>Eintrag verarbeiten in {ns}</translation>
+    </message>
+    <message>
+      <source>Process an entry…</source>
+      <translation>Eintrag verarbeiten…</translation>
+    </message>
+    <message>
+      <source>Process once</source>
+      <translation>Einmal verarbeiten</translation>
+    </message>
+    <message>
+      <source>Processing</source>
+      <translation>Wird verarbeitet</translation>
+    </message>
+    <message>
+      <source>Production: deleting asks for the name to be typed</source>
+      <translation>Produktion: Löschen verlangt, den Namen einzutippen</translation>
+    </message>
+    <message>
+      <source>Profile</source>
+      <translation>Profil</translation>
+    </message>
+    <message>
+      <source>Profile {name}</source>
+      <translation>Profil {name}</translation>
+    </message>
+    <message>
+      <source>Profiles (*.toml)</source>
+      <translation>Profile (*.toml)</translation>
+    </message>
+    <message>
+      <source>Purge 1 document with all versions</source>
+      <translation>1 Dokument mit allen Versionen löschen</translation>
+    </message>
+    <message>
+      <source>Purge with all versions…</source>
+      <translation>Mit allen Versionen endgültig löschen…</translation>
+    </message>
+    <message>
+      <source>Purge {name}?</source>
+      <translation>{name} endgültig löschen?</translation>
+    </message>
+    <message>
+      <source>Purging {id}</source>
+      <translation>{id} wird endgültig gelöscht</translation>
+    </message>
+    <message>
+      <source>Putting the changes into words</source>
+      <translation>Die Änderungen werden in Worte gefasst</translation>
+    </message>
+    <message>
+      <source>Python</source>
+      <translation>Python</translation>
+    </message>
+    <message>
+      <source>Qt</source>
+      <translation>Qt</translation>
+    </message>
+    <message>
+      <source>Quit</source>
+      <translation>Beenden</translation>
+    </message>
+    <message>
+      <source>Raise by</source>
+      <translation>Erhöhen um</translation>
+    </message>
+    <message>
+      <source>Read again</source>
+      <translation>Erneut lesen</translation>
+    </message>
+    <message>
+      <source>Read on</source>
+      <translation>Weiterlesen</translation>
+    </message>
+    <message>
+      <source>Read so, on three documents</source>
+      <translation>So gelesen, an drei Dokumenten</translation>
+    </message>
+    <message>
+      <source>Read the collections again</source>
+      <translation>Sammlungen neu lesen</translation>
+    </message>
+    <message>
+      <source>Read, compare and mend every version of a MongoDB document.</source>
+      <translation>Jede Version eines MongoDB-Dokuments lesen, vergleichen und heilen.</translation>
+    </message>
+    <message>
+      <source>Read-only: nothing can be written</source>
+      <translation>Schreibgeschützt: Es kann nichts geschrieben werden</translation>
+    </message>
+    <message>
+      <source>Read-only: nothing is written</source>
+      <translation>Schreibgeschützt: Es wird nichts geschrieben</translation>
+    </message>
+    <message>
+      <source>Reading JSON</source>
+      <translation>JSON wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading a version</source>
+      <translation>Eine Version wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading histories of {ns}</source>
+      <translation>Die Verläufe von {ns} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the collections of {name}</source>
+      <translation>Die Sammlungen von {name} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the documents</source>
+      <translation>Die Dokumente werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the drafts</source>
+      <translation>Die Entwürfe werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the fields of {id}</source>
+      <translation>Die Felder von {id} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the fields of {ns}</source>
+      <translation>Die Felder von {ns} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the fields…</source>
+      <translation>Die Felder werden gelesen…</translation>
+    </message>
+    <message>
+      <source>Reading the journal</source>
+      <translation>Das Journal wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the manual</source>
+      <translation>Das Handbuch wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the versions of {id}</source>
+      <translation>Die Versionen von {id} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading three documents</source>
+      <translation>Drei Dokumente werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading three documents of {ns}</source>
+      <translation>Drei Dokumente von {ns} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading two documents</source>
+      <translation>Zwei Dokumente werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading versions of {id}</source>
+      <translation>Versionen von {id} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading versions of {name}{so_far}</source>
+      <translation>Versionen von {name} werden gelesen{so_far}</translation>
+    </message>
+    <message>
+      <source>Reading was stopped</source>
+      <translation>Das Lesen wurde angehalten</translation>
+    </message>
+    <message>
+      <source>Reading was stopped; the oldest versions are not in the map</source>
+      <translation>Das Lesen wurde angehalten; die ältesten Versionen fehlen in der Karte</translation>
+    </message>
+    <message>
+      <source>Reading what changed</source>
+      <translation>Es wird gelesen, was sich geändert hat</translation>
+    </message>
+    <message>
+      <source>Reading what was kept of the scans</source>
+      <translation>Die Aufzeichnungen der Prüfläufe werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {b}</source>
+      <translation>{b} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {documents}</source>
+      <translation>{documents} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {id}</source>
+      <translation>{id} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {ns}</source>
+      <translation>{ns} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {ns} as {name}</source>
+      <translation>{ns} wird als {name} gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {source}</source>
+      <translation>{source} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {title}</source>
+      <translation>{title} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {v}</source>
+      <translation>{v} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reads, compares and mends every version of a MongoDB document. Every write is guarded, journalled and can be undone.</source>
+      <translation>Liest, vergleicht und heilt jede Version eines MongoDB-Dokuments. Jeder Schreibvorgang ist abgesichert, steht im Journal und lässt sich rückgängig machen.</translation>
+    </message>
+    <message>
+      <source>Reason</source>
+      <translation>Grund</translation>
+    </message>
+    <message>
+      <source>Recent connections</source>
+      <translation>Letzte Verbindungen</translation>
+    </message>
+    <message>
+      <source>Redo</source>
+      <translation>Wiederholen</translation>
+    </message>
+    <message>
       <source>Reduce motion: only progress moves</source>
       <translation>Weniger Bewegung: nur Fortschritt bewegt sich</translation>
+    </message>
+    <message>
+      <source>Refresh</source>
+      <translation>Aktualisieren</translation>
+    </message>
+    <message>
+      <source>Refuse editing</source>
+      <translation>Bearbeiten ablehnen</translation>
+    </message>
+    <message>
+      <source>Refused</source>
+      <translation>Abgelehnt</translation>
+    </message>
+    <message>
+      <source>Relaxed</source>
+      <translation>Locker</translation>
+    </message>
+    <message>
+      <source>Remember a document, or a version of one, first</source>
+      <translation>Merken Sie zuerst ein Dokument oder eine Version davon</translation>
+    </message>
+    <message>
+      <source>Remember for a comparison</source>
+      <translation>Für einen Vergleich merken</translation>
+    </message>
+    <message>
+      <source>Remember {name} for a comparison</source>
+      <translation>{name} für einen Vergleich merken</translation>
+    </message>
+    <message>
+      <source>Remove</source>
+      <translation>Entfernen</translation>
+    </message>
+    <message>
+      <source>Rename</source>
+      <translation>Umbenennen</translation>
+    </message>
+    <message>
+      <source>Repair</source>
+      <translation>Reparieren</translation>
+    </message>
+    <message>
+      <source>Repair centre</source>
+      <translation>Reparaturzentrum</translation>
+    </message>
+    <message>
+      <source>Repair {findings}</source>
+      <translation>Reparieren: {findings}</translation>
+    </message>
+    <message>
+      <source>Repairs</source>
+      <translation>Reparaturen</translation>
+    </message>
+    <message>
+      <source>Replace</source>
+      <translation>Ersetzen</translation>
+    </message>
+    <message>
+      <source>Replace all</source>
+      <translation>Alle ersetzen</translation>
+    </message>
+    <message>
+      <source>Replace with</source>
+      <translation>Ersetzen durch</translation>
+    </message>
+    <message>
+      <source>Replaced in {fields}</source>
+      <translation>Ersetzt in {fields}</translation>
+    </message>
+    <message>
+      <source>Replace…</source>
+      <translation>Ersetzen…</translation>
+    </message>
+    <message>
+      <source>Report</source>
+      <translation>Bericht</translation>
+    </message>
+    <message>
+      <source>Report:  </source>
+      <translation>Bericht:  </translation>
+    </message>
+    <message>
+      <source>Reset</source>
+      <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Resource</source>
+      <translation>Ressource</translation>
+    </message>
+    <message>
+      <source>Restore from A…</source>
+      <translation>Aus A wiederherstellen…</translation>
+    </message>
+    <message>
+      <source>Restore this value…</source>
+      <translation>Diesen Wert wiederherstellen…</translation>
+    </message>
+    <message>
+      <source>Restore {changes}</source>
+      <translation>Wiederherstellen: {changes}</translation>
+    </message>
+    <message>
+      <source>Restore {name} from A…</source>
+      <translation>{name} aus A wiederherstellen…</translation>
+    </message>
+    <message>
+      <source>Restore {name}…</source>
+      <translation>{name} wiederherstellen…</translation>
+    </message>
+    <message>
+      <source>Restore {old} of {name}?</source>
+      <translation>{old} von {name} wiederherstellen?</translation>
+    </message>
+    <message>
+      <source>Restore…</source>
+      <translation>Wiederherstellen…</translation>
+    </message>
+    <message>
+      <source>Restoring {v}</source>
+      <translation>{v} wird wiederhergestellt</translation>
+    </message>
+    <message>
+      <source>Result</source>
+      <translation>Ergebnis</translation>
+    </message>
+    <message>
+      <source>Result as Extended JSON</source>
+      <translation>Ergebnis als Extended JSON</translation>
+    </message>
+    <message>
+      <source>Result as {}</source>
+      <translation>Ergebnis als {}</translation>
+    </message>
+    <message>
+      <source>Revert</source>
+      <translation>Zurück</translation>
+    </message>
+    <message>
+      <source>Revert all</source>
+      <translation>Alles zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Revert this field</source>
+      <translation>Dieses Feld zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Review</source>
+      <translation>Prüfen</translation>
+    </message>
+    <message>
+      <source>Review and merge</source>
+      <translation>Zusammenführen</translation>
+    </message>
+    <message>
+      <source>Right, but not the shortest: an exact answer would take too long.</source>
+      <translation>Richtig, aber nicht am kürzesten: Eine genaue Antwort würde zu lange dauern.</translation>
+    </message>
+    <message>
+      <source>Run</source>
+      <translation>Ausführen</translation>
+    </message>
+    <message>
+      <source>Run the query</source>
+      <translation>Abfrage ausführen</translation>
+    </message>
+    <message>
+      <source>SHA-1 {hash}</source>
+      <translation>SHA-1 {hash}</translation>
+    </message>
+    <message>
+      <source>Save</source>
+      <translation>Speichern</translation>
+    </message>
+    <message>
+      <source>Save   Ctrl+S</source>
+      <translation>Speichern   Strg+S</translation>
+    </message>
+    <message>
+      <source>Save as a new document</source>
+      <translation>Als neues Dokument</translation>
+    </message>
+    <message>
+      <source>Save as profile</source>
+      <translation>Als Profil speichern</translation>
+    </message>
+    <message>
+      <source>Save as profile…</source>
+      <translation>Als Profil speichern…</translation>
+    </message>
+    <message>
+      <source>Save as {following}</source>
+      <translation>Als {following} speichern</translation>
+    </message>
+    <message>
+      <source>Save if nobody was faster; else you are asked (Ctrl+S)</source>
+      <translation>Speichern, wenn niemand schneller war; sonst werden Sie gefragt (Strg+S)</translation>
+    </message>
+    <message>
+      <source>Save my edit</source>
+      <translation>Meine Bearbeitung speichern</translation>
+    </message>
+    <message>
+      <source>Save over what is in the database, if it is still that (Ctrl+S)</source>
+      <translation>Über den Stand der Datenbank speichern, wenn er noch so ist (Strg+S)</translation>
+    </message>
+    <message>
+      <source>Save over {now}</source>
+      <translation>Über {now} speichern</translation>
+    </message>
+    <message>
+      <source>Save picture…</source>
+      <translation>Bild speichern…</translation>
+    </message>
+    <message>
+      <source>Save report…</source>
+      <translation>Bericht speichern…</translation>
+    </message>
+    <message>
+      <source>Save the plan</source>
+      <translation>Plan speichern</translation>
+    </message>
+    <message>
+      <source>Save the plan…</source>
+      <translation>Plan speichern…</translation>
+    </message>
+    <message>
+      <source>Save the query</source>
+      <translation>Abfrage speichern</translation>
+    </message>
+    <message>
+      <source>Save the report</source>
+      <translation>Bericht speichern</translation>
+    </message>
+    <message>
+      <source>Save the whole map as a picture</source>
+      <translation>Die ganze Karte als Bild speichern</translation>
+    </message>
+    <message>
+      <source>Save this query</source>
+      <translation>Diese Abfrage speichern</translation>
+    </message>
+    <message>
+      <source>Save this query…</source>
+      <translation>Diese Abfrage speichern…</translation>
+    </message>
+    <message>
+      <source>Save to {name}</source>
+      <translation>In {name} speichern</translation>
+    </message>
+    <message>
+      <source>Saving is held until it is known what became of the last one</source>
+      <translation>Speichern ruht, bis bekannt ist, was aus dem letzten wurde</translation>
+    </message>
+    <message>
+      <source>Saving the map</source>
+      <translation>Die Karte wird gespeichert</translation>
+    </message>
+    <message>
+      <source>Saving {id}</source>
+      <translation>{id} wird gespeichert</translation>
+    </message>
+    <message>
+      <source>Scan again</source>
+      <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+      <source>Scan gently: small batches, with rests</source>
+      <translation>Schonend prüfen: kleine Portionen, mit Pausen</translation>
+    </message>
+    <message>
+      <source>Scan now</source>
+      <translation>Jetzt prüfen</translation>
+    </message>
+    <message>
+      <source>Scanned</source>
+      <translation>Geprüft:</translation>
+    </message>
+    <message>
+      <source>Scanning…</source>
+      <translation>Wird geprüft…</translation>
+    </message>
+    <message>
+      <source>Scans</source>
+      <translation>Prüfläufe</translation>
+    </message>
+    <message>
+      <source>Scans, newest first</source>
+      <translation>Prüfläufe, neuester zuerst</translation>
+    </message>
+    <message>
+      <source>Sec&amp;ret key</source>
+      <translation>Ge&amp;heimer Schlüssel</translation>
     </message>
     <message>
       <source>Sep</source>
       <translation>Sept.</translation>
     </message>
     <message>
+      <source>Server</source>
+      <translation>Server</translation>
+    </message>
+    <message>
+      <source>Server check</source>
+      <translation>Serverprüfung</translation>
+    </message>
+    <message>
+      <source>Servers, dumps, and files of BSON or JSON</source>
+      <translation>Server, Dumps und Dateien mit BSON oder JSON</translation>
+    </message>
+    <message>
+      <source>Service name</source>
+      <translation>Dienstname</translation>
+    </message>
+    <message>
+      <source>Service realm</source>
+      <translation>Realm des Dienstes</translation>
+    </message>
+    <message>
+      <source>Session &amp;token</source>
+      <translation>Sitzungs-&amp;Token</translation>
+    </message>
+    <message>
+      <source>Session token</source>
+      <translation>Sitzungs-Token</translation>
+    </message>
+    <message>
+      <source>Set {name} as A</source>
+      <translation>{name} als A setzen</translation>
+    </message>
+    <message>
+      <source>Set {name} as B</source>
+      <translation>{name} als B setzen</translation>
+    </message>
+    <message>
       <source>Settings</source>
       <translation>Einstellungen</translation>
+    </message>
+    <message>
+      <source>Settings…</source>
+      <translation>Einstellungen…</translation>
+    </message>
+    <message>
+      <source>Shift with Ctrl+1, 2, 3: all unresolved</source>
+      <translation>Umschalt mit Strg+1, 2, 3: alles Ungelöste</translation>
+    </message>
+    <message>
+      <source>Shift+Space</source>
+      <translation>Umschalt+Leertaste</translation>
+    </message>
+    <message>
+      <source>Shift+Up, Shift+Down</source>
+      <translation>Umschalt+Auf, Umschalt+Ab</translation>
+    </message>
+    <message>
+      <source>Show</source>
+      <translation>Zeigen</translation>
+    </message>
+    <message>
+      <source>Show again</source>
+      <translation>Wieder zeigen</translation>
+    </message>
+    <message>
+      <source>Show all again</source>
+      <translation>Alle wieder zeigen</translation>
+    </message>
+    <message>
+      <source>Show all fields</source>
+      <translation>Alle Felder zeigen</translation>
+    </message>
+    <message>
+      <source>Show all sources</source>
+      <translation>Alle Quellen zeigen</translation>
+    </message>
+    <message>
+      <source>Show all tokens</source>
+      <translation>Alle Token zeigen</translation>
+    </message>
+    <message>
+      <source>Show as JSON</source>
+      <translation>Als JSON zeigen</translation>
+    </message>
+    <message>
+      <source>Show as a list, newest first</source>
+      <translation>Als Liste zeigen, neueste zuerst</translation>
+    </message>
+    <message>
+      <source>Show as stored…</source>
+      <translation>Wie gespeichert zeigen…</translation>
+    </message>
+    <message>
+      <source>Show beside each field which version last set it (Ctrl+L)</source>
+      <translation>Neben jedem Feld zeigen, welche Version es zuletzt gesetzt hat (Strg+L)</translation>
+    </message>
+    <message>
+      <source>Show bytes</source>
+      <translation>Bytes zeigen</translation>
+    </message>
+    <message>
+      <source>Show collections</source>
+      <translation>Sammlungen zeigen</translation>
+    </message>
+    <message>
+      <source>Show connections</source>
+      <translation>Verbindungen zeigen</translation>
+    </message>
+    <message>
+      <source>Show in a window of its own</source>
+      <translation>In eigenem Fenster zeigen</translation>
+    </message>
+    <message>
+      <source>Show it</source>
+      <translation>Zeigen</translation>
+    </message>
+    <message>
+      <source>Show it as {}</source>
+      <translation>Zeigen als {}</translation>
+    </message>
+    <message>
+      <source>Show picture</source>
+      <translation>Bild zeigen</translation>
+    </message>
+    <message>
+      <source>Show the document of {letter} with its history</source>
+      <translation>Das Dokument von {letter} mit seinem Verlauf zeigen</translation>
+    </message>
+    <message>
+      <source>Show the hidden fields…</source>
+      <translation>Ausgeblendete Felder zeigen…</translation>
+    </message>
+    <message>
+      <source>Show the server's plan</source>
+      <translation>Plan des Servers zeigen</translation>
+    </message>
+    <message>
+      <source>Show the whole value</source>
+      <translation>Ganzen Wert zeigen</translation>
+    </message>
+    <message>
+      <source>Show the whole values</source>
+      <translation>Die ganzen Werte zeigen</translation>
+    </message>
+    <message>
+      <source>Show this document's versions (Ctrl+Shift+H)</source>
+      <translation>Die Versionen dieses Dokuments zeigen (Strg+Umschalt+H)</translation>
+    </message>
+    <message>
+      <source>Show tokens with these words</source>
+      <translation>Token mit diesen Wörtern zeigen</translation>
+    </message>
+    <message>
+      <source>Show versions as a list</source>
+      <translation>Versionen als Liste zeigen</translation>
+    </message>
+    <message>
+      <source>Show what is there</source>
+      <translation>Zeigen, was dort ist</translation>
+    </message>
+    <message>
+      <source>Show your changes and what saving sends (Ctrl+B)</source>
+      <translation>Ihre Änderungen zeigen und was das Speichern sendet (Strg+B)</translation>
+    </message>
+    <message>
+      <source>Show {fields} that always change</source>
+      <translation>{fields} zeigen, die sich immer ändern</translation>
+    </message>
+    <message>
+      <source>Show {name} by itself</source>
+      <translation>{name} für sich zeigen</translation>
+    </message>
+    <message>
+      <source>Show {pattern} again</source>
+      <translation>{pattern} wieder zeigen</translation>
+    </message>
+    <message>
+      <source>Show {version_named} in {main}</source>
+      <translation>{version_named} in {main} zeigen</translation>
+    </message>
+    <message>
+      <source>Sidebar</source>
+      <translation>Seitenleiste</translation>
+    </message>
+    <message>
+      <source>Since the first scan</source>
+      <translation>Seit dem ersten Prüflauf</translation>
+    </message>
+    <message>
+      <source>Size</source>
+      <translation>Größe</translation>
+    </message>
+    <message>
+      <source>Skip</source>
+      <translation>Überspringen</translation>
+    </message>
+    <message>
+      <source>Skip and limit</source>
+      <translation>Überspringen und begrenzen</translation>
+    </message>
+    <message>
+      <source>Skipped</source>
+      <translation>Übersprungen</translation>
+    </message>
+    <message>
+      <source>Smaller text</source>
+      <translation>Kleinerer Text</translation>
+    </message>
+    <message>
+      <source>Someone changed this document and changed it back. Nobody’s work is lost by saving your edit</source>
+      <translation>Jemand hat dieses Dokument geändert und wieder zurückgeändert. Niemandes Arbeit geht verloren, wenn Sie Ihre Bearbeitung speichern</translation>
+    </message>
+    <message>
+      <source>Someone made the same change meanwhile, so there is nothing left to save.</source>
+      <translation>Jemand hat inzwischen dieselbe Änderung gemacht; es bleibt nichts zu speichern.</translation>
+    </message>
+    <message>
+      <source>Something went wrong inside Palimpsest; nothing more was written. Copy the details and report them.</source>
+      <translation>In Palimpsest ging etwas schief; weiter wurde nichts geschrieben. Kopieren Sie die Details und melden Sie sie.</translation>
+    </message>
+    <message>
+      <source>Somewhere in {set_in}: the versions between are missing</source>
+      <translation>Irgendwo in {set_in}: Die Versionen dazwischen fehlen</translation>
+    </message>
+    <message>
+      <source>Source</source>
+      <translation>Quelle</translation>
+    </message>
+    <message>
+      <source>Space</source>
+      <translation>Leertaste</translation>
+    </message>
+    <message>
+      <source>Stays: {why_not}</source>
+      <translation>Bleibt: {why_not}</translation>
+    </message>
+    <message>
+      <source>Step one was written and step two never was, so the counter is behind by what these tokens stand for.</source>
+      <translation>Schritt eins wurde geschrieben, Schritt zwei nie; der Zähler liegt um das zurück, wofür diese Token stehen.</translation>
+    </message>
+    <message>
+      <source>Stop</source>
+      <translation>Anhalten</translation>
+    </message>
+    <message>
+      <source>Stop: {title}</source>
+      <translation>Anhalten: {title}</translation>
+    </message>
+    <message>
+      <source>Stopped</source>
+      <translation>Angehalten</translation>
+    </message>
+    <message>
+      <source>Stopped after</source>
+      <translation>Angehalten nach</translation>
+    </message>
+    <message>
+      <source>Stopped. Copying again goes on where it ended.</source>
+      <translation>Angehalten. Erneutes Kopieren macht dort weiter, wo es endete.</translation>
+    </message>
+    <message>
+      <source>Stopped. Everything is copied, and not all of it is compared.</source>
+      <translation>Angehalten. Alles ist kopiert, aber nicht alles verglichen.</translation>
+    </message>
+    <message>
+      <source>Stopped. Nothing has been written.</source>
+      <translation>Angehalten. Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Stopped. Taking back again goes on where it ended.</source>
+      <translation>Angehalten. Erneutes Zurücknehmen macht dort weiter, wo es endete.</translation>
+    </message>
+    <message>
+      <source>Stopped: </source>
+      <translation>Angehalten: </translation>
+    </message>
+    <message>
+      <source>Stored documents before and after</source>
+      <translation>Gespeicherte Dokumente vorher und nachher</translation>
+    </message>
+    <message>
+      <source>Stored in</source>
+      <translation>Gespeichert in</translation>
+    </message>
+    <message>
+      <source>Swap A and B</source>
+      <translation>A und B tauschen</translation>
+    </message>
+    <message>
+      <source>System</source>
+      <translation>System</translation>
+    </message>
+    <message>
+      <source>T&amp;hrough</source>
+      <translation>Ü&amp;ber</translation>
+    </message>
+    <message>
+      <source>TLS, user, read-only…</source>
+      <translation>TLS, Benutzer, Schreibschutz…</translation>
+    </message>
+    <message>
+      <source>Tab</source>
+      <translation>Tab</translation>
+    </message>
+    <message>
+      <source>Tab, Shift+Tab</source>
+      <translation>Tab, Umschalt+Tab</translation>
+    </message>
+    <message>
+      <source>Tabs</source>
+      <translation>Tabs</translation>
+    </message>
+    <message>
+      <source>Take A's value into the draft</source>
+      <translation>Wert von A in den Entwurf übernehmen</translation>
+    </message>
+    <message>
+      <source>Take B's value into the draft</source>
+      <translation>Wert von B in den Entwurf übernehmen</translation>
+    </message>
+    <message>
+      <source>Take Palimpsest out of the desktop's menus?</source>
+      <translation>Palimpsest aus den Menüs des Desktops nehmen?</translation>
+    </message>
+    <message>
+      <source>Take a certificate of another host name (unsafe)</source>
+      <translation>Zertifikat eines anderen Hostnamens annehmen (unsicher)</translation>
+    </message>
+    <message>
+      <source>Take a change back</source>
+      <translation>Änderung zurücknehmen</translation>
+    </message>
+    <message>
+      <source>Take back</source>
+      <translation>Zurücknehmen</translation>
+    </message>
+    <message>
+      <source>Take back every write that was asked for together with this one</source>
+      <translation>Jeden Schreibvorgang zurücknehmen, der zusammen mit diesem verlangt wurde</translation>
+    </message>
+    <message>
+      <source>Take back…</source>
+      <translation>Zurücknehmen…</translation>
+    </message>
+    <message>
+      <source>Take it</source>
+      <translation>Übernehmen</translation>
+    </message>
+    <message>
+      <source>Take it out</source>
+      <translation>Herausnehmen</translation>
+    </message>
+    <message>
+      <source>Take it, and on to the next</source>
+      <translation>Übernehmen, weiter zum nächsten</translation>
+    </message>
+    <message>
+      <source>Take the answer back</source>
+      <translation>Antwort zurücknehmen</translation>
+    </message>
+    <message>
+      <source>Take the database’s</source>
+      <translation>Datenbank nehmen</translation>
+    </message>
+    <message>
+      <source>Take the newest version only; earlier ones stay where they are</source>
+      <translation>Nur die neueste Version nehmen; frühere bleiben, wo sie sind</translation>
+    </message>
+    <message>
+      <source>Take the next number</source>
+      <translation>Nächste Nummer ziehen</translation>
+    </message>
+    <message>
+      <source>Take the next number of {name}?</source>
+      <translation>Nächste Nummer von {name} ziehen?</translation>
+    </message>
+    <message>
+      <source>Take the next number…</source>
+      <translation>Nächste Nummer ziehen…</translation>
+    </message>
+    <message>
+      <source>Take the side</source>
+      <translation>Die Seite nehmen</translation>
+    </message>
+    <message>
+      <source>Take this side</source>
+      <translation>Diese Seite nehmen</translation>
+    </message>
+    <message>
+      <source>Take {target} back?</source>
+      <translation>{target} zurücknehmen?</translation>
+    </message>
+    <message>
+      <source>Take {upper}'s value into the draft ({keys})</source>
+      <translation>Wert aus {upper} in den Entwurf übernehmen ({keys})</translation>
+    </message>
+    <message>
+      <source>Take {upper}'s value into {into} ({keys})</source>
+      <translation>Wert von {upper} in {into} übernehmen ({keys})</translation>
+    </message>
+    <message>
+      <source>Take {upper}'s {name} into the draft</source>
+      <translation>{name} aus {upper} in den Entwurf übernehmen</translation>
     </message>
     <message>
       <source>Taken at the next start.</source>
       <translation>Gilt ab dem nächsten Start.</translation>
     </message>
     <message>
+      <source>Taken for {layout}, {about}{sure}. {why}{also}</source>
+      <translation>Gehalten für {layout}, {about}{sure}. {why}{also}</translation>
+    </message>
+    <message>
+      <source>Taking back {target}</source>
+      <translation>{target} wird zurückgenommen</translation>
+    </message>
+    <message>
+      <source>Tasks</source>
+      <translation>Aufgaben</translation>
+    </message>
+    <message>
+      <source>Test</source>
+      <translation>Testen</translation>
+    </message>
+    <message>
+      <source>Text as large as the system's</source>
+      <translation>Text so groß wie im System</translation>
+    </message>
+    <message>
+      <source>The JSON text is not a document yet</source>
+      <translation>Der JSON-Text ist noch kein Dokument</translation>
+    </message>
+    <message>
+      <source>The JSON text is not a document yet, so the fields cannot be changed.</source>
+      <translation>Der JSON-Text ist noch kein Dokument, daher lassen sich die Felder nicht ändern.</translation>
+    </message>
+    <message>
+      <source>The address names one database; look at all that this user may see</source>
+      <translation>Die Adresse nennt eine Datenbank; alle ansehen, die dieser Benutzer sehen darf</translation>
+    </message>
+    <message>
+      <source>The certificate and its password stand under TLS. The subject may be left empty.</source>
+      <translation>Zertifikat und Passwort stehen unter TLS. Der Inhaber kann leer bleiben.</translation>
+    </message>
+    <message>
+      <source>The change before, the next one</source>
+      <translation>Die Änderung davor, die nächste</translation>
+    </message>
+    <message>
+      <source>The check writes into a scratch database of its own and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
+      <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
+    </message>
+    <message>
+      <source>The command is copied</source>
+      <translation>Der Befehl ist kopiert</translation>
+    </message>
+    <message>
+      <source>The comparison in words</source>
+      <translation>Der Vergleich in Worten</translation>
+    </message>
+    <message>
+      <source>The comparison was stopped</source>
+      <translation>Der Vergleich wurde angehalten</translation>
+    </message>
+    <message>
+      <source>The condition did not run</source>
+      <translation>Die Bedingung lief nicht</translation>
+    </message>
+    <message>
+      <source>The condition {says} of the {versions} that can be read.</source>
+      <translation>Die Bedingung {says} der lesbaren {versions}.</translation>
+    </message>
+    <message>
+      <source>The content of {old} becomes a new version</source>
+      <translation>Der Inhalt von {old} wird zu einer neuen Version</translation>
+    </message>
+    <message>
+      <source>The counter moves up by one, and that number goes to you and to nobody else. It cannot be given back: a number that is not used stays a gap.</source>
+      <translation>Der Zähler rückt um eins vor, und diese Nummer gehört Ihnen und niemandem sonst. Zurückgeben lässt sie sich nicht: Eine ungenutzte Nummer bleibt eine Lücke.</translation>
+    </message>
+    <message>
+      <source>The database has moved on since this draft began. Saving asks you first and writes nothing before.</source>
+      <translation>Die Datenbank ist weitergerückt, seit dieser Entwurf begann. Beim Speichern werden Sie zuerst gefragt; vorher wird nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>The database has not moved again</source>
+      <translation>Die Datenbank ist nicht weitergerückt</translation>
+    </message>
+    <message>
+      <source>The database is still at {at}</source>
+      <translation>Die Datenbank steht noch bei {at}</translation>
+    </message>
+    <message>
+      <source>The database moved again while you decided, {was} → {now}.</source>
+      <translation>Die Datenbank rückte weiter, während Sie entschieden, {was} → {now}.</translation>
+    </message>
+    <message>
+      <source>The database moved again.</source>
+      <translation>Die Datenbank rückte wieder weiter.</translation>
+    </message>
+    <message>
+      <source>The database’s</source>
+      <translation>Das der Datenbank</translation>
+    </message>
+    <message>
+      <source>The database’s: only it changed</source>
+      <translation>Das der Datenbank: nur sie änderte</translation>
+    </message>
+    <message>
+      <source>The details are copied</source>
+      <translation>Die Details sind kopiert</translation>
+    </message>
+    <message>
+      <source>The diff is copied</source>
+      <translation>Der Vergleich ist kopiert</translation>
+    </message>
+    <message>
+      <source>The document as Extended JSON</source>
+      <translation>Das Dokument als Extended JSON</translation>
+    </message>
+    <message>
+      <source>The document changed</source>
+      <translation>Das Dokument hat sich geändert</translation>
+    </message>
+    <message>
+      <source>The document changed meanwhile.</source>
+      <translation>Das Dokument hat sich inzwischen geändert.</translation>
+    </message>
+    <message>
+      <source>The document is not loaded yet</source>
+      <translation>Das Dokument ist noch nicht geladen</translation>
+    </message>
+    <message>
+      <source>The documents could not be read</source>
+      <translation>Die Dokumente konnten nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>The draft cannot be read</source>
+      <translation>Der Entwurf ist nicht lesbar</translation>
+    </message>
+    <message>
+      <source>The draft could not be kept on disk: {sentence}</source>
+      <translation>Der Entwurf konnte nicht auf der Platte behalten werden: {sentence}</translation>
+    </message>
+    <message>
+      <source>The draft has {field} as {name} already</source>
+      <translation>Der Entwurf hat {field} schon wie {name}</translation>
+    </message>
+    <message>
+      <source>The draft is of another edit</source>
+      <translation>Der Entwurf gehört zu einer anderen Bearbeitung</translation>
+    </message>
+    <message>
+      <source>The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing.</source>
+      <translation>Der Eintrag kommt in die Liste und die Summe steigt, in einem Schreibvorgang. Ein Eintrag, der schon da ist, zählt nicht.</translation>
+    </message>
+    <message>
+      <source>The export of {ns} was stopped; no file was written</source>
+      <translation>Der Export von {ns} wurde angehalten; keine Datei wurde geschrieben</translation>
+    </message>
+    <message>
+      <source>The field above is no object and no list, so nothing can be moved into it</source>
+      <translation>Das Feld darüber ist kein Objekt und keine Liste, daher lässt sich nichts hineinschieben</translation>
+    </message>
+    <message>
+      <source>The fields are not known. {describe}</source>
+      <translation>Die Felder sind nicht bekannt. {describe}</translation>
+    </message>
+    <message>
+      <source>The fields at stake</source>
+      <translation>Die betroffenen Felder</translation>
+    </message>
+    <message>
+      <source>The filter looks at current versions</source>
+      <translation>Der Filter sieht die aktuellen Versionen an</translation>
+    </message>
+    <message>
+      <source>The filter looks at earlier versions too; the list shows the documents as they are now</source>
+      <translation>Der Filter sieht auch frühere Versionen an; die Liste zeigt die Dokumente, wie sie jetzt sind</translation>
+    </message>
+    <message>
+      <source>The first {rows} are open; open the others as you need them</source>
+      <translation>Die ersten {rows} sind offen; öffnen Sie die anderen nach Bedarf</translation>
+    </message>
+    <message>
+      <source>The first, the last change</source>
+      <translation>Die erste, die letzte Änderung</translation>
+    </message>
+    <message>
+      <source>The histories could not be read. {sentence}</source>
+      <translation>Die Verläufe konnten nicht gelesen werden. {sentence}</translation>
+    </message>
+    <message>
+      <source>The hit before (Shift+F3)</source>
+      <translation>Voriger Treffer (Umschalt+F3)</translation>
+    </message>
+    <message>
+      <source>The id is copied</source>
+      <translation>Die Id ist kopiert</translation>
+    </message>
+    <message>
+      <source>The index is there; saving is possible now</source>
+      <translation>Der Index ist da; Speichern ist jetzt möglich</translation>
+    </message>
+    <message>
+      <source>The indexes could not be read. {describe}</source>
+      <translation>Die Indexe konnten nicht gelesen werden. {describe}</translation>
+    </message>
+    <message>
+      <source>The item above</source>
+      <translation>Der Posten darüber</translation>
+    </message>
+    <message>
+      <source>The item below</source>
+      <translation>Der Posten darunter</translation>
+    </message>
+    <message>
+      <source>The keys of the layout</source>
+      <translation>Die Schlüssel des Layouts</translation>
+    </message>
+    <message>
+      <source>The layout keeps this field for itself</source>
+      <translation>Das Layout behält dieses Feld für sich</translation>
+    </message>
+    <message>
+      <source>The line for mongosh that creates the missing index; nothing is created from here</source>
+      <translation>Die Zeile für mongosh, die den fehlenden Index anlegt; von hier aus wird nichts angelegt</translation>
+    </message>
+    <message>
+      <source>The lines of a profile</source>
+      <translation>Die Zeilen eines Profils</translation>
+    </message>
+    <message>
+      <source>The manual</source>
+      <translation>Das Handbuch</translation>
+    </message>
+    <message>
+      <source>The manual could not be read</source>
+      <translation>Das Handbuch konnte nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>The map is saved as {path}</source>
+      <translation>Die Karte ist als {path} gespeichert</translation>
+    </message>
+    <message>
+      <source>The menus of this system take programs from its installers alone</source>
+      <translation>Die Menüs dieses Systems nehmen Programme nur von ihren Installern</translation>
+    </message>
+    <message>
+      <source>The new collection</source>
+      <translation>Die neue Sammlung</translation>
+    </message>
+    <message>
+      <source>The new layout</source>
+      <translation>Das neue Layout</translation>
+    </message>
+    <message>
+      <source>The next hit (F3)</source>
+      <translation>Nächster Treffer (F3)</translation>
+    </message>
+    <message>
+      <source>The next hit, the one before</source>
+      <translation>Nächster, voriger Treffer</translation>
+    </message>
+    <message>
+      <source>The only difference</source>
+      <translation>Der einzige Unterschied</translation>
+    </message>
+    <message>
+      <source>The pane beside it</source>
+      <translation>Der Bereich daneben</translation>
+    </message>
+    <message>
+      <source>The password has no user; type the user's name beside it.</source>
+      <translation>Das Passwort hat keinen Benutzer; geben Sie den Namen daneben ein.</translation>
+    </message>
+    <message>
+      <source>The password travels as it is: use TLS.</source>
+      <translation>Das Passwort reist unverschlüsselt: Verwenden Sie TLS.</translation>
+    </message>
+    <message>
+      <source>The plan</source>
+      <translation>Der Plan</translation>
+    </message>
+    <message>
+      <source>The query did not run</source>
+      <translation>Die Abfrage lief nicht</translation>
+    </message>
+    <message>
+      <source>The report</source>
+      <translation>Der Bericht</translation>
+    </message>
+    <message>
+      <source>The report is in the clipboard.</source>
+      <translation>Der Bericht ist in der Zwischenablage.</translation>
+    </message>
+    <message>
+      <source>The result is being worked out</source>
+      <translation>Das Ergebnis wird ermittelt</translation>
+    </message>
+    <message>
+      <source>The result is what is in the database already</source>
+      <translation>Das Ergebnis ist schon der Stand der Datenbank</translation>
+    </message>
+    <message>
+      <source>The result is {content}; read it in the tree.</source>
+      <translation>Das Ergebnis hat {content}; lesen Sie es im Baum.</translation>
+    </message>
+    <message>
+      <source>The same</source>
+      <translation>Gleich</translation>
+    </message>
+    <message>
+      <source>The same as {there}</source>
+      <translation>Gleich mit {there}</translation>
+    </message>
+    <message>
+      <source>The scan did not come to its end</source>
+      <translation>Der Prüflauf kam nicht ans Ende</translation>
+    </message>
+    <message>
+      <source>The scan was stopped before its end.</source>
+      <translation>Der Prüflauf wurde vor seinem Ende angehalten.</translation>
+    </message>
+    <message>
+      <source>The scans were stopped before their end, so nothing can be compared yet.</source>
+      <translation>Die Prüfläufe wurden vor ihrem Ende angehalten, daher lässt sich noch nichts vergleichen.</translation>
+    </message>
+    <message>
+      <source>The server could not be measured</source>
+      <translation>Der Server konnte nicht gemessen werden</translation>
+    </message>
+    <message>
+      <source>The server's own answer</source>
+      <translation>Die Antwort des Servers selbst</translation>
+    </message>
+    <message>
+      <source>The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked.</source>
+      <translation>Benutzt wird das ssh des Systems mit seiner Konfiguration, seinem Agenten und seinen Sprunghosts; es muss sich ohne Rückfrage anmelden.</translation>
+    </message>
+    <message>
+      <source>The token comes from the machine that Palimpsest runs on.</source>
+      <translation>Das Token kommt von der Maschine, auf der Palimpsest läuft.</translation>
+    </message>
+    <message>
+      <source>The values are copied</source>
+      <translation>Die Werte sind kopiert</translation>
+    </message>
+    <message>
+      <source>The values read the same; they are stored as another type or in another order. </source>
+      <translation>Die Werte lesen sich gleich; gespeichert sind sie mit anderem Typ oder in anderer Reihenfolge. </translation>
+    </message>
+    <message>
+      <source>The version moved on, but the content came back</source>
+      <translation>Die Version rückte weiter, aber der Inhalt kehrte zurück</translation>
+    </message>
+    <message>
+      <source>The versions before {v} are missing; it may be older</source>
+      <translation>Die Versionen vor {v} fehlen; es kann älter sein</translation>
+    </message>
+    <message>
+      <source>The versions between {oldest} and {v} are missing</source>
+      <translation>Die Versionen zwischen {oldest} und {v} fehlen</translation>
+    </message>
+    <message>
+      <source>The versions of {id} could not be followed</source>
+      <translation>Die Versionen von {id} ließen sich nicht verfolgen</translation>
+    </message>
+    <message>
+      <source>The versions of {id} could not be looked at</source>
+      <translation>Die Versionen von {id} konnten nicht angesehen werden</translation>
+    </message>
+    <message>
+      <source>The versions of {name} could not be read</source>
+      <translation>Die Versionen von {name} konnten nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>The versions that are kept have no content that can be read.</source>
+      <translation>Die vorhandenen Versionen haben keinen lesbaren Inhalt.</translation>
+    </message>
+    <message>
+      <source>The whole value</source>
+      <translation>Der ganze Wert</translation>
+    </message>
+    <message>
+      <source>The whole values, on a field's name</source>
+      <translation>Die ganzen Werte, auf einem Feldnamen</translation>
+    </message>
+    <message>
+      <source>The write for this token</source>
+      <translation>Der Schreibvorgang für dieses Token</translation>
+    </message>
+    <message>
+      <source>The write that saving sends</source>
+      <translation>Der Schreibvorgang, den das Speichern sendet</translation>
+    </message>
+    <message>
+      <source>The writes of this item</source>
+      <translation>Die Schreibvorgänge dieses Postens</translation>
+    </message>
+    <message>
+      <source>Their changes are left out of every comparison in {ns}.</source>
+      <translation>Ihre Änderungen bleiben bei jedem Vergleich in {ns} unbeachtet.</translation>
+    </message>
+    <message>
+      <source>Their contents are equal, byte for byte.</source>
+      <translation>Ihre Inhalte sind gleich, Byte für Byte.</translation>
+    </message>
+    <message>
+      <source>There are no drafts</source>
+      <translation>Es gibt keine Entwürfe</translation>
+    </message>
+    <message>
+      <source>There is a field called {name} already; rename one of them first</source>
+      <translation>Es gibt schon ein Feld namens {name}; benennen Sie zuerst eines um</translation>
+    </message>
+    <message>
+      <source>There is a field called {typed} here already; choose another name.</source>
+      <translation>Hier gibt es schon ein Feld namens {typed}; wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+      <source>There is no document in it</source>
+      <translation>Es enthält kein Dokument</translation>
+    </message>
+    <message>
+      <source>There is no document yet</source>
+      <translation>Es gibt noch kein Dokument</translation>
+    </message>
+    <message>
+      <source>There is no document {id} in {ns} any more.</source>
+      <translation>Ein Dokument {id} gibt es in {ns} nicht mehr.</translation>
+    </message>
+    <message>
+      <source>There is no repair for it</source>
+      <translation>Dafür gibt es keine Reparatur</translation>
+    </message>
+    <message>
+      <source>There is no value here</source>
+      <translation>Hier ist kein Wert</translation>
+    </message>
+    <message>
+      <source>There is nothing to preview</source>
+      <translation>Es gibt nichts vorzuschauen</translation>
+    </message>
+    <message>
+      <source>There is nothing to redo here</source>
+      <translation>Hier gibt es nichts zu wiederholen</translation>
+    </message>
+    <message>
+      <source>There is nothing to search here</source>
+      <translation>Hier gibt es nichts zu durchsuchen</translation>
+    </message>
+    <message>
+      <source>There is nothing to undo here</source>
+      <translation>Hier gibt es nichts rückgängig zu machen</translation>
+    </message>
+    <message>
+      <source>These are two documents; an arrow takes single differences over.</source>
+      <translation>Dies sind zwei Dokumente; ein Pfeil übernimmt einzelne Unterschiede.</translation>
+    </message>
+    <message>
+      <source>These documents could not be read</source>
+      <translation>Diese Dokumente konnten nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>These versions could not be compared</source>
+      <translation>Diese Versionen konnten nicht verglichen werden</translation>
+    </message>
+    <message>
+      <source>They are taken out uncounted: what they stand for, {lost} in all, is forgotten.</source>
+      <translation>Sie werden ungezählt herausgenommen: Wofür sie stehen, {lost} insgesamt, ist vergessen.</translation>
+    </message>
+    <message>
+      <source>This collection has no counters that are raised in two steps</source>
+      <translation>Diese Sammlung hat keine Zähler, die in zwei Schritten erhöht werden</translation>
+    </message>
+    <message>
+      <source>This collection has no lists of processed entries</source>
+      <translation>Diese Sammlung hat keine Listen verarbeiteter Einträge</translation>
+    </message>
+    <message>
+      <source>This collection holds no numbers that are counted up</source>
+      <translation>Diese Sammlung enthält keine fortlaufenden Nummern</translation>
+    </message>
+    <message>
+      <source>This connection is read-only</source>
+      <translation>Diese Verbindung ist schreibgeschützt</translation>
+    </message>
+    <message>
+      <source>This connection is read-only.</source>
+      <translation>Diese Verbindung ist schreibgeschützt.</translation>
+    </message>
+    <message>
+      <source>This could not be read</source>
+      <translation>Dies konnte nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>This document cannot be written</source>
+      <translation>Dieses Dokument kann nicht geschrieben werden</translation>
+    </message>
+    <message>
+      <source>This document changed since you opened it</source>
+      <translation>Dieses Dokument hat sich geändert, seit Sie es geöffnet haben</translation>
+    </message>
+    <message>
+      <source>This document could not be read</source>
+      <translation>Dieses Dokument konnte nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>This document does not decode; it is never written</source>
+      <translation>Dieses Dokument lässt sich nicht dekodieren; es wird nie geschrieben</translation>
+    </message>
+    <message>
+      <source>This document has no fields</source>
+      <translation>Dieses Dokument hat keine Felder</translation>
+    </message>
+    <message>
+      <source>This document is {content}</source>
+      <translation>Dieses Dokument hat {content}</translation>
+    </message>
+    <message>
+      <source>This document was deleted since you opened it</source>
+      <translation>Dieses Dokument wurde gelöscht, seit Sie es geöffnet haben</translation>
+    </message>
+    <message>
+      <source>This draft belongs to {source}. Connect to it, then open the draft again.</source>
+      <translation>Dieser Entwurf gehört zu {source}. Verbinden Sie sich damit und öffnen Sie den Entwurf dann erneut.</translation>
+    </message>
+    <message>
+      <source>This filter cannot be read. {error}</source>
+      <translation>Dieser Filter ist nicht lesbar. {error}</translation>
+    </message>
+    <message>
+      <source>This is the current version.</source>
+      <translation>Dies ist die aktuelle Version.</translation>
+    </message>
+    <message>
+      <source>This order cannot be read. {error}</source>
+      <translation>Diese Sortierung ist nicht lesbar. {error}</translation>
+    </message>
+    <message>
+      <source>This query is not explained</source>
+      <translation>Diese Abfrage wird nicht erklärt</translation>
+    </message>
+    <message>
+      <source>This value is in force now</source>
+      <translation>Dieser Wert gilt jetzt</translation>
+    </message>
+    <message>
+      <source>This version could not be shown</source>
+      <translation>Diese Version konnte nicht gezeigt werden</translation>
+    </message>
+    <message>
+      <source>This version says that the document is deleted.</source>
+      <translation>Diese Version besagt, dass das Dokument gelöscht ist.</translation>
+    </message>
+    <message>
+      <source>This write kept no content</source>
+      <translation>Dieser Schreibvorgang hat keinen Inhalt aufbewahrt</translation>
+    </message>
+    <message>
+      <source>Three documents as they would be read</source>
+      <translation>Drei Dokumente, wie sie gelesen würden</translation>
+    </message>
+    <message>
+      <source>Through</source>
+      <translation>Über</translation>
+    </message>
+    <message>
+      <source>Tick all that are old enough</source>
+      <translation>Alle ankreuzen, die alt genug sind</translation>
+    </message>
+    <message>
+      <source>Tick all that can be repaired</source>
+      <translation>Alles Reparierbare ankreuzen</translation>
+    </message>
+    <message>
+      <source>Tick, untick</source>
+      <translation>Ankreuzen oder nicht</translation>
+    </message>
+    <message>
       <source>Time zone</source>
       <translation>Zeitzone</translation>
+    </message>
+    <message>
+      <source>To an older, a newer version</source>
+      <translation>Zu einer älteren, neueren Version</translation>
+    </message>
+    <message>
+      <source>To the next control, the one before</source>
+      <translation>Zum nächsten Element, zum vorigen</translation>
+    </message>
+    <message>
+      <source>To the oldest, the newest</source>
+      <translation>Zur ältesten, neuesten</translation>
+    </message>
+    <message>
+      <source>Token</source>
+      <translation>Token</translation>
+    </message>
+    <message>
+      <source>Took</source>
+      <translation>Dauer</translation>
+    </message>
+    <message>
+      <source>Topics</source>
+      <translation>Themen</translation>
+    </message>
+    <message>
+      <source>Total</source>
+      <translation>Summe</translation>
+    </message>
+    <message>
+      <source>Tree</source>
+      <translation>Baum</translation>
+    </message>
+    <message>
+      <source>Try again</source>
+      <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+      <source>Try edits there; they are thrown away with the window, and the dump stays as it is</source>
+      <translation>Bearbeitungen dort ausprobieren; sie verschwinden mit dem Fenster, und der Dump bleibt, wie er ist</translation>
+    </message>
+    <message>
+      <source>Try now</source>
+      <translation>Jetzt versuchen</translation>
+    </message>
+    <message>
+      <source>Trying again in {left} s</source>
+      <translation>Neuer Versuch in {left} s</translation>
+    </message>
+    <message>
+      <source>Trying again…</source>
+      <translation>Neuer Versuch…</translation>
+    </message>
+    <message>
+      <source>Trying {title}</source>
+      <translation>{title} wird getestet</translation>
+    </message>
+    <message>
+      <source>Two documents</source>
+      <translation>Zwei Dokumente</translation>
+    </message>
+    <message>
+      <source>Type</source>
+      <translation>Typ</translation>
+    </message>
+    <message>
+      <source>Type a condition first.</source>
+      <translation>Geben Sie zuerst eine Bedingung ein.</translation>
+    </message>
+    <message>
+      <source>Type above what to replace</source>
+      <translation>Geben Sie oben ein, was zu ersetzen ist</translation>
+    </message>
+    <message>
+      <source>Type over a value or name</source>
+      <translation>Wert oder Namen übertippen</translation>
+    </message>
+    <message>
+      <source>Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example.</source>
+      <translation>Geben Sie die Adresse eines Servers ein: mongodb://host:27017 oder mongodb+srv://cluster.example.</translation>
+    </message>
+    <message>
+      <source>Type the {kind}.</source>
+      <translation>Geben Sie den Wert als {kind} ein.</translation>
+    </message>
+    <message>
+      <source>Type the {kind}: it cannot be made out of the {kind2}.</source>
+      <translation>Geben Sie den Wert als {kind} ein: Aus {kind2} lässt er sich nicht bilden.</translation>
+    </message>
+    <message>
+      <source>Type {name} to go on</source>
+      <translation>Geben Sie zum Fortfahren {name} ein</translation>
+    </message>
+    <message>
+      <source>Type {typed} to go on</source>
+      <translation>Geben Sie zum Fortfahren {typed} ein</translation>
+    </message>
+    <message>
+      <source>Types</source>
+      <translation>Typen</translation>
+    </message>
+    <message>
+      <source>Undo</source>
+      <translation>Rückgängig</translation>
+    </message>
+    <message>
+      <source>Undo (Ctrl+Z)</source>
+      <translation>Rückgängig (Strg+Z)</translation>
+    </message>
+    <message>
+      <source>Undo the run</source>
+      <translation>Lauf rückgängig machen</translation>
+    </message>
+    <message>
+      <source>Undo the whole run?</source>
+      <translation>Ganzen Lauf rückgängig machen?</translation>
+    </message>
+    <message>
+      <source>Undo the whole run…</source>
+      <translation>Ganzen Lauf rückgängig machen…</translation>
+    </message>
+    <message>
+      <source>Undo this write</source>
+      <translation>Diesen Schreibvorgang rückgängig machen</translation>
+    </message>
+    <message>
+      <source>Undo: {title} (Ctrl+Z)</source>
+      <translation>Rückgängig: {title} (Strg+Z)</translation>
+    </message>
+    <message>
+      <source>Undoing</source>
+      <translation>Wird rückgängig gemacht</translation>
+    </message>
+    <message>
+      <source>Undoing a run</source>
+      <translation>Ein Lauf wird rückgängig gemacht</translation>
+    </message>
+    <message>
+      <source>Undoing the repair</source>
+      <translation>Die Reparatur wird rückgängig gemacht</translation>
+    </message>
+    <message>
+      <source>Undone by {undone_by}</source>
+      <translation>zurück durch {undone_by}</translation>
+    </message>
+    <message>
+      <source>Undone: {detail}</source>
+      <translation>Rückgängig gemacht: {detail}</translation>
+    </message>
+    <message>
+      <source>Undone: {report}</source>
+      <translation>Rückgängig gemacht: {report}</translation>
+    </message>
+    <message>
+      <source>Unsafe</source>
+      <translation>Unsicher</translation>
+    </message>
+    <message>
+      <source>Unsaved: {fields}{since}</source>
+      <translation>Ungespeichert: {fields}{since}</translation>
+    </message>
+    <message>
+      <source>Untick all</source>
+      <translation>Kein Kreuz lassen</translation>
+    </message>
+    <message>
+      <source>Up, Down</source>
+      <translation>Auf, Ab</translation>
+    </message>
+    <message>
+      <source>Use &amp;TLS</source>
+      <translation>&amp;TLS verwenden</translation>
+    </message>
+    <message>
+      <source>Use database</source>
+      <translation>Datenbank nehmen</translation>
+    </message>
+    <message>
+      <source>Use mine</source>
+      <translation>Meines nehmen</translation>
+    </message>
+    <message>
+      <source>Use mine, for all unresolved</source>
+      <translation>Meines nehmen, für alles Ungelöste</translation>
+    </message>
+    <message>
+      <source>Use the database's</source>
+      <translation>Das der Datenbank nehmen</translation>
+    </message>
+    <message>
+      <source>Use the database's, for all unresolved</source>
+      <translation>Das der Datenbank nehmen, für alles Ungelöste</translation>
+    </message>
+    <message>
+      <source>Use this layout</source>
+      <translation>Dieses Layout verwenden</translation>
+    </message>
+    <message>
+      <source>Used</source>
+      <translation>Benutzt</translation>
+    </message>
+    <message>
+      <source>User</source>
+      <translation>Benutzer</translation>
+    </message>
+    <message>
+      <source>Value</source>
+      <translation>Wert</translation>
+    </message>
+    <message>
+      <source>Value of {name}, {kind}</source>
+      <translation>Wert von {name}, {kind}</translation>
+    </message>
+    <message>
+      <source>Value of {title}</source>
+      <translation>Wert von {title}</translation>
+    </message>
+    <message>
+      <source>Values from {label} to {label2} over {points:,} versions</source>
+      <translation>Werte von {label} bis {label2} über {points:,} Versionen</translation>
+    </message>
+    <message>
+      <source>Version</source>
+      <translation>Version</translation>
+    </message>
+    <message>
+      <source>Version of</source>
+      <translation>Version von</translation>
+    </message>
+    <message>
+      <source>Version {letter}</source>
+      <translation>Version {letter}</translation>
+    </message>
+    <message>
+      <source>Versions at which the condition turns, newest first</source>
+      <translation>Versionen, bei denen die Bedingung umschlägt, neueste zuerst</translation>
+    </message>
+    <message>
+      <source>Versions that set the field, newest first</source>
+      <translation>Versionen, die das Feld setzten, neueste zuerst</translation>
+    </message>
+    <message>
+      <source>Versions, newest first</source>
+      <translation>Versionen, neueste zuerst</translation>
+    </message>
+    <message>
+      <source>Way of logging in</source>
+      <translation>Art der Anmeldung</translation>
+    </message>
+    <message>
+      <source>What</source>
+      <translation>Was</translation>
+    </message>
+    <message>
+      <source>What both sides changed</source>
+      <translation>Was beide Seiten geändert haben</translation>
+    </message>
+    <message>
+      <source>What can be done about the tokens shown</source>
+      <translation>Was sich mit den gezeigten Token tun lässt</translation>
+    </message>
+    <message>
+      <source>What changed in the database</source>
+      <translation>Was sich in der Datenbank geändert hat</translation>
+    </message>
+    <message>
+      <source>What finishing or dropping this token changes</source>
+      <translation>Was Abschließen oder Streichen dieses Tokens ändert</translation>
+    </message>
+    <message>
+      <source>What happens</source>
+      <translation>Was geschieht</translation>
+    </message>
+    <message>
+      <source>What is being done</source>
+      <translation>Was gerade geschieht</translation>
+    </message>
+    <message>
+      <source>What is inserted shows up here after a refresh.</source>
+      <translation>Was eingefügt wird, erscheint hier nach dem Aktualisieren.</translation>
+    </message>
+    <message>
+      <source>What is typed is still being read; save again in a moment</source>
+      <translation>Das Getippte wird noch gelesen; speichern Sie gleich noch einmal</translation>
+    </message>
+    <message>
+      <source>What is wrong with the text</source>
+      <translation>Was am Text falsch ist</translation>
+    </message>
+    <message>
+      <source>What now?</source>
+      <translation>Was nun?</translation>
+    </message>
+    <message>
+      <source>What saving sends</source>
+      <translation>Was das Speichern sendet</translation>
+    </message>
+    <message>
+      <source>What speaks against it stands above.</source>
+      <translation>Was dagegen spricht, steht oben.</translation>
+    </message>
+    <message>
+      <source>What the migration has put there is removed where it is still exactly that; what somebody changed stays.</source>
+      <translation>Was der Umzug dorthin gelegt hat, wird entfernt, wo es noch genau das ist; was jemand geändert hat, bleibt.</translation>
+    </message>
+    <message>
+      <source>What this collection is taken for, and why</source>
+      <translation>Wofür diese Sammlung gehalten wird, und warum</translation>
+    </message>
+    <message>
+      <source>What this server guarantees</source>
+      <translation>Was dieser Server zusichert</translation>
+    </message>
+    <message>
+      <source>What this write changed</source>
+      <translation>Was dieser Schreibvorgang änderte</translation>
+    </message>
+    <message>
+      <source>What to put into a profile</source>
+      <translation>Was in ein Profil gehört</translation>
+    </message>
+    <message>
+      <source>What was found</source>
+      <translation>Was gefunden wurde</translation>
+    </message>
+    <message>
+      <source>What was written stands in the journal, each token with its way back.</source>
+      <translation>Was geschrieben wurde, steht im Journal, jedes Token mit seinem Rückweg.</translation>
+    </message>
+    <message>
+      <source>What would change</source>
+      <translation>Was sich ändern würde</translation>
+    </message>
+    <message>
+      <source>What you changed is forgotten. The document in the database is not touched.</source>
+      <translation>Ihre Änderungen werden vergessen. Das Dokument in der Datenbank bleibt unberührt.</translation>
+    </message>
+    <message>
+      <source>What you save, restore, finish or undo is listed here, each with its way back.</source>
+      <translation>Was Sie speichern, wiederherstellen, abschließen oder rückgängig machen, steht hier, jeweils mit seinem Rückweg.</translation>
+    </message>
+    <message>
+      <source>When</source>
+      <translation>Wann</translation>
+    </message>
+    <message>
+      <source>When did it become true?</source>
+      <translation>Wann wurde es wahr?</translation>
+    </message>
+    <message>
+      <source>When you opened it   {was}</source>
+      <translation>Als Sie es öffneten   {was}</translation>
+    </message>
+    <message>
+      <source>Where</source>
+      <translation>Wo</translation>
+    </message>
+    <message>
+      <source>Where it comes from</source>
+      <translation>Woher es kommt</translation>
+    </message>
+    <message>
+      <source>Where the scans looked</source>
+      <translation>Wo die Prüfläufe nachsahen</translation>
+    </message>
+    <message>
+      <source>Where to look</source>
+      <translation>Wo zu suchen ist</translation>
+    </message>
+    <message>
+      <source>Where versions are kept, and how that is recognised</source>
+      <translation>Wo Versionen liegen und wie das erkannt wird</translation>
+    </message>
+    <message>
+      <source>Whether writes are allowed cannot be changed here</source>
+      <translation>Ob geschrieben werden darf, lässt sich hier nicht ändern</translation>
+    </message>
+    <message>
+      <source>Which versions were found is not known. {describe}</source>
+      <translation>Welche Versionen gefunden wurden, ist nicht bekannt. {describe}</translation>
+    </message>
+    <message>
+      <source>Who set each field</source>
+      <translation>Wer jedes Feld setzte</translation>
+    </message>
+    <message>
+      <source>Why it stays out</source>
+      <translation>Warum es draußen bleibt</translation>
+    </message>
+    <message>
+      <source>Wider columns (+)</source>
+      <translation>Breitere Spalten (+)</translation>
+    </message>
+    <message>
+      <source>Wider, narrower</source>
+      <translation>Breiter, schmaler</translation>
+    </message>
+    <message>
+      <source>Wider, narrower columns</source>
+      <translation>Breitere, schmalere Spalten</translation>
+    </message>
+    <message>
+      <source>Without a password the ticket of this computer is used (kinit).</source>
+      <translation>Ohne Passwort wird das Ticket dieses Computers benutzt (kinit).</translation>
+    </message>
+    <message>
+      <source>Words that can stand here</source>
+      <translation>Wörter, die hier stehen können</translation>
+    </message>
+    <message>
+      <source>Would be deleted</source>
+      <translation>Würde gelöscht</translation>
+    </message>
+    <message>
+      <source>Would make {field} {before} → {after}</source>
+      <translation>Würde {field} ändern: {before} → {after}</translation>
+    </message>
+    <message>
+      <source>Write by it all the same</source>
+      <translation>Trotzdem danach schreiben</translation>
+    </message>
+    <message>
+      <source>Write it as 90m, 24h, 7d or 2 weeks.</source>
+      <translation>Schreiben Sie es als 90m, 24h, 7d oder 2 weeks.</translation>
+    </message>
+    <message>
+      <source>Writes</source>
+      <translation>Schreibvorgänge</translation>
+    </message>
+    <message>
+      <source>Writes allowed</source>
+      <translation>Schreiben erlaubt</translation>
+    </message>
+    <message>
+      <source>Writes are not allowed here</source>
+      <translation>Schreiben ist hier nicht erlaubt</translation>
+    </message>
+    <message>
+      <source>Writing</source>
+      <translation>Schreiben</translation>
+    </message>
+    <message>
+      <source>Writing JSON</source>
+      <translation>JSON wird geschrieben</translation>
+    </message>
+    <message>
+      <source>Written</source>
+      <translation>Geschrieben</translation>
+    </message>
+    <message>
+      <source>Written by saving the current document only</source>
+      <translation>Wird nur durch Speichern des aktuellen Dokuments geschrieben</translation>
+    </message>
+    <message>
+      <source>Written by {writer}</source>
+      <translation>Geschrieben von {writer}</translation>
+    </message>
+    <message>
+      <source>Written by {writer}: read-only here</source>
+      <translation>Geschrieben von {writer}: hier schreibgeschützt</translation>
+    </message>
+    <message>
+      <source>X.509 certificate</source>
+      <translation>X.509-Zertifikat</translation>
+    </message>
+    <message>
+      <source>You changed none of these fields</source>
+      <translation>Sie haben keines dieser Felder geändert</translation>
+    </message>
+    <message>
+      <source>You changed {touched} of these fields as well, and it fits together</source>
+      <translation>Sie haben {touched} dieser Felder ebenfalls geändert, und es passt zusammen</translation>
+    </message>
+    <message>
+      <source>You changed {touched} of these fields as well. Review and merge asks you about</source>
+      <translation>Sie haben {touched} dieser Felder ebenfalls geändert. „Zusammenführen“ fragt Sie nach</translation>
+    </message>
+    <message>
+      <source>You opened {was}</source>
+      <translation>Sie haben {was} geöffnet</translation>
+    </message>
+    <message>
+      <source>You opened {was}. The database is at {now} now.</source>
+      <translation>Sie haben {was} geöffnet. Die Datenbank steht jetzt bei {now}.</translation>
+    </message>
+    <message>
+      <source>Young; would make {field} {before} → {after}</source>
+      <translation>Jung; würde {field} ändern: {before} → {after}</translation>
+    </message>
+    <message>
+      <source>Younger than the grace period: left out</source>
+      <translation>Jünger als die Schonfrist: ausgelassen</translation>
+    </message>
+    <message>
+      <source>Your changes</source>
+      <translation>Ihre Änderungen</translation>
+    </message>
+    <message>
+      <source>Your edit</source>
+      <translation>Ihre Bearbeitung</translation>
+    </message>
+    <message>
+      <source>Your edit   draft</source>
+      <translation>Ihre Bearbeitung   Entwurf</translation>
+    </message>
+    <message>
+      <source>Your edit has all that was changed in the database since you opened it; nothing would be lost.</source>
+      <translation>Ihre Bearbeitung enthält alles, was in der Datenbank seit dem Öffnen geändert wurde; nichts ginge verloren.</translation>
+    </message>
+    <message>
+      <source>Your edit is already in the database</source>
+      <translation>Ihre Bearbeitung ist schon in der Datenbank</translation>
+    </message>
+    <message>
+      <source>Your edit is kept as a draft</source>
+      <translation>Ihre Bearbeitung ist als Entwurf behalten</translation>
+    </message>
+    <message>
+      <source>Your edit is kept; nothing was written.</source>
+      <translation>Ihre Bearbeitung ist behalten; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Your edit of {id} is kept as a draft</source>
+      <translation>Ihre Bearbeitung von {id} ist als Entwurf behalten</translation>
+    </message>
+    <message>
+      <source>Your edit{how} and what you decided here would be forgotten. The database stays as it is.</source>
+      <translation>Ihre Bearbeitung{how} und was Sie hier entschieden haben, wären vergessen. Die Datenbank bleibt, wie sie ist.</translation>
+    </message>
+    <message>
+      <source>Yours</source>
+      <translation>Ihres</translation>
+    </message>
+    <message>
+      <source>Yours, typed: {action}</source>
+      <translation>Ihres, getippt: {action}</translation>
+    </message>
+    <message>
+      <source>Yours: only you changed it</source>
+      <translation>Ihres: nur Sie änderten</translation>
+    </message>
+    <message>
+      <source>_id ascending</source>
+      <translation>_id aufsteigend</translation>
+    </message>
+    <message>
+      <source>a column</source>
+      <translation>eine Spalte</translation>
+    </message>
+    <message>
+      <source>a dump</source>
+      <translation>ein Dump</translation>
+    </message>
+    <message>
+      <source>a few seconds</source>
+      <translation>einige Sekunden</translation>
+    </message>
+    <message>
+      <source>a field</source>
+      <translation>ein Feld</translation>
+    </message>
+    <message>
+      <source>about {max} minutes</source>
+      <translation>etwa {max} Minuten</translation>
+    </message>
+    <message>
+      <source>about {seconds:.0f} seconds</source>
+      <translation>etwa {seconds:.0f} Sekunden</translation>
+    </message>
+    <message>
+      <source>about {seconds:g} hours</source>
+      <translation>etwa {seconds:g} Stunden</translation>
+    </message>
+    <message>
+      <source>absent</source>
+      <translation>nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>add {added}</source>
+      <translation>{added} hinzufügen</translation>
+    </message>
+    <message>
+      <source>add {kind}</source>
+      <translation>{kind} hinzufügen</translation>
+    </message>
+    <message>
+      <source>add {kind} to {where}</source>
+      <translation>{kind} zu {where} hinzufügen</translation>
+    </message>
+    <message>
+      <source>added</source>
+      <translation>hinzugefügt</translation>
+    </message>
+    <message>
+      <source>after</source>
+      <translation>nachher</translation>
+    </message>
+    <message>
+      <source>all</source>
+      <translation>alle</translation>
+    </message>
+    <message>
+      <source>all databases</source>
+      <translation>allen Datenbanken</translation>
+    </message>
+    <message>
+      <source>all documents</source>
+      <translation>alle Dokumente</translation>
+    </message>
+    <message>
+      <source>all in the sample, nothing to install</source>
+      <translation>alles im Beispiel, nichts zu installieren</translation>
+    </message>
+    <message>
+      <source>all of</source>
+      <translation>alle</translation>
+    </message>
+    <message>
+      <source>all {name}</source>
+      <translation>alle {name}</translation>
+    </message>
+    <message>
+      <source>all {versions}</source>
+      <translation>alle {versions}</translation>
+    </message>
+    <message>
+      <source>allowed</source>
+      <translation>erlaubt</translation>
+    </message>
+    <message>
+      <source>an application</source>
+      <translation>einer Anwendung</translation>
+    </message>
+    <message>
+      <source>an element</source>
+      <translation>ein Element</translation>
+    </message>
+    <message>
+      <source>an element with all of</source>
+      <translation>ein Element mit allen</translation>
+    </message>
+    <message>
+      <source>an expression</source>
+      <translation>ein Ausdruck</translation>
+    </message>
+    <message>
+      <source>and back</source>
+      <translation>und zurück</translation>
+    </message>
+    <message>
+      <source>and {further_fields}</source>
+      <translation>und {further_fields}</translation>
+    </message>
+    <message>
+      <source>and {more_changes}</source>
+      <translation>und {more_changes}</translation>
+    </message>
+    <message>
+      <source>any character</source>
+      <translation>ein Zeichen</translation>
+    </message>
+    <message>
+      <source>any of</source>
+      <translation>irgendeines</translation>
+    </message>
+    <message>
+      <source>any version</source>
+      <translation>jede Version</translation>
+    </message>
+    <message>
+      <source>api://… or the audience</source>
+      <translation>api://… oder die Audience</translation>
+    </message>
+    <message>
+      <source>applies</source>
+      <translation>gilt</translation>
+    </message>
+    <message>
+      <source>apply</source>
+      <translation>gelten</translation>
+    </message>
+    <message>
+      <source>archive</source>
+      <translation>Archiv</translation>
     </message>
     <message numerus="yes">
       <source>archived copy</source>
@@ -158,6 +5758,86 @@
         <numerusform>archivierte Kopie</numerusform>
         <numerusform>archivierte Kopien</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>are</source>
+      <translation>sind</translation>
+    </message>
+    <message>
+      <source>arrived</source>
+      <translation>angekommen</translation>
+    </message>
+    <message>
+      <source>as before</source>
+      <translation>wie zuvor</translation>
+    </message>
+    <message>
+      <source>as in {example}</source>
+      <translation>etwa {example}</translation>
+    </message>
+    <message>
+      <source>as in {old}</source>
+      <translation>wie in {old}</translation>
+    </message>
+    <message>
+      <source>as it is shown here</source>
+      <translation>so, wie sie hier gezeigt wird,</translation>
+    </message>
+    <message>
+      <source>as it is typed</source>
+      <translation>wie eingegeben</translation>
+    </message>
+    <message>
+      <source>as long as this connection is open</source>
+      <translation>solange diese Verbindung offen ist</translation>
+    </message>
+    <message>
+      <source>as many as</source>
+      <translation>so viele wie</translation>
+    </message>
+    <message>
+      <source>ascending</source>
+      <translation>aufsteigend</translation>
+    </message>
+    <message>
+      <source>at </source>
+      <translation>bei </translation>
+    </message>
+    <message>
+      <source>at most</source>
+      <translation>höchstens</translation>
+    </message>
+    <message>
+      <source>before</source>
+      <translation>vorher</translation>
+    </message>
+    <message>
+      <source>both added here</source>
+      <translation>beide haben hier hinzugefügt</translation>
+    </message>
+    <message>
+      <source>both added it</source>
+      <translation>beide haben es hinzugefügt</translation>
+    </message>
+    <message>
+      <source>both changed it</source>
+      <translation>beide haben es geändert</translation>
+    </message>
+    <message>
+      <source>both ordered it anew</source>
+      <translation>beide haben es neu geordnet</translation>
+    </message>
+    <message>
+      <source>by {author}</source>
+      <translation>von {author}</translation>
+    </message>
+    <message>
+      <source>cannot be ticked</source>
+      <translation>nicht ankreuzbar</translation>
+    </message>
+    <message>
+      <source>change</source>
+      <translation>ändern</translation>
     </message>
     <message numerus="yes">
       <source>change</source>
@@ -175,6 +5855,22 @@
         <numerusform>Änderungen sind</numerusform>
       </translation>
     </message>
+    <message>
+      <source>change the JSON</source>
+      <translation>JSON ändern</translation>
+    </message>
+    <message>
+      <source>change {name}</source>
+      <translation>{name} ändern</translation>
+    </message>
+    <message>
+      <source>change {path}</source>
+      <translation>{path} ändern</translation>
+    </message>
+    <message>
+      <source>changed</source>
+      <translation>geändert</translation>
+    </message>
     <message numerus="yes">
       <source>changed field</source>
       <comment>count</comment>
@@ -183,6 +5879,26 @@
         <numerusform>geänderte Felder</numerusform>
       </translation>
     </message>
+    <message>
+      <source>changed in the database</source>
+      <translation>in der Datenbank geändert</translation>
+    </message>
+    <message>
+      <source>changed inside</source>
+      <translation>darin geändert</translation>
+    </message>
+    <message>
+      <source>changed meanwhile</source>
+      <translation>inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>changed meanwhile and stayed</source>
+      <translation>inzwischen geändert und geblieben</translation>
+    </message>
+    <message>
+      <source>changes</source>
+      <translation>ändert</translation>
+    </message>
     <message numerus="yes">
       <source>choice</source>
       <comment>count</comment>
@@ -190,6 +5906,18 @@
         <numerusform>Entscheidung</numerusform>
         <numerusform>Entscheidungen</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>choose for {before} fields</source>
+      <translation>für {before} Felder wählen</translation>
+    </message>
+    <message>
+      <source>choose for {place}</source>
+      <translation>für {place} wählen</translation>
+    </message>
+    <message>
+      <source>choose one</source>
+      <translation>bitte wählen</translation>
     </message>
     <message numerus="yes">
       <source>class</source>
@@ -207,6 +5935,18 @@
         <numerusform>Sammlungen</numerusform>
       </translation>
     </message>
+    <message>
+      <source>collection {name}, layout {layout}{by}</source>
+      <translation>Sammlung {name}, Layout {layout}{by}</translation>
+    </message>
+    <message>
+      <source>conflict, not decided</source>
+      <translation>Konflikt, nicht entschieden</translation>
+    </message>
+    <message>
+      <source>connected</source>
+      <translation>verbunden</translation>
+    </message>
     <message numerus="yes">
       <source>counter</source>
       <comment>count</comment>
@@ -214,6 +5954,10 @@
         <numerusform>Zähler</numerusform>
         <numerusform>Zähler</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>current</source>
+      <translation>aktuell</translation>
     </message>
     <message numerus="yes">
       <source>current flag</source>
@@ -231,13 +5975,37 @@
         <numerusform>aktuelle Versionen</numerusform>
       </translation>
     </message>
-    <message numerus="yes">
-      <source>difference</source>
-      <comment>count</comment>
-      <translation>
-        <numerusform>Unterschied</numerusform>
-        <numerusform>Unterschiede</numerusform>
-      </translation>
+    <message>
+      <source>damaged</source>
+      <translation>beschädigt</translation>
+    </message>
+    <message>
+      <source>database {name}</source>
+      <translation>Datenbank {name}</translation>
+    </message>
+    <message>
+      <source>default</source>
+      <translation>Vorgabe</translation>
+    </message>
+    <message>
+      <source>deleted in the database</source>
+      <translation>in der Datenbank gelöscht</translation>
+    </message>
+    <message>
+      <source>delta</source>
+      <translation>Delta</translation>
+    </message>
+    <message>
+      <source>descending</source>
+      <translation>absteigend</translation>
+    </message>
+    <message>
+      <source>did not arrive</source>
+      <translation>nicht angekommen</translation>
+    </message>
+    <message>
+      <source>document</source>
+      <translation>Dokument</translation>
     </message>
     <message numerus="yes">
       <source>document</source>
@@ -279,6 +6047,22 @@
         <numerusform>Dokumente wurden</numerusform>
       </translation>
     </message>
+    <message>
+      <source>documents, then list</source>
+      <translation>Dokumente, dann zeige</translation>
+    </message>
+    <message>
+      <source>does not hold in any</source>
+      <translation>gilt in keiner</translation>
+    </message>
+    <message>
+      <source>down</source>
+      <translation>nach unten</translation>
+    </message>
+    <message>
+      <source>dropped</source>
+      <translation>gestrichen</translation>
+    </message>
     <message numerus="yes">
       <source>duplicate version</source>
       <comment>count</comment>
@@ -286,6 +6070,10 @@
         <numerusform>doppelte Version</numerusform>
         <numerusform>doppelte Versionen</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>duplicate {name}</source>
+      <translation>{name} duplizieren</translation>
     </message>
     <message numerus="yes">
       <source>edit is</source>
@@ -295,6 +6083,10 @@
         <numerusform>Bearbeitungen sind</numerusform>
       </translation>
     </message>
+    <message>
+      <source>eight</source>
+      <translation>acht</translation>
+    </message>
     <message numerus="yes">
       <source>element</source>
       <comment>count</comment>
@@ -303,6 +6095,22 @@
         <numerusform>Elemente</numerusform>
       </translation>
     </message>
+    <message>
+      <source>elements</source>
+      <translation>Elemente</translation>
+    </message>
+    <message>
+      <source>equal</source>
+      <translation>gleich</translation>
+    </message>
+    <message>
+      <source>everything</source>
+      <translation>alles</translation>
+    </message>
+    <message>
+      <source>fewer</source>
+      <translation>weniger</translation>
+    </message>
     <message numerus="yes">
       <source>field</source>
       <comment>count</comment>
@@ -310,6 +6118,18 @@
         <numerusform>Feld</numerusform>
         <numerusform>Felder</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>fields changed</source>
+      <translation>geänderte Felder</translation>
+    </message>
+    <message>
+      <source>fields in another order</source>
+      <translation>Felder in anderer Reihenfolge</translation>
+    </message>
+    <message>
+      <source>file</source>
+      <translation>Datei</translation>
     </message>
     <message numerus="yes">
       <source>finding</source>
@@ -327,6 +6147,50 @@
         <numerusform>Befunde sind</numerusform>
       </translation>
     </message>
+    <message>
+      <source>finds its token gone, and what it counts is lost</source>
+      <translation>findet sein Token nicht mehr, und was er zählt, geht verloren</translation>
+    </message>
+    <message>
+      <source>finds its work done</source>
+      <translation>findet seine Arbeit getan vor</translation>
+    </message>
+    <message>
+      <source>finished</source>
+      <translation>abgeschlossen</translation>
+    </message>
+    <message>
+      <source>five</source>
+      <translation>fünf</translation>
+    </message>
+    <message>
+      <source>forward</source>
+      <translation>vorwärts</translation>
+    </message>
+    <message>
+      <source>four</source>
+      <translation>vier</translation>
+    </message>
+    <message>
+      <source>from both</source>
+      <translation>von beiden</translation>
+    </message>
+    <message>
+      <source>from the database</source>
+      <translation>aus der Datenbank</translation>
+    </message>
+    <message>
+      <source>from the start</source>
+      <translation>von Anfang an</translation>
+    </message>
+    <message>
+      <source>from your edit</source>
+      <translation>aus Ihrer Bearbeitung</translation>
+    </message>
+    <message>
+      <source>from {base}</source>
+      <translation>aus {base}</translation>
+    </message>
     <message numerus="yes">
       <source>further field</source>
       <comment>count</comment>
@@ -334,6 +6198,30 @@
         <numerusform>weiteres Feld</numerusform>
         <numerusform>weitere Felder</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>gap</source>
+      <translation>Lücke</translation>
+    </message>
+    <message>
+      <source>given another type</source>
+      <translation>mit anderem Typ versehen</translation>
+    </message>
+    <message>
+      <source>greater</source>
+      <translation>größer</translation>
+    </message>
+    <message>
+      <source>greater or equal</source>
+      <translation>größer oder gleich</translation>
+    </message>
+    <message>
+      <source>has</source>
+      <translation>hat</translation>
+    </message>
+    <message>
+      <source>has your edit in the database already</source>
+      <translation>hat Ihre Bearbeitung schon in der Datenbank</translation>
     </message>
     <message numerus="yes">
       <source>hash</source>
@@ -343,6 +6231,18 @@
         <numerusform>Hashes</numerusform>
       </translation>
     </message>
+    <message>
+      <source>hash unknown</source>
+      <translation>Hash unbekannt</translation>
+    </message>
+    <message>
+      <source>have</source>
+      <translation>haben</translation>
+    </message>
+    <message>
+      <source>hidden</source>
+      <translation>ausgeblendet</translation>
+    </message>
     <message numerus="yes">
       <source>history</source>
       <comment>count</comment>
@@ -350,6 +6250,10 @@
         <numerusform>Verlauf</numerusform>
         <numerusform>Verläufe</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>history: {said}</source>
+      <translation>Verlauf: {said}</translation>
     </message>
     <message numerus="yes">
       <source>hit</source>
@@ -359,6 +6263,138 @@
         <numerusform>Treffer</numerusform>
       </translation>
     </message>
+    <message>
+      <source>holds all of</source>
+      <translation>enthält alle</translation>
+    </message>
+    <message>
+      <source>holds in each</source>
+      <translation>gilt in jeder</translation>
+    </message>
+    <message>
+      <source>in</source>
+      <translation>in</translation>
+    </message>
+    <message>
+      <source>in another order</source>
+      <translation>in anderer Reihenfolge</translation>
+    </message>
+    <message>
+      <source>in any version</source>
+      <translation>in irgendeiner Version</translation>
+    </message>
+    <message>
+      <source>in force now</source>
+      <translation>gilt jetzt</translation>
+    </message>
+    <message>
+      <source>in its current version</source>
+      <translation>in seiner aktuellen Version</translation>
+    </message>
+    <message>
+      <source>in memory</source>
+      <translation>im Speicher</translation>
+    </message>
+    <message>
+      <source>in the database</source>
+      <translation>in der Datenbank</translation>
+    </message>
+    <message>
+      <source>in use</source>
+      <translation>in Gebrauch</translation>
+    </message>
+    <message>
+      <source>inside, last set by</source>
+      <translation>darin, zuletzt gesetzt von</translation>
+    </message>
+    <message>
+      <source>into the field above</source>
+      <translation>in das Feld darüber</translation>
+    </message>
+    <message>
+      <source>is</source>
+      <translation>ist</translation>
+    </message>
+    <message>
+      <source>is as it was from the start</source>
+      <translation>ist, wie es von Anfang an war</translation>
+    </message>
+    <message>
+      <source>is as it was {did} in</source>
+      <translation>ist, wie es {did} wurde in</translation>
+    </message>
+    <message>
+      <source>is missing: {detail}</source>
+      <translation>fehlt: {detail}</translation>
+    </message>
+    <message>
+      <source>is not there</source>
+      <translation>ist nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>is not there in</source>
+      <translation>ist nicht vorhanden in</translation>
+    </message>
+    <message>
+      <source>it</source>
+      <translation>es</translation>
+    </message>
+    <message>
+      <source>it does not hold</source>
+      <translation>gilt nicht</translation>
+    </message>
+    <message>
+      <source>it does not hold from here on</source>
+      <translation>ab hier gilt sie nicht</translation>
+    </message>
+    <message>
+      <source>it holds</source>
+      <translation>gilt</translation>
+    </message>
+    <message>
+      <source>it holds from here on</source>
+      <translation>ab hier gilt sie</translation>
+    </message>
+    <message>
+      <source>it may have become {name}</source>
+      <translation>es ist vielleicht zu {name} geworden</translation>
+    </message>
+    <message>
+      <source>it may have been {name}</source>
+      <translation>es war vielleicht {name}</translation>
+    </message>
+    <message>
+      <source>last set by</source>
+      <translation>zuletzt gesetzt von</translation>
+    </message>
+    <message>
+      <source>left empty: a new ObjectId</source>
+      <translation>leer gelassen: eine neue ObjectId</translation>
+    </message>
+    <message>
+      <source>left empty: a new one</source>
+      <translation>leer gelassen: ein neues</translation>
+    </message>
+    <message>
+      <source>left empty: the host</source>
+      <translation>leer gelassen: der Host</translation>
+    </message>
+    <message>
+      <source>left out: the layout's own</source>
+      <translation>ausgelassen: eigenes Feld des Layouts</translation>
+    </message>
+    <message>
+      <source>less</source>
+      <translation>kleiner</translation>
+    </message>
+    <message>
+      <source>less or equal</source>
+      <translation>kleiner oder gleich</translation>
+    </message>
+    <message>
+      <source>limit {limit}</source>
+      <translation>höchstens {limit}</translation>
+    </message>
     <message numerus="yes">
       <source>list</source>
       <comment>count</comment>
@@ -367,6 +6403,26 @@
         <numerusform>Listen</numerusform>
       </translation>
     </message>
+    <message>
+      <source>locked</source>
+      <translation>gesperrt</translation>
+    </message>
+    <message>
+      <source>make {name} a {kind}</source>
+      <translation>{name} zu {kind} machen</translation>
+    </message>
+    <message>
+      <source>matches a pattern</source>
+      <translation>passt zu einem Muster</translation>
+    </message>
+    <message>
+      <source>merged from both</source>
+      <translation>aus beiden zusammengeführt</translation>
+    </message>
+    <message>
+      <source>missing</source>
+      <translation>fehlt</translation>
+    </message>
     <message numerus="yes">
       <source>missing version is</source>
       <comment>count</comment>
@@ -374,6 +6430,10 @@
         <numerusform>fehlende Version ist</numerusform>
         <numerusform>fehlende Versionen sind</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>more</source>
+      <translation>mehr</translation>
     </message>
     <message numerus="yes">
       <source>more change</source>
@@ -391,6 +6451,166 @@
         <numerusform>weitere Felder</numerusform>
       </translation>
     </message>
+    <message>
+      <source>move {name} {how}</source>
+      <translation>{name} {how} schieben</translation>
+    </message>
+    <message>
+      <source>move {name} {where}</source>
+      <translation>{name} {where} schieben</translation>
+    </message>
+    <message>
+      <source>moved</source>
+      <translation>verschoben</translation>
+    </message>
+    <message>
+      <source>nine</source>
+      <translation>neun</translation>
+    </message>
+    <message>
+      <source>no</source>
+      <translation>keines</translation>
+    </message>
+    <message>
+      <source>no bytes</source>
+      <translation>keine Bytes</translation>
+    </message>
+    <message>
+      <source>no changes</source>
+      <translation>keine Änderungen</translation>
+    </message>
+    <message>
+      <source>no column</source>
+      <translation>keine Spalte</translation>
+    </message>
+    <message>
+      <source>no date</source>
+      <translation>kein Datum</translation>
+    </message>
+    <message>
+      <source>no version</source>
+      <translation>keine Version</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>keine</translation>
+    </message>
+    <message>
+      <source>none of</source>
+      <translation>keines von</translation>
+    </message>
+    <message>
+      <source>none: layouts are recognised</source>
+      <translation>keines: Layouts werden erkannt</translation>
+    </message>
+    <message>
+      <source>not changed</source>
+      <translation>nicht geändert</translation>
+    </message>
+    <message>
+      <source>not connected</source>
+      <translation>nicht verbunden</translation>
+    </message>
+    <message>
+      <source>not decided</source>
+      <translation>nicht entschieden</translation>
+    </message>
+    <message>
+      <source>not decided: choose above or type a value</source>
+      <translation>nicht entschieden: oben wählen oder einen Wert tippen</translation>
+    </message>
+    <message>
+      <source>not equal</source>
+      <translation>ungleich</translation>
+    </message>
+    <message>
+      <source>not exact</source>
+      <translation>nicht genau</translation>
+    </message>
+    <message>
+      <source>not installed as a package</source>
+      <translation>nicht als Paket installiert</translation>
+    </message>
+    <message>
+      <source>not known</source>
+      <translation>nicht bekannt</translation>
+    </message>
+    <message>
+      <source>not saved</source>
+      <translation>nicht gespeichert</translation>
+    </message>
+    <message>
+      <source>not taken</source>
+      <translation>nicht genommen</translation>
+    </message>
+    <message>
+      <source>not there</source>
+      <translation>nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>not there any more</source>
+      <translation>nicht mehr vorhanden</translation>
+    </message>
+    <message>
+      <source>not ticked</source>
+      <translation>nicht angekreuzt</translation>
+    </message>
+    <message>
+      <source>nothing differs</source>
+      <translation>kein Unterschied</translation>
+    </message>
+    <message>
+      <source>nothing here</source>
+      <translation>hier nichts</translation>
+    </message>
+    <message>
+      <source>of a type</source>
+      <translation>von einem Typ</translation>
+    </message>
+    <message>
+      <source>of {counts} it is not known, the journal can look again</source>
+      <translation>von {counts} ist es nicht bekannt, das Journal kann nachsehen</translation>
+    </message>
+    <message>
+      <source>on this computer</source>
+      <translation>auf diesem Computer</translation>
+    </message>
+    <message>
+      <source>on {on} at the latest</source>
+      <translation>spätestens am {on}</translation>
+    </message>
+    <message>
+      <source>on {on}{by}</source>
+      <translation>am {on}{by}</translation>
+    </message>
+    <message>
+      <source>one</source>
+      <translation>eines</translation>
+    </message>
+    <message>
+      <source>one of</source>
+      <translation>eines von</translation>
+    </message>
+    <message>
+      <source>one of {totals}</source>
+      <translation>eines von {totals}</translation>
+    </message>
+    <message>
+      <source>only with keys for a time</source>
+      <translation>nur bei befristeten Schlüsseln</translation>
+    </message>
+    <message>
+      <source>order of the fields</source>
+      <translation>Reihenfolge der Felder</translation>
+    </message>
+    <message>
+      <source>out of its container</source>
+      <translation>aus seinem Behälter</translation>
+    </message>
+    <message>
+      <source>overwritten since</source>
+      <translation>seitdem überschrieben</translation>
+    </message>
     <message numerus="yes">
       <source>path</source>
       <comment>count</comment>
@@ -406,6 +6626,14 @@
         <numerusform>Phantomversion</numerusform>
         <numerusform>Phantomversionen</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>premium.gross descending, _id</source>
+      <translation>premium.gross descending, _id</translation>
+    </message>
+    <message>
+      <source>prev</source>
+      <translation>prev</translation>
     </message>
     <message numerus="yes">
       <source>prev array</source>
@@ -423,6 +6651,50 @@
         <numerusform>Zusagen</numerusform>
       </translation>
     </message>
+    <message>
+      <source>read-only</source>
+      <translation>schreibgeschützt</translation>
+    </message>
+    <message>
+      <source>reading</source>
+      <translation>wird gelesen</translation>
+    </message>
+    <message>
+      <source>reason: {reason}</source>
+      <translation>Grund: {reason}</translation>
+    </message>
+    <message>
+      <source>recognised</source>
+      <translation>erkannt</translation>
+    </message>
+    <message>
+      <source>refused</source>
+      <translation>abgelehnt</translation>
+    </message>
+    <message>
+      <source>remainder</source>
+      <translation>Rest</translation>
+    </message>
+    <message>
+      <source>remove {name}</source>
+      <translation>{name} entfernen</translation>
+    </message>
+    <message>
+      <source>removed</source>
+      <translation>entfernt</translation>
+    </message>
+    <message>
+      <source>rename {name}</source>
+      <translation>{name} umbenennen</translation>
+    </message>
+    <message>
+      <source>reopen {place}</source>
+      <translation>{place} wieder öffnen</translation>
+    </message>
+    <message>
+      <source>reordered</source>
+      <translation>umgeordnet</translation>
+    </message>
     <message numerus="yes">
       <source>repair</source>
       <comment>count</comment>
@@ -430,6 +6702,30 @@
         <numerusform>Reparatur</numerusform>
         <numerusform>Reparaturen</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>repaired</source>
+      <translation>repariert</translation>
+    </message>
+    <message>
+      <source>replace {said} by {by}</source>
+      <translation>{said} durch {by} ersetzen</translation>
+    </message>
+    <message>
+      <source>retention or loss</source>
+      <translation>Aufbewahrung oder Verlust</translation>
+    </message>
+    <message>
+      <source>retyped</source>
+      <translation>anderer Typ</translation>
+    </message>
+    <message>
+      <source>revert everything</source>
+      <translation>alles zurücksetzen</translation>
+    </message>
+    <message>
+      <source>revert {change}</source>
+      <translation>{change} zurücksetzen</translation>
     </message>
     <message numerus="yes">
       <source>row</source>
@@ -446,6 +6742,194 @@
         <numerusform>Prüflauf</numerusform>
         <numerusform>Prüfläufe</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>set</source>
+      <translation>gesetzt</translation>
+    </message>
+    <message>
+      <source>set here, in force now</source>
+      <translation>hier gesetzt, gilt jetzt</translation>
+    </message>
+    <message>
+      <source>seven</source>
+      <translation>sieben</translation>
+    </message>
+    <message>
+      <source>six</source>
+      <translation>sechs</translation>
+    </message>
+    <message>
+      <source>skip {skip}</source>
+      <translation>{skip} überspringen</translation>
+    </message>
+    <message>
+      <source>skipped</source>
+      <translation>übersprungen</translation>
+    </message>
+    <message>
+      <source>someone else</source>
+      <translation>jemand anderes</translation>
+    </message>
+    <message>
+      <source>somewhere in a gap</source>
+      <translation>irgendwo in einer Lücke</translation>
+    </message>
+    <message>
+      <source>stands at another place</source>
+      <translation>steht an anderer Stelle</translation>
+    </message>
+    <message>
+      <source>stated</source>
+      <translation>angegeben</translation>
+    </message>
+    <message>
+      <source>status, premium.gross</source>
+      <translation>status, premium.gross</translation>
+    </message>
+    <message>
+      <source>still unknown</source>
+      <translation>weiter unbekannt</translation>
+    </message>
+    <message>
+      <source>stopped</source>
+      <translation>angehalten</translation>
+    </message>
+    <message>
+      <source>stopped before its end</source>
+      <translation>vor dem Ende angehalten</translation>
+    </message>
+    <message>
+      <source>stored in {places}</source>
+      <translation>gespeichert in: {places}</translation>
+    </message>
+    <message>
+      <source>take the database’s</source>
+      <translation>das der Datenbank nehmen</translation>
+    </message>
+    <message>
+      <source>take their values</source>
+      <translation>nehmen ihre Werte</translation>
+    </message>
+    <message>
+      <source>take {field} from {name}</source>
+      <translation>{field} aus {name} übernehmen</translation>
+    </message>
+    <message>
+      <source>taken</source>
+      <translation>genommen</translation>
+    </message>
+    <message>
+      <source>takes its value</source>
+      <translation>nimmt seinen Wert</translation>
+    </message>
+    <message>
+      <source>takes no part: {detail}</source>
+      <translation>bleibt außen vor: {detail}</translation>
+    </message>
+    <message>
+      <source>text edited</source>
+      <translation>Text bearbeitet</translation>
+    </message>
+    <message>
+      <source>that one</source>
+      <translation>diesem einen</translation>
+    </message>
+    <message>
+      <source>the collection</source>
+      <translation>die Sammlung</translation>
+    </message>
+    <message>
+      <source>the database</source>
+      <translation>der Datenbank</translation>
+    </message>
+    <message>
+      <source>the database of the address, else admin</source>
+      <translation>die Datenbank der Adresse, sonst admin</translation>
+    </message>
+    <message>
+      <source>the database removed it, you changed it</source>
+      <translation>die Datenbank hat es entfernt, Sie haben es geändert</translation>
+    </message>
+    <message>
+      <source>the document</source>
+      <translation>das Dokument</translation>
+    </message>
+    <message>
+      <source>the draft of A's document</source>
+      <translation>den Entwurf des Dokuments von A</translation>
+    </message>
+    <message>
+      <source>the draft of B's document</source>
+      <translation>den Entwurf des Dokuments von B</translation>
+    </message>
+    <message>
+      <source>the field that is raised</source>
+      <translation>das Feld, das erhöht wird</translation>
+    </message>
+    <message>
+      <source>the number after the highest, once it is inserted</source>
+      <translation>die Nummer nach der höchsten, sobald es eingefügt ist</translation>
+    </message>
+    <message>
+      <source>the opposite</source>
+      <translation>das Gegenteil</translation>
+    </message>
+    <message>
+      <source>the others merge by themselves and are shown</source>
+      <translation>die übrigen führen sich von selbst zusammen und werden gezeigt</translation>
+    </message>
+    <message>
+      <source>the present content</source>
+      <translation>der jetzige Inhalt</translation>
+    </message>
+    <message>
+      <source>the rest unchanged</source>
+      <translation>der Rest unverändert</translation>
+    </message>
+    <message>
+      <source>the system's certificates</source>
+      <translation>die Zertifikate des Systems</translation>
+    </message>
+    <message>
+      <source>the user's own</source>
+      <translation>der des Benutzers</translation>
+    </message>
+    <message>
+      <source>the whole document</source>
+      <translation>das ganze Dokument</translation>
+    </message>
+    <message>
+      <source>there from the start</source>
+      <translation>von Anfang an vorhanden</translation>
+    </message>
+    <message>
+      <source>there or not</source>
+      <translation>vorhanden oder nicht</translation>
+    </message>
+    <message>
+      <source>they</source>
+      <translation>sie</translation>
+    </message>
+    <message>
+      <source>they are listed below</source>
+      <translation>sie sind unten gelistet</translation>
+    </message>
+    <message>
+      <source>this document</source>
+      <translation>diesem Dokument</translation>
+    </message>
+    <message>
+      <source>those {asked}</source>
+      <translation>diesen: {asked}</translation>
+    </message>
+    <message>
+      <source>three</source>
+      <translation>drei</translation>
+    </message>
+    <message>
+      <source>ticked</source>
+      <translation>angekreuzt</translation>
     </message>
     <message>
       <source>today, {time}</source>
@@ -467,6 +6951,22 @@
         <numerusform>Umschläge</numerusform>
       </translation>
     </message>
+    <message>
+      <source>two</source>
+      <translation>zwei</translation>
+    </message>
+    <message>
+      <source>type only</source>
+      <translation>nur der Typ</translation>
+    </message>
+    <message>
+      <source>typed by you</source>
+      <translation>von Ihnen getippt</translation>
+    </message>
+    <message>
+      <source>unchanged</source>
+      <translation>unverändert</translation>
+    </message>
     <message numerus="yes">
       <source>unchanged field</source>
       <comment>count</comment>
@@ -476,8 +6976,28 @@
       </translation>
     </message>
     <message>
+      <source>under a second</source>
+      <translation>unter einer Sekunde</translation>
+    </message>
+    <message>
       <source>unknown</source>
       <translation>unbekannt</translation>
+    </message>
+    <message>
+      <source>unproven</source>
+      <translation>unbelegt</translation>
+    </message>
+    <message>
+      <source>unreadable {kind}, {data}</source>
+      <translation>unlesbar: {kind}, {data}</translation>
+    </message>
+    <message>
+      <source>up</source>
+      <translation>nach oben</translation>
+    </message>
+    <message>
+      <source>user@bastion, or a name of ~/.ssh/config</source>
+      <translation>user@bastion oder ein Name aus ~/.ssh/config</translation>
     </message>
     <message numerus="yes">
       <source>version</source>
@@ -486,6 +7006,54 @@
         <numerusform>Version</numerusform>
         <numerusform>Versionen</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>version missing</source>
+      <translation>Version fehlt</translation>
+    </message>
+    <message>
+      <source>version {said}</source>
+      <translation>Version {said}</translation>
+    </message>
+    <message>
+      <source>was deleted in the database</source>
+      <translation>wurde in der Datenbank gelöscht</translation>
+    </message>
+    <message>
+      <source>was not there</source>
+      <translation>war nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>was {did} in</source>
+      <translation>wurde {did} in</translation>
+    </message>
+    <message>
+      <source>was {did} somewhere in</source>
+      <translation>wurde {did} irgendwo in</translation>
+    </message>
+    <message>
+      <source>what was dealt with, as in 2026-11</source>
+      <translation>was erledigt wurde, etwa 2026-11</translation>
+    </message>
+    <message>
+      <source>what would be saved</source>
+      <translation>was gespeichert würde</translation>
+    </message>
+    <message>
+      <source>what would be saved as {following}, against {now}</source>
+      <translation>was als {following} gespeichert würde, gegenüber {now}</translation>
+    </message>
+    <message>
+      <source>when you opened it</source>
+      <translation>als Sie es öffneten</translation>
+    </message>
+    <message>
+      <source>who counts, in a new token</source>
+      <translation>wer zählt, in einem neuen Token</translation>
+    </message>
+    <message>
+      <source>with {field_names}</source>
+      <translation>mit {field_names}</translation>
     </message>
     <message numerus="yes">
       <source>write</source>
@@ -498,6 +7066,130 @@
     <message>
       <source>yesterday</source>
       <translation>gestern</translation>
+    </message>
+    <message>
+      <source>you</source>
+      <translation>Sie</translation>
+    </message>
+    <message>
+      <source>you and {other} added different elements at the same place</source>
+      <translation>Sie und {other} haben an derselben Stelle verschiedene Elemente hinzugefügt</translation>
+    </message>
+    <message>
+      <source>you and {other} added it with different values</source>
+      <translation>Sie und {other} haben es mit verschiedenen Werten hinzugefügt</translation>
+    </message>
+    <message>
+      <source>you and {other} put it into different orders</source>
+      <translation>Sie und {other} haben es verschieden geordnet</translation>
+    </message>
+    <message>
+      <source>you removed it, the database changed it</source>
+      <translation>Sie haben es entfernt, die Datenbank hat es geändert</translation>
+    </message>
+    <message>
+      <source>you removed it, {other} changed it</source>
+      <translation>Sie haben es entfernt, {other} hat es geändert</translation>
+    </message>
+    <message>
+      <source>your edit</source>
+      <translation>Ihre Bearbeitung</translation>
+    </message>
+    <message>
+      <source>{ 1 field }</source>
+      <translation>{ 1 Feld }</translation>
+    </message>
+    <message>
+      <source>{action} of {document}</source>
+      <translation>{action} von {document}</translation>
+    </message>
+    <message>
+      <source>{at} of {hits}</source>
+      <translation>{at} von {hits}</translation>
+    </message>
+    <message>
+      <source>{at} of {hits} here</source>
+      <translation>{at} von {hits} hier</translation>
+    </message>
+    <message>
+      <source>{at} of {of}</source>
+      <translation>{at} von {of}</translation>
+    </message>
+    <message>
+      <source>{a}, Space to see it</source>
+      <translation>{a}, Leertaste zeigt es</translation>
+    </message>
+    <message>
+      <source>{before}; {missing} between, it may be one of those</source>
+      <translation>{before}; {missing} dazwischen, es kann eine davon sein</translation>
+    </message>
+    <message>
+      <source>{bytes} bytes</source>
+      <translation>{bytes} Bytes</translation>
+    </message>
+    <message>
+      <source>{bytes}; open it to read it</source>
+      <translation>{bytes}; zum Lesen öffnen</translation>
+    </message>
+    <message>
+      <source>{by} more</source>
+      <translation>{by} mehr</translation>
+    </message>
+    <message>
+      <source>{by} {how} than</source>
+      <translation>{by} {how} als</translation>
+    </message>
+    <message>
+      <source>{b} cannot be shown: {detail}.</source>
+      <translation>{b} kann nicht gezeigt werden: {detail}.</translation>
+    </message>
+    <message>
+      <source>{b}, Space to see it</source>
+      <translation>{b}, Leertaste zeigt es</translation>
+    </message>
+    <message>
+      <source>{changed_fields} would be forgotten, and the draft with them.</source>
+      <translation>Verworfen würden {changed_fields} und der Entwurf dazu.</translation>
+    </message>
+    <message>
+      <source>{changes:,} hidden</source>
+      <translation>{changes:,} ausgeblendet</translation>
+    </message>
+    <message>
+      <source>{changes} here</source>
+      <translation>{changes} hier</translation>
+    </message>
+    <message>
+      <source>{changes} hidden by {paths}</source>
+      <translation>{changes} durch {paths} ausgeblendet</translation>
+    </message>
+    <message>
+      <source>{changes} hidden.</source>
+      <translation>{changes} ausgeblendet.</translation>
+    </message>
+    <message>
+      <source>{changes} in the document; a click goes to the nearest</source>
+      <translation>{changes} im Dokument; ein Klick geht zur nächsten</translation>
+    </message>
+    <message>
+      <source>{changes} in {versions}</source>
+      <translation>{changes} in {versions}</translation>
+    </message>
+    <message>
+      <source>{changes} inside</source>
+      <translation>{changes} darin</translation>
+    </message>
+    <message>
+      <source>{changes} made in the database since you opened it would be lost:</source>
+      <translation>In der Datenbank gemacht, seit Sie es geöffnet haben, und verloren wären {changes}:</translation>
+    </message>
+    <message>
+      <source>{classes} of findings.</source>
+      <translation>{classes} von Befunden.</translation>
+    </message>
+    <message>
+      <source>{count}, kept {where}: counts alone, no document</source>
+      <translation>{count}, aufbewahrt {where}: nur Zahlen, kein Dokument</translation>
     </message>
     <message>
       <source>{days} days</source>
@@ -516,16 +7208,846 @@
       <translation>{day}. {month} {year}, {time}</translation>
     </message>
     <message>
+      <source>{documents_were} looked at, and each is as its layout wants it.</source>
+      <translation>{documents_were} geprüft, und jedes ist so, wie sein Layout es verlangt.</translation>
+    </message>
+    <message>
+      <source>{documents} as they were typed</source>
+      <translation>{documents}, wie sie eingegeben wurden</translation>
+    </message>
+    <message>
+      <source>{documents} cannot be stored here.</source>
+      <translation>Hier nicht speicherbar: {documents}.</translation>
+    </message>
+    <message>
+      <source>{documents} in {name}. </source>
+      <translation>{documents} in {name}. </translation>
+    </message>
+    <message>
+      <source>{documents} of {documents2}</source>
+      <translation>{documents} von {documents2}</translation>
+    </message>
+    <message>
+      <source>{documents} of {documents2} would be inserted.</source>
+      <translation>Eingefügt würden {documents} von {documents2}.</translation>
+    </message>
+    <message>
+      <source>{documents} of {ns}</source>
+      <translation>{documents} von {ns}</translation>
+    </message>
+    <message>
+      <source>{documents} taken back</source>
+      <translation>{documents} zurückgenommen</translation>
+    </message>
+    <message>
+      <source>{documents} would be deleted{stays}. Each goes only if it is still as listed here. {kept} Undo brings all of them back.</source>
+      <translation>Gelöscht würden {documents}{stays}. Jedes verschwindet nur, wenn es noch ist wie hier gelistet. {kept} Rückgängig bringt alle zurück.</translation>
+    </message>
+    <message>
+      <source>{documents}, {bytes}, written to {path}</source>
+      <translation>{documents}, {bytes}, nach {path} geschrieben</translation>
+    </message>
+    <message>
+      <source>{done} of about {total}. All else can be used meanwhile.</source>
+      <translation>{done} von etwa {total}. Alles andere lässt sich inzwischen benutzen.</translation>
+    </message>
+    <message>
+      <source>{done} so far.</source>
+      <translation>{done} bisher.</translation>
+    </message>
+    <message>
+      <source>{done}{of} documents so far</source>
+      <translation>{done}{of} Dokumente bisher</translation>
+    </message>
+    <message>
+      <source>{done}{of} read</source>
+      <translation>{done}{of} gelesen</translation>
+    </message>
+    <message>
+      <source>{fields} still to decide</source>
+      <translation>noch zu entscheiden: {fields}</translation>
+    </message>
+    <message>
+      <source>{fields} {takes} from {old} in a new version</source>
+      <translation>In einer neuen Version {takes} {fields} von {old}</translation>
+    </message>
+    <message>
+      <source>{fields}, set by {versions}</source>
+      <translation>{fields}, gesetzt von {versions}</translation>
+    </message>
+    <message>
+      <source>{field} is taken from {name} into the draft</source>
+      <translation>{field} ist aus {name} in den Entwurf übernommen</translation>
+    </message>
+    <message>
+      <source>{findings} new; scan again to see what.</source>
+      <translation>{findings} neu; prüfen Sie erneut, um zu sehen, was.</translation>
+    </message>
+    <message>
+      <source>{findings} on {at}</source>
+      <translation>{findings} am {at}</translation>
+    </message>
+    <message>
+      <source>{findings} repaired</source>
+      <translation>{findings} repariert</translation>
+    </message>
+    <message>
+      <source>{first} missing</source>
+      <translation>{first} fehlt</translation>
+    </message>
+    <message>
+      <source>{first}–{last} missing</source>
+      <translation>{first}–{last} fehlen</translation>
+    </message>
+    <message>
+      <source>{had} an id that is taken: what is there stays as it is.</source>
+      <translation>{had} eine Id, die vergeben ist: Was da ist, bleibt, wie es ist.</translation>
+    </message>
+    <message>
       <source>{hours} h</source>
       <translation>{hours} h</translation>
+    </message>
+    <message>
+      <source>{how} {documents} in {span}, {at}</source>
+      <translation>{how} {documents} in {span}, {at}</translation>
+    </message>
+    <message>
+      <source>{how}. The edits merge by themselves; Review and merge shows the result first.</source>
+      <translation>{how}. Die Bearbeitungen führen sich von selbst zusammen; „Zusammenführen“ zeigt zuerst das Ergebnis.</translation>
+    </message>
+    <message>
+      <source>{id} and {id2}</source>
+      <translation>{id} und {id2}</translation>
+    </message>
+    <message>
+      <source>{id} changed since it was compared; refresh, then restore.</source>
+      <translation>{id} hat sich seit dem Vergleich geändert; aktualisieren Sie und stellen Sie dann wieder her.</translation>
+    </message>
+    <message>
+      <source>{id} is not in {ns} any more; choose another document.</source>
+      <translation>{id} ist nicht mehr in {ns}; wählen Sie ein anderes Dokument.</translation>
+    </message>
+    <message>
+      <source>{id} is not there</source>
+      <translation>{id} ist nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>{id}, {one}, as stored</source>
+      <translation>{id}, {one}, wie gespeichert</translation>
+    </message>
+    <message>
+      <source>{inside} inside</source>
+      <translation>{inside} darin</translation>
+    </message>
+    <message>
+      <source>{kept} not saved: {title}. They are kept as drafts and open again with the connection.</source>
+      <translation>{kept} nicht gespeichert: {title}. Sie bleiben als Entwürfe und öffnen sich wieder mit der Verbindung.</translation>
+    </message>
+    <message>
+      <source>{kept}; not in the current version</source>
+      <translation>{kept}; nicht in der aktuellen Version</translation>
+    </message>
+    <message>
+      <source>{kept}Your edit is saved only if the database is still {said}; should it move again, you are asked again.</source>
+      <translation>{kept}Ihre Bearbeitung wird nur gespeichert, wenn die Datenbank noch {said} ist; rückt sie wieder weiter, werden Sie erneut gefragt.</translation>
+    </message>
+    <message>
+      <source>{key} = {old} becomes {new}</source>
+      <translation>{key} = {old} wird zu {new}</translation>
+    </message>
+    <message>
+      <source>{key} = {old} goes</source>
+      <translation>{key} = {old} entfällt</translation>
+    </message>
+    <message>
+      <source>{key} = {value} stays</source>
+      <translation>{key} = {value} bleibt</translation>
+    </message>
+    <message>
+      <source>{key} becomes {new}</source>
+      <translation>{key} wird zu {new}</translation>
+    </message>
+    <message>
+      <source>{key} is not there any more; read the history again.</source>
+      <translation>{key} gibt es nicht mehr; lesen Sie den Verlauf neu.</translation>
+    </message>
+    <message>
+      <source>{key} is not there any more; refresh the list.</source>
+      <translation>{key} gibt es nicht mehr; aktualisieren Sie die Liste.</translation>
+    </message>
+    <message>
+      <source>{key} is not there in that version any more; refresh the map.</source>
+      <translation>{key} gibt es in dieser Version nicht mehr; aktualisieren Sie die Karte.</translation>
+    </message>
+    <message>
+      <source>{kind} as {path} has</source>
+      <translation>{kind}, wie {path} ihn hat</translation>
+    </message>
+    <message>
+      <source>{kind} of {length}, not loaded</source>
+      <translation>{kind} mit {length}, nicht geladen</translation>
+    </message>
+    <message>
+      <source>{kind}, in other documents of this collection {usual}</source>
+      <translation>{kind}, in anderen Dokumenten dieser Sammlung {usual}</translation>
+    </message>
+    <message>
+      <source>{labels} ({key}); with Shift for everything unresolved</source>
+      <translation>{labels} ({key}); mit Umschalt für alles Ungelöste</translation>
+    </message>
+    <message>
+      <source>{label} is a whole number; {typed} is none.</source>
+      <translation>{label} ist eine ganze Zahl; {typed} ist keine.</translation>
+    </message>
+    <message>
+      <source>{label}, for all {alike}</source>
+      <translation>{label}, für alle {alike}</translation>
+    </message>
+    <message>
+      <source>{layout} layout: {where}{by}</source>
+      <translation>Layout {layout}: {where}{by}</translation>
+    </message>
+    <message>
+      <source>{lead} Nothing was written.{choices}{rest}</source>
+      <translation>{lead} Es wurde nichts geschrieben.{choices}{rest}</translation>
+    </message>
+    <message>
+      <source>{lead} {asked} of them; {alone}.</source>
+      <translation>{lead} {asked} davon; {alone}.</translation>
+    </message>
+    <message>
+      <source>{lead}. Your edit is kept; nothing was written.</source>
+      <translation>{lead}. Ihre Bearbeitung ist behalten; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{lead}absent</source>
+      <translation>{lead}nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>{lock} looks like the lock of another program. How does a write move it?</source>
+      <translation>{lock} sieht aus wie die Sperre eines anderen Programms. Wie bewegt ein Schreibvorgang sie?</translation>
+    </message>
+    <message>
+      <source>{marked}Each is one guarded write that looks again at what the scan saw; what changed since is skipped. What goes is kept first, and undo stays in the journal.</source>
+      <translation>{marked}Jede ist ein abgesicherter Schreibvorgang, der noch einmal ansieht, was der Prüflauf sah; was sich seither änderte, wird übersprungen. Was verschwindet, wird zuvor aufbewahrt, und das Journal kann es rückgängig machen.</translation>
     </message>
     <message>
       <source>{minutes} min</source>
       <translation>{minutes} min</translation>
     </message>
     <message>
+      <source>{named} and {named2} are the same</source>
+      <translation>{named} und {named2} sind gleich</translation>
+    </message>
+    <message>
+      <source>{named} and {named2} differ in hidden fields only</source>
+      <translation>{named} und {named2} unterscheiden sich nur in ausgeblendeten Feldern</translation>
+    </message>
+    <message>
+      <source>{names} and {names2} more</source>
+      <translation>{names} und {names2} weitere</translation>
+    </message>
+    <message>
+      <source>{names} fields</source>
+      <translation>{names} Felder</translation>
+    </message>
+    <message>
+      <source>{names}: {count} of {looked}</source>
+      <translation>{names}: {count} von {looked}</translation>
+    </message>
+    <message>
+      <source>{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile: nobody who reads the database finds its history any more. Only the journal on this computer keeps what goes, and can put it back.</source>
+      <translation>{name} und alle seine Versionen{upto} werden aus {ns} entfernt, sofern es sich inzwischen nicht geändert hat: Wer die Datenbank liest, findet seinen Verlauf nicht mehr. Nur das Journal auf diesem Computer bewahrt auf, was verschwindet, und kann es zurückbringen.</translation>
+    </message>
+    <message>
+      <source>{name} could not be measured. {doubt}</source>
+      <translation>{name} konnte nicht gemessen werden. {doubt}</translation>
+    </message>
+    <message>
+      <source>{name} has no content to compare ({detail}).</source>
+      <translation>{name} hat keinen Inhalt zum Vergleichen ({detail}).</translation>
+    </message>
+    <message>
+      <source>{name} has no documents yet</source>
+      <translation>{name} hat noch keine Dokumente</translation>
+    </message>
+    <message>
+      <source>{name} has what {old} had; nothing needs to be written</source>
+      <translation>{name} hat schon den Inhalt von {old}; es muss nichts geschrieben werden</translation>
+    </message>
+    <message>
+      <source>{name} in {model}</source>
+      <translation>{name} in {model}</translation>
+    </message>
+    <message>
+      <source>{name} is a whole number of documents, and {line} is none.</source>
+      <translation>{name} ist eine ganze Zahl von Dokumenten, und {line} ist keine.</translation>
+    </message>
+    <message>
+      <source>{name} is closed; {kept} kept as drafts</source>
+      <translation>{name} ist geschlossen; {kept} als Entwürfe behalten</translation>
+    </message>
+    <message>
+      <source>{name} is connected again</source>
+      <translation>{name} ist wieder verbunden</translation>
+    </message>
+    <message>
+      <source>{name} is copied as Extended JSON</source>
+      <translation>{name} ist als Extended JSON kopiert</translation>
+    </message>
+    <message>
+      <source>{name} is forgotten, its password too</source>
+      <translation>{name} ist vergessen, das Passwort auch</translation>
+    </message>
+    <message>
+      <source>{name} is marked as production. </source>
+      <translation>{name} ist als Produktion gekennzeichnet. </translation>
+    </message>
+    <message>
+      <source>{name} is not connected: its server does not answer. What is shown is as of {seen}; edits are kept as drafts.</source>
+      <translation>{name} ist nicht verbunden: Der Server antwortet nicht. Gezeigt wird der Stand vom {seen}; Bearbeitungen bleiben als Entwürfe.</translation>
+    </message>
+    <message>
+      <source>{name} is not there in {model}</source>
+      <translation>{name} gibt es in {model} nicht</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only</source>
+      <translation>{name} ist schreibgeschützt geöffnet</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only.</source>
+      <translation>{name} ist schreibgeschützt geöffnet.</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only; to copy, allow writes.</source>
+      <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie zum Kopieren das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only; to finish or drop tokens, allow writes.</source>
+      <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie das Schreiben, um Token abzuschließen oder zu streichen.</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only; to repair, allow writes.</source>
+      <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie zum Reparieren das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{name} is read-only now</source>
+      <translation>{name} ist jetzt schreibgeschützt</translation>
+    </message>
+    <message>
+      <source>{name} is remembered; choose another one, and Compare › Compare with it</source>
+      <translation>{name} ist gemerkt; wählen Sie ein anderes, dann Vergleich › Mit dem Gemerkten</translation>
+    </message>
+    <message>
+      <source>{name} is unsafe to write to, and editing is allowed here all the same. {unsafe}</source>
+      <translation>In {name} zu schreiben ist unsicher, und Bearbeiten ist hier trotzdem erlaubt. {unsafe}</translation>
+    </message>
+    <message>
+      <source>{name} is unsafe to write to, so editing is refused. {unsafe}</source>
+      <translation>In {name} zu schreiben ist unsicher, daher wird Bearbeiten abgelehnt. {unsafe}</translation>
+    </message>
+    <message>
+      <source>{name} keeps writers apart: one swap is won once, and its unique indexes hold</source>
+      <translation>{name} hält Schreiber auseinander: Ein Tausch wird einmal gewonnen, und seine eindeutigen Indexe halten</translation>
+    </message>
+    <message>
+      <source>{name} or before</source>
+      <translation>{name} oder früher</translation>
+    </message>
+    <message>
+      <source>{name} states {ns} already: {changes}.</source>
+      <translation>{name} beschreibt {ns} schon: {changes}.</translation>
+    </message>
+    <message>
+      <source>{name} view</source>
+      <translation>Ansicht {name}</translation>
+    </message>
+    <message>
+      <source>{name} {state} in the current version; edit the document to bring its value back.</source>
+      <translation>{name} {state} in der aktuellen Version; bearbeiten Sie das Dokument, um den Wert zurückzubringen.</translation>
+    </message>
+    <message>
+      <source>{name}, archive of {owner}</source>
+      <translation>{name}, Archiv von {owner}</translation>
+    </message>
+    <message>
+      <source>{name}, not connected</source>
+      <translation>{name}, nicht verbunden</translation>
+    </message>
+    <message>
+      <source>{name}, {name2}, not there</source>
+      <translation>{name}, {name2}, nicht vorhanden</translation>
+    </message>
+    <message>
+      <source>{name}, {name2}, version missing</source>
+      <translation>{name}, {name2}, Version fehlt</translation>
+    </message>
+    <message>
+      <source>{name}{which} is deleted from {ns}, unless it changed meanwhile. {kept}</source>
+      <translation>{name}{which} wird aus {ns} gelöscht, sofern es sich inzwischen nicht geändert hat. {kept}</translation>
+    </message>
+    <message>
+      <source>{note}. Showing it takes a moment.</source>
+      <translation>{note}. Das Anzeigen dauert einen Moment.</translation>
+    </message>
+    <message>
+      <source>{now} in the database</source>
+      <translation>{now} in der Datenbank</translation>
+    </message>
+    <message>
+      <source>{now} stays in the history where the layout keeps one. </source>
+      <translation>{now} bleibt im Verlauf, wo das Layout einen führt. </translation>
+    </message>
+    <message>
+      <source>{now}, now</source>
+      <translation>{now}, jetzt</translation>
+    </message>
+    <message>
+      <source>{now}, {change} in the first of {whole} scans, on {at}.</source>
+      <translation>{now}, {change} im ersten von {whole} Prüfläufen, am {at}.</translation>
+    </message>
+    <message>
+      <source>{now}. Scan again after a fix, and this page shows what it changed.</source>
+      <translation>{now}. Prüfen Sie nach einer Behebung erneut, und diese Seite zeigt, was sie geändert hat.</translation>
+    </message>
+    <message>
+      <source>{now}; {turned} in {versions} that can be read</source>
+      <translation>{now}; {turned} in {versions}, die lesbar sind</translation>
+    </message>
+    <message>
+      <source>{ns} could not be read</source>
+      <translation>{ns} konnte nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>{ns} holds no counters that hand out numbers</source>
+      <translation>{ns} enthält keine Zähler, die Nummern ausgeben</translation>
+    </message>
+    <message>
+      <source>{ns} is in {target} too, every version equal</source>
+      <translation>{ns} liegt nun auch in {target}, jede Version gleich</translation>
+    </message>
+    <message>
+      <source>{ns} is left to recognition, which takes it for {layout}</source>
+      <translation>{ns} ist der Erkennung überlassen, die es für {layout} hält</translation>
+    </message>
+    <message>
+      <source>{ns} is read as {layout} until it is disconnected; a profile would keep that</source>
+      <translation>{ns} wird als {layout} gelesen, bis die Verbindung getrennt wird; ein Profil würde das bewahren</translation>
+    </message>
+    <message>
+      <source>{ns} is stated in {path}{also}</source>
+      <translation>{ns} ist in {path} beschrieben{also}</translation>
+    </message>
+    <message>
+      <source>{ns} keeps no apply-once lists</source>
+      <translation>{ns} führt keine Listen einmal verarbeiteter Einträge</translation>
+    </message>
+    <message>
+      <source>{ns} keeps no counters that are raised in two steps</source>
+      <translation>{ns} führt keine Zähler, die in zwei Schritten erhöht werden</translation>
+    </message>
+    <message>
+      <source>{ns} on {name}</source>
+      <translation>{ns} auf {name}</translation>
+    </message>
+    <message>
+      <source>{open_here} {how} open; Esc leads back</source>
+      <translation>{open_here} {how} offen; Esc führt zurück</translation>
+    </message>
+    <message>
+      <source>{other} removed it, you changed it</source>
+      <translation>{other} hat es entfernt, Sie haben es geändert</translation>
+    </message>
+    <message>
+      <source>{parts} more</source>
+      <translation>{parts} weitere</translation>
+    </message>
+    <message>
+      <source>{path} cannot be written; choose another place.</source>
+      <translation>{path} kann nicht geschrieben werden; wählen Sie einen anderen Ort.</translation>
+    </message>
+    <message>
+      <source>{path} is not there any more after what was chosen meanwhile.</source>
+      <translation>{path} gibt es nach dem, was inzwischen gewählt wurde, nicht mehr.</translation>
+    </message>
+    <message>
+      <source>{path}, not decided</source>
+      <translation>{path}, nicht entschieden</translation>
+    </message>
+    <message>
+      <source>{person} for a person to see to</source>
+      <translation>{person} muss jemand ansehen</translation>
+    </message>
+    <message>
+      <source>{place}: decided; choose again to change your mind.</source>
+      <translation>{place}: entschieden; wählen Sie erneut, um es zu ändern.</translation>
+    </message>
+    <message>
+      <source>{place}: only {how} changed it{hint}.</source>
+      <translation>{place}: nur geändert von: {how}{hint}.</translation>
+    </message>
+    <message>
+      <source>{place}: you and {other} changed it in different ways{hint}.</source>
+      <translation>{place}: Sie und {other} haben es verschieden geändert{hint}.</translation>
+    </message>
+    <message>
+      <source>{place}: you and {other} changed it, and both changes fit together{hint}.</source>
+      <translation>{place}: Sie und {other} haben es geändert, und beide Änderungen passen zusammen{hint}.</translation>
+    </message>
+    <message>
+      <source>{promises} broken</source>
+      <translation>{promises} gebrochen</translation>
+    </message>
+    <message>
+      <source>{qVersion}, PySide6 {version}, {platformName}</source>
+      <translation>{qVersion}, PySide6 {version}, {platformName}</translation>
+    </message>
+    <message>
+      <source>{question}  Answered: {said}.</source>
+      <translation>{question}  Beantwortet: {said}.</translation>
+    </message>
+    <message>
+      <source>{raw} as stored</source>
+      <translation>{raw} wie gespeichert</translation>
+    </message>
+    <message>
+      <source>{raw} that do not decode</source>
+      <translation>{raw}, die sich nicht dekodieren lassen</translation>
+    </message>
+    <message>
+      <source>{running} tasks running</source>
+      <translation>{running} Aufgaben laufen</translation>
+    </message>
+    <message>
+      <source>{said}
+… {whole} more; Copy gives everything</source>
+      <translation>{said}
+… {whole} weitere; Kopieren liefert alles</translation>
+    </message>
+    <message>
+      <source>{said} fewer</source>
+      <translation>{said} weniger</translation>
+    </message>
+    <message>
+      <source>{said} in one scan</source>
+      <translation>{said} in einem Prüflauf</translation>
+    </message>
+    <message>
+      <source>{said} in the last {shown} scans, oldest first</source>
+      <translation>{said} in den letzten {shown} Prüfläufen, ältester zuerst</translation>
+    </message>
+    <message>
+      <source>{said} in {source} when it was measured on {at}.</source>
+      <translation>{said} in {source}, gemessen am {at}.</translation>
+    </message>
+    <message>
+      <source>{said} in {source}, measured just now.</source>
+      <translation>{said} in {source}, soeben gemessen.</translation>
+    </message>
+    <message>
+      <source>{said} so far.</source>
+      <translation>{said} bisher.</translation>
+    </message>
+    <message>
+      <source>{said}, {pairs} more</source>
+      <translation>{said}, {pairs} weitere</translation>
+    </message>
+    <message>
+      <source>{said}, {writes} not. {left}</source>
+      <translation>{said}, {writes} nicht. {left}</translation>
+    </message>
+    <message>
+      <source>{said}. Nothing has been written.</source>
+      <translation>{said}. Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{said}. The old collection stays as it is.</source>
+      <translation>{said}. Die alte Sammlung bleibt, wie sie ist.</translation>
+    </message>
+    <message>
+      <source>{said}; see the list, show them again</source>
+      <translation>{said}; Liste ansehen, wieder zeigen</translation>
+    </message>
+    <message>
+      <source>{said}; {folded} that {verbs} in every version {verbs2} folded away.</source>
+      <translation>{said}; {folded}, die sich in jeder Version {verbs}, {verbs2} eingeklappt.</translation>
+    </message>
+    <message>
+      <source>{said}; {how} went to {source}.</source>
+      <translation>{said}; Ziel war {source}.</translation>
+    </message>
+    <message>
+      <source>{said}; {rows} shown</source>
+      <translation>{said}; {rows} gezeigt</translation>
+    </message>
+    <message>
+      <source>{saying}, which brings {name} back; {now} stays in the history.</source>
+      <translation>{saying}, womit {name} zurückkehrt; {now} bleibt im Verlauf.</translation>
+    </message>
+    <message>
+      <source>{saying}; {now} stays in the history.</source>
+      <translation>{saying}; {now} bleibt im Verlauf.</translation>
+    </message>
+    <message>
+      <source>{scans} looked, and each document was as its layout wants it.</source>
+      <translation>Nach {scans} ist klar: Jedes Dokument war so, wie sein Layout es verlangt.</translation>
+    </message>
+    <message>
+      <source>{seconds:.0f} min</source>
+      <translation>{seconds:.0f} min</translation>
+    </message>
+    <message>
       <source>{seconds} s</source>
       <translation>{seconds} s</translation>
+    </message>
+    <message>
+      <source>{several} picked</source>
+      <translation>{several} gewählt</translation>
+    </message>
+    <message>
+      <source>{shown} names a user; type the password.</source>
+      <translation>{shown} nennt einen Benutzer; geben Sie das Passwort ein.</translation>
+    </message>
+    <message>
+      <source>{size} a page</source>
+      <translation>{size} je Seite</translation>
+    </message>
+    <message>
+      <source>{source}
+MongoDB {version}, {topology}</source>
+      <translation>{source}
+MongoDB {version}, {topology}</translation>
+    </message>
+    <message>
+      <source>{source}
+Open it to connect</source>
+      <translation>{source}
+Zum Verbinden öffnen</translation>
+    </message>
+    <message>
+      <source>{source} was not measured yet.</source>
+      <translation>{source} wurde noch nicht gemessen.</translation>
+    </message>
+    <message>
+      <source>{span} of N/A</source>
+      <translation>{span} von unbekannt</translation>
+    </message>
+    <message>
+      <source>{span} of {of}</source>
+      <translation>{span} von {of}</translation>
+    </message>
+    <message>
+      <source>{summary}; reading was stopped</source>
+      <translation>{summary}; das Lesen wurde angehalten</translation>
+    </message>
+    <message>
+      <source>{target} cannot be removed ({strerror}).</source>
+      <translation>{target} kann nicht entfernt werden ({strerror}).</translation>
+    </message>
+    <message>
+      <source>{target} cannot be written ({strerror}); allow writing there.</source>
+      <translation>{target} kann nicht geschrieben werden ({strerror}); erlauben Sie dort das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{text} became {text2}</source>
+      <translation>{text} wurde zu {text2}</translation>
+    </message>
+    <message>
+      <source>{text}, not possible now: {why}</source>
+      <translation>{text}, jetzt nicht möglich: {why}</translation>
+    </message>
+    <message>
+      <source>{there}The filter asks for {asked} {where}.</source>
+      <translation>{there}Der Filter verlangt {asked} {where}.</translation>
+    </message>
+    <message>
+      <source>{ticked} of {fields} ticked</source>
+      <translation>{ticked} von {fields} angekreuzt</translation>
+    </message>
+    <message>
+      <source>{ticked} of {findings} ticked</source>
+      <translation>{ticked} von {findings} angekreuzt</translation>
+    </message>
+    <message>
+      <source>{ticked} of {tokens} ticked</source>
+      <translation>{ticked} von {tokens} angekreuzt</translation>
+    </message>
+    <message>
+      <source>{tip}, not saved yet</source>
+      <translation>{tip}, noch nicht gespeichert</translation>
+    </message>
+    <message>
+      <source>{title} did not come to its end</source>
+      <translation>Nicht zu Ende gekommen: {title}</translation>
+    </message>
+    <message>
+      <source>{title} – Palimpsest</source>
+      <translation>{title} – Palimpsest</translation>
+    </message>
+    <message>
+      <source>{title}, not saved yet</source>
+      <translation>{title}, noch nicht gespeichert</translation>
+    </message>
+    <message>
+      <source>{tokens} of {documents}.{inside}</source>
+      <translation>{tokens} von {documents}.{inside}</translation>
+    </message>
+    <message>
+      <source>{tokens} pending again.</source>
+      <translation>{tokens} wieder offen.</translation>
+    </message>
+    <message>
+      <source>{tokens} {how} pending.</source>
+      <translation>{tokens} {how} offen.</translation>
+    </message>
+    <message>
+      <source>{troubles} cannot be as stated.</source>
+      <translation>{troubles} kann nicht so sein wie angegeben.</translation>
+    </message>
+    <message>
+      <source>{unchecked} not checked</source>
+      <translation>{unchecked} nicht geprüft</translation>
+    </message>
+    <message>
+      <source>{unsafe} An edit of yours, or of somebody else, can be lost without a word. The guard of a write means nothing where the server does not hold to it.</source>
+      <translation>{unsafe} Eine Bearbeitung von Ihnen oder jemand anderem kann ohne ein Wort verloren gehen. Die Absicherung eines Schreibvorgangs bedeutet nichts, wo der Server sich nicht daran hält.</translation>
+    </message>
+    <message>
+      <source>{upper} is the current version, which the draft begins from.</source>
+      <translation>{upper} ist die aktuelle Version, von der der Entwurf ausgeht.</translation>
+    </message>
+    <message>
+      <source>{verbs} {count}</source>
+      <translation>{verbs}: {count}</translation>
+    </message>
+    <message>
+      <source>{verbs} {count}?</source>
+      <translation>{verbs}: {count}?</translation>
+    </message>
+    <message>
+      <source>{verbs}ing {done} of {total}</source>
+      <translation>{verbs}: {done} von {total}</translation>
+    </message>
+    <message>
+      <source>{verbs}ing {tokens}</source>
+      <translation>{verbs}: {tokens}</translation>
+    </message>
+    <message>
+      <source>{verb} {count}</source>
+      <translation>{verb}: {count}</translation>
+    </message>
+    <message>
+      <source>{verdicts} changed since the scan</source>
+      <translation>{verdicts} seit dem Prüflauf geändert</translation>
+    </message>
+    <message>
+      <source>{verdicts} wait for an answer</source>
+      <translation>{verdicts} warten auf eine Antwort</translation>
+    </message>
+    <message>
+      <source>{verdicts} would be refused</source>
+      <translation>{verdicts} würden abgelehnt</translation>
+    </message>
+    <message>
+      <source>{verdicts} would be {done}</source>
+      <translation>{verdicts} würden {done}</translation>
+    </message>
+    <message>
+      <source>{versions} of {documents} are equal in both places</source>
+      <translation>{versions} von {documents} sind an beiden Stellen gleich</translation>
+    </message>
+    <message>
+      <source>{waiting} unresolved</source>
+      <translation>{waiting} ungelöst</translation>
+    </message>
+    <message>
+      <source>{what} is in {path}</source>
+      <translation>{what} liegt in {path}</translation>
+    </message>
+    <message>
+      <source>{what} – Palimpsest</source>
+      <translation>{what} – Palimpsest</translation>
+    </message>
+    <message>
+      <source>{which} another order of fields than the table</source>
+      <translation>{which} eine andere Feldreihenfolge als die Tabelle</translation>
+    </message>
+    <message>
+      <source>{which} left out, as this form cannot hold them or they are gone</source>
+      <translation>{which} ausgelassen, da diese Form sie nicht fasst oder es sie nicht mehr gibt</translation>
+    </message>
+    <message>
+      <source>{who} inside the grace period: a writer that is still at work {then}.</source>
+      <translation>{who} in der Schonfrist: Ein Schreiber, der noch arbeitet, {then}.</translation>
+    </message>
+    <message>
+      <source>{words} in {ns} of {name}</source>
+      <translation>{words} in {ns} von {name}</translation>
+    </message>
+    <message>
+      <source>{words} of {name}</source>
+      <translation>{words} von {name}</translation>
+    </message>
+    <message>
+      <source>{words} somewhere in {since}–{v}</source>
+      <translation>{words} irgendwo in {since}–{v}</translation>
+    </message>
+    <message>
+      <source>{words}, {total} kept, {missing} missing</source>
+      <translation>{words}, {total} vorhanden, {missing} fehlen</translation>
+    </message>
+    <message>
+      <source>{words}. What a stopped scan has not seen is not known, so it is not compared.</source>
+      <translation>{words}. Was ein angehaltener Prüflauf nicht gesehen hat, ist nicht bekannt und wird daher nicht verglichen.</translation>
+    </message>
+    <message>
+      <source>{word}, one of {offered} words</source>
+      <translation>{word}, eines von {offered} Wörtern</translation>
+    </message>
+    <message>
+      <source>{writes} from before {how} no known outcome</source>
+      <translation>{writes} von früher {how} keinen bekannten Ausgang</translation>
+    </message>
+    <message>
+      <source>{writes} of {run} taken back</source>
+      <translation>{writes} von {run} zurückgenommen</translation>
+    </message>
+    <message>
+      <source>{writes} taken back</source>
+      <translation>{writes} zurückgenommen</translation>
+    </message>
+    <message>
+      <source>{young} left out, too young</source>
+      <translation>{young} ausgelassen, zu jung</translation>
+    </message>
+    <message>
+      <source>{young} of them are</source>
+      <translation>{young} davon sind</translation>
+    </message>
+    <message>
+      <source>{{ {n:,} fields }}</source>
+      <translation>{{ {n:,} Felder }}</translation>
+    </message>
+    <message>
+      <source>{} Extended JSON</source>
+      <translation>Extended JSON: {}</translation>
+    </message>
+    <message>
+      <source>{} of the connection</source>
+      <translation>{} der Verbindung</translation>
+    </message>
+    <message>
+      <source>{}: the pace of the scan</source>
+      <translation>{}: das Tempo des Prüflaufs</translation>
+    </message>
+    <message>
+      <source>… {here:,} more ]</source>
+      <translation>… {here:,} weitere ]</translation>
+    </message>
+    <message>
+      <source>… {words:,} more</source>
+      <translation>… {words:,} weitere</translation>
     </message>
   </context>
   <context>
@@ -664,7 +8186,7 @@
     </message>
     <message>
       <source>Archive lacks versions</source>
-      <translation>Dem Archiv fehlen Versionen</translation>
+      <translation>Archiv lückenhaft</translation>
     </message>
     <message>
       <source>Archive without document</source>
@@ -672,7 +8194,7 @@
     </message>
     <message>
       <source>Archived copy differs</source>
-      <translation>Archivierte Kopie weicht ab</translation>
+      <translation>Archivkopie weicht ab</translation>
     </message>
     <message>
       <source>Atomic swaps</source>
@@ -683,8 +8205,16 @@
       <translation>Blockiert Bearbeitungen</translation>
     </message>
     <message>
+      <source>Bring back an old value</source>
+      <translation>Einen alten Wert zurückholen</translation>
+    </message>
+    <message>
       <source>Broken prev chains</source>
-      <translation>Gebrochene prev-Ketten</translation>
+      <translation>Defekte prev-Ketten</translation>
+    </message>
+    <message>
+      <source>Change map of K-118240: 30 fields, 60 versions</source>
+      <translation>Änderungskarte von K-118240: 30 Felder, 60 Versionen</translation>
     </message>
     <message>
       <source>Change streams</source>
@@ -707,6 +8237,10 @@
       <translation>Vergleichen Sie beide und speichern Sie den richtigen als neue Version.</translation>
     </message>
     <message>
+      <source>Compare two versions</source>
+      <translation>Zwei Versionen vergleichen</translation>
+    </message>
+    <message>
       <source>Compare what was stored, not what was sent, before trusting a hash.</source>
       <translation>Vergleichen Sie das Gespeicherte, nicht das Gesendete, bevor Sie einem Hash trauen.</translation>
     </message>
@@ -720,7 +8254,7 @@
     </message>
     <message>
       <source>Counters that are no numbers</source>
-      <translation>Zähler, die keine Zahlen sind</translation>
+      <translation>Zähler ohne Zahl</translation>
     </message>
     <message>
       <source>Counters that fell behind</source>
@@ -943,6 +8477,10 @@
       <translation>Sein Schreiber arbeitet vielleicht noch; sehen Sie nach der Schonfrist erneut nach.</translation>
     </message>
     <message>
+      <source>K-204117: pick v11 and v14 on the timeline</source>
+      <translation>K-204117: v11 und v14 auf der Zeitleiste wählen</translation>
+    </message>
+    <message>
       <source>Keep these kinds of value out of documents on this server.</source>
       <translation>Halten Sie diese Arten von Werten aus Dokumenten auf diesem Server heraus.</translation>
     </message>
@@ -999,6 +8537,10 @@
       <translation>Sieht {0} an und {1}.</translation>
     </message>
     <message>
+      <source>Lose a race, and keep your edit</source>
+      <translation>Ein Rennen verlieren, die Bearbeitung behalten</translation>
+    </message>
+    <message>
       <source>Missing versions are never invented; if no rule of retention took them, look for them in a backup.</source>
       <translation>Fehlende Versionen werden nie erfunden; nahm sie keine Aufbewahrungsregel, suchen Sie sie in einer Sicherung.</translation>
     </message>
@@ -1039,6 +8581,10 @@
       <translation>Kein aktuelles Dokument</translation>
     </message>
     <message>
+      <source>No document sampled in {0} has {1}, which is stated as {2}.</source>
+      <translation>Kein Dokument der Stichprobe in {0} hat {1}, angegeben als {2}.</translation>
+    </message>
+    <message>
       <source>No field of the documents sampled tells one version from another.</source>
       <translation>Kein Feld der Stichprobe unterscheidet eine Version von der anderen.</translation>
     </message>
@@ -1064,7 +8610,7 @@
     </message>
     <message>
       <source>None or several current</source>
-      <translation>Keine oder mehrere aktuelle</translation>
+      <translation>Keine/mehrere aktuelle</translation>
     </message>
     <message>
       <source>Not a {0}: leave out the separators between thousands and use a point.</source>
@@ -1128,7 +8674,7 @@
     </message>
     <message>
       <source>Numbers used twice or no numbers</source>
-      <translation>Doppelte oder keine Nummern</translation>
+      <translation>Doppelte/keine Nummern</translation>
     </message>
     <message>
       <source>Odd field names</source>
@@ -1203,12 +8749,20 @@
       <translation>Entfernen</translation>
     </message>
     <message>
+      <source>Repair 31 findings</source>
+      <translation>31 Befunde reparieren</translation>
+    </message>
+    <message>
       <source>Residue of a running edit</source>
-      <translation>Rest einer laufenden Bearbeitung</translation>
+      <translation>Bearbeitungsrest</translation>
     </message>
     <message>
       <source>Restore</source>
       <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+      <source>Restore one field from v3, then undo it</source>
+      <translation>Ein Feld aus v3 wiederherstellen, dann zurücknehmen</translation>
     </message>
     <message>
       <source>Restore the highest version as a document, or leave the archive as the record of what was deleted.</source>
@@ -1235,6 +8789,10 @@
       <translation>Speichern</translation>
     </message>
     <message>
+      <source>Save a document that someone else has just changed</source>
+      <translation>Ein Dokument speichern, das jemand gerade geändert hat</translation>
+    </message>
+    <message>
       <source>Saved</source>
       <translation>Gespeichert</translation>
     </message>
@@ -1255,6 +8813,14 @@
       <translation>Durchsucht {0} in der Reihenfolge des Index {1} und {2}.</translation>
     </message>
     <message>
+      <source>See what would be written before anything is</source>
+      <translation>Sehen, was geschrieben würde, bevor es geschieht</translation>
+    </message>
+    <message>
+      <source>See who changed what, and when</source>
+      <translation>Sehen, wer was wann änderte</translation>
+    </message>
+    <message>
       <source>Set</source>
       <translation>Setzen</translation>
     </message>
@@ -1264,7 +8830,7 @@
     </message>
     <message>
       <source>Several documents for one key</source>
-      <translation>Mehrere Dokumente je Schlüssel</translation>
+      <translation>Schlüssel mehrfach</translation>
     </message>
     <message>
       <source>Several documents have the same hash, which is legal where their contents are equal.</source>
@@ -1300,7 +8866,7 @@
     </message>
     <message>
       <source>Stored hash differs</source>
-      <translation>Gespeicherter Hash weicht ab</translation>
+      <translation>Hash weicht ab</translation>
     </message>
     <message>
       <source>TLS failed; check tls and tlsCAFile in the address</source>
@@ -1580,7 +9146,7 @@
     </message>
     <message>
       <source>Tokens pending and applied</source>
-      <translation>Token offen und angewendet</translation>
+      <translation>Token doppelt geführt</translation>
     </message>
     <message>
       <source>Two documents can carry the same id and version here: do not let several writers work on this server.</source>
@@ -1628,7 +9194,7 @@
     </message>
     <message>
       <source>Versions of a wrong type</source>
-      <translation>Versionen mit falschem Typ</translation>
+      <translation>Falscher Versionstyp</translation>
     </message>
     <message>
       <source>Versions that are dates, or carry them, are equal or run backwards.</source>
@@ -1763,6 +9329,10 @@
       <translation>Einmalverarbeitung</translation>
     </message>
     <message>
+      <source>archive</source>
+      <translation>Archiv</translation>
+    </message>
+    <message>
       <source>archived</source>
       <translation>archiviert</translation>
     </message>
@@ -1787,8 +9357,20 @@
       <translation>das aktuelle {0} ist nicht archiviert</translation>
     </message>
     <message>
+      <source>damaged</source>
+      <translation>beschädigt</translation>
+    </message>
+    <message>
       <source>delete</source>
       <translation>Löschen</translation>
+    </message>
+    <message>
+      <source>delta</source>
+      <translation>Delta</translation>
+    </message>
+    <message>
+      <source>document</source>
+      <translation>Dokument</translation>
     </message>
     <message>
       <source>does not decode</source>
@@ -1824,7 +9406,7 @@
     </message>
     <message>
       <source>edit</source>
-      <translation>Bearbeitung</translation>
+      <translation>Änderung</translation>
     </message>
     <message>
       <source>entries by time for the document in {id}</source>
@@ -1925,6 +9507,10 @@
     <message>
       <source>merge</source>
       <translation>Zusammenführung</translation>
+    </message>
+    <message>
+      <source>missing</source>
+      <translation>fehlt</translation>
     </message>
     <message>
       <source>moved</source>
@@ -2201,6 +9787,10 @@
     <message>
       <source>undo</source>
       <translation>Rücknahme</translation>
+    </message>
+    <message>
+      <source>unproven</source>
+      <translation>unbelegt</translation>
     </message>
     <message>
       <source>used by {0} documents</source>

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gui.language import tr
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
 from gui.style import symbols, wording
@@ -29,7 +30,7 @@ def type_cell(node: DiffNode) -> Cell:
     """The type, or both where they differ."""
     kinds = [Value(slot[1], b"").kind for slot in (node.a, node.b) if slot is not None]
     if len(set(kinds)) == 2:
-        return plain("  →  ".join(kinds), size=12, weight=500, accessible=" became ".join(kinds))
+        return plain("  →  ".join(kinds), size=12, weight=500, accessible=tr(" became ").join(kinds))
     return plain(kinds[0] if kinds else "Object", "text2", size=12)
 
 
@@ -74,7 +75,9 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
         return value(shown(b, zone), ground=ground)
     left, right = (cell.spans for cell in sides(node, zone, room // 2))
     made = _woven(left, right)
-    words = f"{''.join(span.text for span in left)} became {''.join(span.text for span in right)}"
+    words = tr(
+        "{text} became {text2}", text="".join(span.text for span in left), text2="".join(span.text for span in right)
+    )
     return replace(value_spans(made, ground), accessible=words)
 
 
@@ -114,7 +117,7 @@ def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ..
 
 
 def _one_sided(v: Value | None, ground: str, zone: str) -> Cell:
-    return Cell(hatch=True, accessible="absent") if v is None else value(shown(v, zone), ground=ground)
+    return Cell(hatch=True, accessible=tr("absent")) if v is None else value(shown(v, zone), ground=ground)
 
 
 def value_spans(spans: tuple[Span, ...], ground: str) -> Cell:
@@ -123,7 +126,7 @@ def value_spans(spans: tuple[Span, ...], ground: str) -> Cell:
 
 
 def _count(n: int) -> str:
-    return "{ }" if n == 0 else "{ 1 field }" if n == 1 else f"{{ {n:,} fields }}"
+    return "{ }" if n == 0 else tr("{ 1 field }") if n == 1 else tr("{{ {n:,} fields }}", n=n)
 
 
 def shown(v: Value | None, zone: str) -> str:
@@ -135,7 +138,7 @@ def shown(v: Value | None, zone: str) -> str:
     try:
         return text.shown(v, zone, SHOWN)
     except Refused:  # bytes that are no BSON, deep inside: their place can still be shown
-        return f"unreadable {v.kind}, {wording.size(len(v.data))}"
+        return tr("unreadable {kind}, {data}", kind=v.kind, data=wording.size(len(v.data)))
 
 
 def marked(
@@ -144,7 +147,9 @@ def marked(
     """Two values as runs of text, with their differences on ``strong``; cut around the first of these."""
     if a.type == b.type == canonical.STRING:
         if max(len(a.data), len(b.data)) > HUGE:
-            return (Span(f"{shown(a, zone)}, Space to see it"),), (Span(f"{shown(b, zone)}, Space to see it"),)
+            return (Span(tr("{a}, Space to see it", a=shown(a, zone))),), (
+                Span(tr("{b}, Space to see it", b=shown(b, zone))),
+            )
         return _strings(a, b, op, room, strong)
     left, right = shown(a, zone), shown(b, zone)
     if (a.type == b.type == canonical.BINARY and max(len(left), len(right)) > room) or _sizes_only(a, b, left, right):
@@ -284,5 +289,5 @@ def _order(names: list[str], first: int, moved: set[str], room: int, strong: str
         if i + 1 < len(words):
             spans.append(Span(", ", "text2"))
     if end < len(words):
-        spans.append(Span(f"… {len(words) - end:,} more", "text2"))
+        spans.append(Span(tr("… {words:,} more", words=len(words) - end), "text2"))
     return tuple(span for span in spans if span.text)

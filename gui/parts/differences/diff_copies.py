@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
+from gui.language import tr
 from gui.parts.differences.diff_model import FIELD, A, B
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
@@ -20,12 +21,12 @@ from model.records import Version
 from model.session import Comparison
 
 FORMS = (
-    ("text", "Copy the diff as text"),
-    ("rows", "Copy the diff as JSON rows"),
-    ("patch", "Copy the diff as JSON Patch"),
-    ("deepdiff", "Copy the diff as DeepDiff has it"),
-    ("delta", "Copy the diff as a DeepDiff Delta in Python"),
-    ("words", "Copy the diff in words"),
+    ("text", tr("Copy the diff as text")),
+    ("rows", tr("Copy the diff as JSON rows")),
+    ("patch", tr("Copy the diff as JSON Patch")),
+    ("deepdiff", tr("Copy the diff as DeepDiff has it")),
+    ("delta", tr("Copy the diff as a DeepDiff Delta in Python")),
+    ("words", tr("Copy the diff in words")),
 )
 MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for one, and cannot be stopped
 
@@ -43,7 +44,11 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
     if form in ("deepdiff", "delta"):
         if len(a) + len(b) > MOST_DEEPDIFF:
             raise Refused(
-                f"DeepDiff would take too long for documents of this size; palimpsest diff --format {form} writes it."
+                tr(
+                    "DeepDiff would take too long for documents of this size; palimpsest diff --format {form} "
+                    "writes it.",
+                    form=form,
+                )
             )
         return to_deepdiff(a, b) if form == "deepdiff" else to_delta(a, b, _heading(comparison))
     return to_lines(found, preferences.zone())
@@ -56,11 +61,13 @@ def in_words(comparison: Comparison, found: Diff) -> str:
 
 def _heading(comparison: Comparison) -> str:
     """``From v11, 22 Aug 2025 09:12 by ab-117, to v14, current``."""
-    return f"From {_described(comparison.a)}, to {_described(comparison.b)}"
+    return tr(
+        "From {described}, to {described2}", described=_described(comparison.a), described2=_described(comparison.b)
+    )
 
 
 def _described(version: Version) -> str:
-    by = f" by {version.author}" if version.author else ""
+    by = tr(" by {author}", author=version.author) if version.author else ""
     return ", ".join(part for part in (name_of(version), f"{wording.moment(version.at)}{by}".strip()) if part)
 
 
@@ -84,10 +91,10 @@ class DiffCopies:
             action.setEnabled(enabled)
 
         owner = self._owner
-        add("Copy path", lambda: copy_path(owner, node))
-        add("Copy value of A", lambda: copy_value(owner, node, "a"), node.a is not None)
-        add("Copy value of B", lambda: copy_value(owner, node, "b"), node.b is not None)
-        add("Copy this change", lambda: copy_change(owner, node), node.op is not None)
+        add(tr("Copy path"), lambda: copy_path(owner, node))
+        add(tr("Copy value of A"), lambda: copy_value(owner, node, "a"), node.a is not None)
+        add(tr("Copy value of B"), lambda: copy_value(owner, node, "b"), node.b is not None)
+        add(tr("Copy this change"), lambda: copy_change(owner, node), node.op is not None)
 
     def whole(self, form: str) -> None:
         """Put the whole diff on the clipboard."""
@@ -95,7 +102,7 @@ class DiffCopies:
         if compared is None:
             return
         comparison, shown = compared
-        copying.copy(self._owner, None, lambda: written(form, comparison, shown), "The diff is copied")
+        copying.copy(self._owner, None, lambda: written(form, comparison, shown), tr("The diff is copied"))
 
 
 def copy_path(owner: QWidget, node: DiffNode) -> None:

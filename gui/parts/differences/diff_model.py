@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
+from gui.language import tr
 from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
@@ -19,7 +20,7 @@ SYMBOL, FIELD, A, B, TYPE = range(5)
 class DiffModel(CellModel):
     """A :class:`Plan` as rows; ``opened`` tells of new rows that should stand open."""
 
-    headers = ("", "Field", "A", "B", "Type")
+    headers = ("", tr("Field"), "A", "B", tr("Type"))
     opened = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -55,9 +56,9 @@ class DiffModel(CellModel):
     def _title(self) -> None:
         a, b = self.titles
         if self.inline:
-            self.headers = ("", "Field", f"A   {a}   →   B   {b}", "", "Type")
+            self.headers = ("", tr("Field"), f"A   {a}   →   B   {b}", "", tr("Type"))
         else:
-            self.headers = ("", "Field", f"A   {a}", f"B   {b}", "Type")
+            self.headers = ("", tr("Field"), f"A   {a}", f"B   {b}", tr("Type"))
 
     def set_inline(self, on: bool) -> None:
         """Say both values in the column of A, or each in its own."""
@@ -260,12 +261,14 @@ class DiffModel(CellModel):
             op = node.op
             bar = "acc" if node is self._current_node else ""
             if node.is_hidden:
-                return Cell(accessible="hidden", tip="Hidden: not among the changes")
+                return Cell(accessible=tr("hidden"), tip=tr("Hidden: not among the changes"))
             words = symbols.CHANGES[op.op][3] if op is not None else ""
             also = node.place.also if node.place is not None else None
             if also is not None:
-                words += f" and {symbols.CHANGES[also.op][3]}"
-            return Cell(change=op.op if op is not None else "", bar=bar, accessible=words or "not changed", tip=words)
+                words += tr(" and {changes}", changes=symbols.CHANGES[also.op][3])
+            return Cell(
+                change=op.op if op is not None else "", bar=bar, accessible=words or tr("not changed"), tip=words
+            )
         if column == FIELD:
             return self._field(node)
         if column == TYPE and node.kind not in ("fold", "broken"):
@@ -279,14 +282,14 @@ class DiffModel(CellModel):
         if node.kind == "broken":
             return plain(node.label, "err", size=12)
         if node.parent is self._root and not node.path:
-            words = "order of the fields" if isinstance(node.op, Reorder) else "the whole document"
+            words = tr("order of the fields") if isinstance(node.op, Reorder) else tr("the whole document")
             return plain(words, "text2", size=12)
         token = "text3" if node.is_hidden else "text2" if node.kind == "same" else "text"
         spans = [Span(node.label, token)]
         if node.kind == "hidden":
-            return Cell(spans=(spans[0], Span("  hidden", "text3", sans=True)), mono=True, size=12)
+            return Cell(spans=(spans[0], Span(tr("  hidden"), "text3", sans=True)), mono=True, size=12)
         if isinstance(node.op, Move) and node.path_a is not None:
-            spans.append(Span(f" was [{node.path_a[-1]}]", "text3"))
+            spans.append(Span(tr(" was [{path_a}]", path_a=node.path_a[-1]), "text3"))
         return Cell(spans=tuple(spans), mono=True, size=12, middle=len(spans) == 1, accessible=self._words(node))
 
     def _words(self, node: DiffNode) -> str:
@@ -295,5 +298,5 @@ class DiffModel(CellModel):
             what = symbols.CHANGES[op.op][3]
         else:
             inside = wording.many(node.place.count, "change") if node.place is not None and node.place.count else ""
-            what = f"{inside} inside" if inside else ""
+            what = tr("{inside} inside", inside=inside) if inside else ""
         return f"{node.label}, {what}" if what else node.label

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
 from typing import TypeAlias
 
+from gui.language import translated
 from gui.parts.differences.diff_grouping import Place, Plan, Slot
 from model import text
 from model.diff import Add, Move, Operation, Remove, Reorder
@@ -101,7 +102,7 @@ class DiffNode:
         try:
             found.extend(islice(self._more, most))
         except Refused as error:  # bytes that are no BSON: the children before them stay, a last row says why
-            found.append(DiffNode(self, "broken", str(error), None, None, None, None))
+            found.append(DiffNode(self, "broken", translated(str(error)), None, None, None, None))
             self._more = None
         else:
             if len(found) < most:

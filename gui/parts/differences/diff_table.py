@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
+from gui.language import tr
 from gui.parts.differences import diff_copies
 from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.style import preferences, symbols, theme
@@ -66,7 +67,7 @@ class DiffTable(CellTree):
         self.setModel(model)
         self.setTreePosition(FIELD)
         self.setIndentation(theme.px(INDENT))
-        self.setAccessibleName("Differences")
+        self.setAccessibleName(tr("Differences"))
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.language import tr
 from gui.parts.differences.diff_grouping import Plan
 from gui.style import symbols, theme, wording
 
@@ -30,7 +31,7 @@ class Overview(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAccessibleName("Overview of the changes")
+        self.setAccessibleName(tr("Overview of the changes"))
         theme.signals.changed.connect(self.updateGeometry)
 
     def put(self, plan: Plan | None) -> None:
@@ -38,7 +39,12 @@ class Overview(QWidget):
         if plan is self._plan:
             return
         self._plan, self.marks = plan, () if plan is None else plan.marks
-        self.setToolTip(f"{wording.many(len(self.marks), 'change')} in the document; a click goes to the nearest")
+        self.setToolTip(
+            tr(
+                "{changes} in the document; a click goes to the nearest",
+                changes=wording.many(len(self.marks), "change"),
+            )
+        )
         self.setVisible(bool(self.marks))
         self.update()
 

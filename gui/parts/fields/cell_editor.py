@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.language import tr, translated
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import as_lines
@@ -28,7 +29,7 @@ from model.errors import Refused
 from model.values.canonical import Value, name_bytes
 
 LINES = 6  # rows that an editor of several lines covers
-HINT = "Ctrl+Enter keeps what is typed, Esc leaves it"
+HINT = tr("Ctrl+Enter keeps what is typed, Esc leaves it")
 
 
 @dataclass
@@ -102,7 +103,11 @@ class CellEditor(QObject):
         widget.setFont(theme.mono(12))
         widget.setProperty("cell", True)
         name = text.path_text(self._fields.path(here.node))
-        widget.setAccessibleName(f"Name of {name}" if here.column == FIELD else f"Value of {name}, {here.kind}")
+        widget.setAccessibleName(
+            tr("Name of {name}", name=name)
+            if here.column == FIELD
+            else tr("Value of {name}, {kind}", name=name, kind=here.kind)
+        )
         self.widget = widget
         self.offer_names()
         if isinstance(widget, QPlainTextEdit):
@@ -154,7 +159,7 @@ class CellEditor(QObject):
             try:
                 taken = self.read()
             except Refused as refusal:
-                self.refuse(str(refusal))
+                self.refuse(translated(str(refusal)))
                 return False
         self.close()
         if isinstance(taken, Value):
@@ -178,7 +183,12 @@ class CellEditor(QObject):
             names = above.walked() if above is not None else []
             locked = above is self._fields.root and typed in self._fields.locked_names
             if locked or any(found[0] == name_bytes(typed) for found in names):
-                raise Refused(f"There is a field called {text.name_text(typed)} here already; choose another name.")
+                raise Refused(
+                    tr(
+                        "There is a field called {typed} here already; choose another name.",
+                        typed=text.name_text(typed),
+                    )
+                )
             return typed
         if isinstance(self.widget, QPlainTextEdit) and here.kind == "String":
             typed = json.dumps(typed)
@@ -233,7 +243,7 @@ class CellEditor(QObject):
         try:
             self.read()
         except Refused as refusal:
-            self.refuse(str(refusal))
+            self.refuse(translated(str(refusal)))
 
     def _say(self, sentence: str, kind: str) -> None:
         self._line.setProperty("kind", kind)

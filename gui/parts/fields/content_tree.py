@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
+from gui.language import tr
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
@@ -48,7 +49,7 @@ def locked_fields(document: bytes, locked: Sequence[str]) -> LockedFields:
 class ContentModel(FieldModel):
     """The fields of one version, none of which can be typed into."""
 
-    headers = ("", "Field", "Value", "Type", "")
+    headers = ("", tr("Field"), tr("Value"), tr("Type"), "")
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent, zone)
@@ -75,7 +76,7 @@ class ContentTree(FieldTree):
     def __init__(self, model: ContentModel, parent: QWidget | None = None) -> None:
         super().__init__(model, parent)
         self.may_edit = False
-        self.setAccessibleName("Fields, to be read")
+        self.setAccessibleName(tr("Fields, to be read"))
         for column, width in ((SYMBOL_COLUMN, 16), (FIELD, 240), (TYPE, 120), (ACTION, 104)):
             self.setColumnWidth(column, theme.px(width))
         self.menu_asked.connect(self._pop_up)
@@ -88,7 +89,9 @@ class ContentTree(FieldTree):
     def copy(self, node: FieldNode) -> None:
         """Put a value on the clipboard, whole."""
         value = node.value
-        copying.copy(self, len(value.data), lambda: value_text.copied(value), f"Copied {self._name(node)}")
+        copying.copy(
+            self, len(value.data), lambda: value_text.copied(value), tr("Copied {name}", name=self._name(node))
+        )
 
     def _name(self, node: FieldNode) -> str:
         return text.path_text(self.fields.path(node))
@@ -114,16 +117,18 @@ class ContentTree(FieldTree):
     def menu(self, node: FieldNode) -> QMenu:
         """The menu of a field."""
         menu = QMenu(self)
-        menu.setAccessibleName("Field")
-        whole = QAction("Show the whole value", menu)
+        menu.setAccessibleName(tr("Field"))
+        whole = QAction(tr("Show the whole value"), menu)
         whole.setShortcut(QKeySequence(Qt.Key.Key_Space))
         whole.triggered.connect(lambda: self.whole_asked.emit(node))
-        copied = QAction("Copy value", menu)
+        copied = QAction(tr("Copy value"), menu)
         copied.setShortcut(QKeySequence("Ctrl+C"))
         copied.triggered.connect(lambda: self.copy(node))
         name = self._name(node)
-        path = QAction("Copy path", menu)
-        path.triggered.connect(lambda: copying.copy(self, 0, lambda: name, f"Copied the path {wording.item(name)}"))
+        path = QAction(tr("Copy path"), menu)
+        path.triggered.connect(
+            lambda: copying.copy(self, 0, lambda: name, tr("Copied the path {name}", name=wording.item(name)))
+        )
         for action in (whole, copied, path):
             action.setShortcutVisibleInContextMenu(True)
             menu.addAction(action)

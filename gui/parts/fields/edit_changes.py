@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gui.language import tr
 from gui.parts.fields import edit_steps
 from gui.parts.values.value_text import marks_between
 from gui.style.cells import Span
@@ -172,4 +173,4 @@ def around(shown: str, other: str, room: int = 24) -> str:
 
 def path_text(change: Change) -> str:
     """The change's path as people write it; the document itself where it is the whole."""
-    return text.path_text(change.path) or "the document"
+    return text.path_text(change.path) or tr("the document")

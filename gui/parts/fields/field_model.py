@@ -12,6 +12,7 @@ from itertools import count
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
+from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, marked
 from gui.parts.fields.edit_steps import Spot
 from gui.parts.fields.field_nodes import FieldEntry, FieldNode, kept
@@ -34,7 +35,7 @@ class FieldModel(CellModel):
     """The tree of one content."""
 
     value_set = Signal(object, object)  # FieldNode, Value: not by typing into the tree
-    headers: tuple[str, ...] = ("", "Field", "Value", "Type", "", "Last set by")
+    headers: tuple[str, ...] = ("", tr("Field"), tr("Value"), tr("Type"), "", tr("Last set by"))
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent)
@@ -361,7 +362,7 @@ class FieldModel(CellModel):
         change = self.change_of(node)
         if column == LAST_SET:
             if change is not None:
-                return plain("your edit", "text3", size=12)
+                return plain(tr("your edit"), "text3", size=12)
             return self.last_set.get(self.path(node), Cell()) if node.kind == "field" else Cell()
         if column == SYMBOL_COLUMN:
             return self._symbol(node, change)
@@ -383,7 +384,11 @@ class FieldModel(CellModel):
             return replace(mono(f"[{said}]" if is_array else said, "text2"), middle=True)
         if column == VALUE:
             inside = self._changed_inside(node)
-            badges = (Badge(f"{many(inside, 'change')} inside", "chg", "chgT", "replace"),) if inside else ()
+            badges = (
+                (Badge(tr("{changes} inside", changes=many(inside, "change")), "chg", "chgT", "replace"),)
+                if inside
+                else ()
+            )
             left = node.end - node.position
             said = many(left, "element") if is_array else many(left, "field")
             return plain(said, "text2", size=12, badges=badges)
@@ -410,9 +415,9 @@ class FieldModel(CellModel):
 
     def _words(self, node: FieldNode, change: Change | None) -> str:
         """The whole row for a screen reader."""
-        words = [text.path_text(self.path(node)) or "document", _seen(node, self.zone)[0], node.value.kind]
+        words = [text.path_text(self.path(node)) or tr("document"), _seen(node, self.zone)[0], node.value.kind]
         if node.kind == "locked":
-            words.append("locked")
+            words.append(tr("locked"))
         if change is not None:
             words.append(symbols.CHANGES[change.op][3])
         return ", ".join(words)
@@ -439,13 +444,15 @@ class FieldModel(CellModel):
         if self.changes is None or node.is_open or not node.value.is_container or node.kind != "field":
             return ()
         number = self.changes.inside.get(self.path(node), 0)
-        return (Badge(f"{many(number, 'change')} inside", "chg", "chgT", "replace"),) if number else ()
+        return (
+            (Badge(tr("{changes} inside", changes=many(number, "change")), "chg", "chgT", "replace"),) if number else ()
+        )
 
     def _type(self, node: FieldNode, change: Change | None) -> Cell:
         caret = self.may_edit and self.can_retype(node) and not node.value.is_container
         if usual := self._unusual(node):
-            spans = (Span(node.value.kind, "text2"), Span(f"  usually {usual}", "warn"))
-            said = f"{node.value.kind}, in other documents of this collection {usual}"
+            spans = (Span(node.value.kind, "text2"), Span(tr("  usually {usual}", usual=usual), "warn"))
+            said = tr("{kind}, in other documents of this collection {usual}", kind=node.value.kind, usual=usual)
             return Cell(spans=spans, size=12, caret=caret, tip=said, accessible=said)
         if change is None:
             return plain(node.value.kind, "text2", size=12, caret=caret)
@@ -462,11 +469,11 @@ class FieldModel(CellModel):
 
     def _action(self, node: FieldNode, change: Change | None) -> Cell:
         if node.kind == "locked":
-            return Cell(icon="lock-simple", tip="The layout keeps this field for itself", accessible="locked")
+            return Cell(icon="lock-simple", tip=tr("The layout keeps this field for itself"), accessible=tr("locked"))
         if not node.load_anyway and _is_huge(node.value):
-            return plain("Load anyway", "text2", size=12, accessible="Load anyway")
+            return plain(tr("Load anyway"), "text2", size=12, accessible=tr("Load anyway"))
         if change is not None:
-            return plain("Revert", "text2", size=12, icon="arrow-counter-clockwise", tip="Revert this field")
+            return plain(tr("Revert"), "text2", size=12, icon="arrow-counter-clockwise", tip=tr("Revert this field"))
         return Cell()
 
 
@@ -481,6 +488,6 @@ def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
         return text.short(value) if node.is_open else text.shown(value, zone, 200), 0
     length = len(value.data)
     if _is_huge(value) and not node.load_anyway:
-        return f"{value.kind} of {size(length)}, not loaded", 0
+        return tr("{kind} of {length}, not loaded", kind=value.kind, length=size(length)), 0
     said = length > LONG and value.type not in (STRING, BINARY)  # these end in their size by themselves
     return text.shown(value, zone, 200), length if said else 0

@@ -6,6 +6,7 @@ from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPo
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
 
+from gui.language import tr, translated
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
@@ -141,7 +142,7 @@ class FieldTree(CellTree):
             self.setColumnWidth(column, theme.px(width))
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
-        self.setAccessibleName("Fields")
+        self.setAccessibleName(tr("Fields"))
 
     @property
     def may_edit(self) -> bool:
@@ -269,7 +270,7 @@ class FieldTree(CellTree):
     def _kinds(self, now: str, value: Value) -> QMenu:
         """The types; beside each the value as it would be, where that is exact."""
         menu = QMenu(self)
-        menu.setAccessibleName("Type")
+        menu.setAccessibleName(tr("Type"))
         menu.setMinimumWidth(self.columnWidth(TYPE))
         for kind in text.KINDS:
             becomes = "" if kind == now else self._as(value, kind)
@@ -301,7 +302,7 @@ class FieldTree(CellTree):
         try:
             made = converted(value, kind, self.fields.zone)
         except Refused:
-            return "not exact" if value.kind in NUMBERS and kind in NUMBERS else ""
+            return tr("not exact") if value.kind in NUMBERS and kind in NUMBERS else ""
         return text.shown(made, self.fields.zone, SHOWN)
 
     def retype(self, node: FieldNode, kind: str) -> None:
@@ -315,7 +316,7 @@ class FieldTree(CellTree):
             try:
                 self.value_typed.emit(node, converted(node.value, kind, self.fields.zone))
             except Refused as refusal:
-                self._ask(node, kind, str(refusal))
+                self._ask(node, kind, translated(str(refusal)))
 
     def _ask(self, node: FieldNode, kind: str, wrong: str) -> None:
         value, zone = node.value, self.fields.zone
@@ -324,7 +325,7 @@ class FieldTree(CellTree):
             start, wrong = text.editable(text.blank(kind), zone), ""
         elif value.is_container:
             start = text.editable(text.blank(kind), zone)
-            wrong = f"Type the {kind}: it cannot be made out of the {value.kind}."
+            wrong = tr("Type the {kind}: it cannot be made out of the {kind2}.", kind=kind, kind2=value.kind)
         self.edit_cell(self.fields.index_of(node, VALUE), kind, start, wrong)
 
     # --- keys and the mouse
@@ -398,7 +399,7 @@ class FieldTree(CellTree):
         cell = self.fields.drawn(node, ACTION)
         if not self.has_actions:
             return
-        if cell.text == "Load anyway":
+        if cell.text == tr("Load anyway"):
             self.fields.load_anyway(self.fields.index_of(node, ACTION))
         elif cell.text:
             self.revert_asked.emit(node)

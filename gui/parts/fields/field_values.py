@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
+from gui.language import tr
 from model import text
 from model.errors import Refused
 from model.values.canonical import NULL, OBJECT_ID, STRING, UNDEFINED, Value
@@ -16,13 +17,19 @@ LONG_TEXT = 120  # characters: longer strings are typed into several lines
 def converted(value: Value, kind: str, zone: str) -> Value:
     """A value as another type; raises ``Refused`` where it would be another value."""
     if value.type in (NULL, UNDEFINED) and kind not in ("Null", "MinKey", "MaxKey"):
-        raise Refused(f"Type the {kind}.")
+        raise Refused(tr("Type the {kind}.", kind=kind))
     shown = text.editable(value, zone)
     if value.type == OBJECT_ID and kind == "String":
         shown = value.data.hex()
     made = text.parsed(shown, kind, zone)
     if value.kind in NUMBERS and kind in NUMBERS and _number(shown) != _number(text.editable(made, zone)):
-        raise Refused(f"Not exact as {kind}: it would be {text.shown(made, zone)}. Type the value you mean.")
+        raise Refused(
+            tr(
+                "Not exact as {kind}: it would be {made}. Type the value you mean.",
+                kind=kind,
+                made=text.shown(made, zone),
+            )
+        )
     return made
 
 

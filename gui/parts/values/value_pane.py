@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, tasks
+from gui.language import tr
 from gui.parts.values import value_text
 from gui.parts.values.text_alignment import TextAlignment
 from gui.parts.values.value_text import ValueText
@@ -209,7 +210,7 @@ class Picture(QWidget):
     def put(self, image: QImage) -> None:
         """Show an image."""
         self._image = image
-        self.setAccessibleName(f"Picture, {image.width()} by {image.height()} pixels")
+        self.setAccessibleName(tr("Picture, {width} by {height} pixels", width=image.width(), height=image.height()))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -245,14 +246,14 @@ class _Side(QWidget):
         super().__init__()
         self.value: Value | None = None
         self.caption = states.words("", "second")
-        self.copy = states.button("Copy", self._copy, "small", "quiet", icon="copy")
-        self.as_hex = states.button("Show bytes", self._other_form, "small", "quiet")
+        self.copy = states.button(tr("Copy"), self._copy, "small", "quiet", icon="copy")
+        self.as_hex = states.button(tr("Show bytes"), self._other_form, "small", "quiet")
         self.text, self.picture = ReadOnlyText(), Picture()
         self._large = QWidget()
         column = QVBoxLayout(self._large)
         column.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         self.large_words = states.words("", "second", wrap=True)
-        self.load = states.button("Load anyway", self.load_asked.emit, "small")
+        self.load = states.button(tr("Load anyway"), self.load_asked.emit, "small")
         column.addWidget(self.large_words)
         column.addWidget(self.load, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
@@ -277,23 +278,25 @@ class _Side(QWidget):
         self.copy.setVisible(value is not None and reading is not None and not reading.broken)
         lead = f"{name}   " if name else ""
         if value is None or reading is None:
-            self.caption.setText(f"{lead}absent")
+            self.caption.setText(tr("{lead}absent", lead=lead))
             self.text.put("")
             self._stack.setCurrentWidget(self.text)
             return
         note = reading.note
         if reading.picture is not None:
-            note += f", picture of {reading.picture.width()} × {reading.picture.height()}"
+            note += tr(
+                ", picture of {width} × {height}", width=reading.picture.width(), height=reading.picture.height()
+            )
             self.picture.put(reading.picture)
         self.caption.setText(f"{lead}{note}")
         self.text.setAccessibleName(f"{lead}{note}")
         if reading.large:
-            self.large_words.setText(f"{note}. Showing it takes a moment.")
+            self.large_words.setText(tr("{note}. Showing it takes a moment.", note=note))
             self._stack.setCurrentWidget(self._large)
             return
         self.text.put(reading.text, reading.marks, strong)
         self._stack.setCurrentWidget(self.text if reading.picture is None else self.picture)
-        self.as_hex.setText("Show bytes")
+        self.as_hex.setText(tr("Show bytes"))
 
     @property
     def wanted_height(self) -> int:
@@ -314,7 +317,7 @@ class _Side(QWidget):
     def _other_form(self) -> None:
         pictured = self._stack.currentWidget() is self.picture
         self._stack.setCurrentWidget(self.text if pictured else self.picture)
-        self.as_hex.setText("Show picture" if pictured else "Show bytes")
+        self.as_hex.setText(tr("Show picture") if pictured else tr("Show bytes"))
 
     def _copy(self) -> None:
         value = self.value
@@ -341,21 +344,21 @@ class ValuePane(QWidget):
         self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         close = QToolButton()
         close.setIcon(icons.icon("x"))
-        close.setToolTip("Close (Esc)")
-        close.setAccessibleName("Close the value")
+        close.setToolTip(tr("Close (Esc)"))
+        close.setAccessibleName(tr("Close the value"))
         close.clicked.connect(self.closed)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
         head.setSpacing(theme.px(8))
         self.count = states.words("", "second")
-        self.up = _arrow("arrow-up", "Previous difference", partial(self._step, -1))
-        self.down = _arrow("arrow-down", "Next difference", partial(self._step, 1))
+        self.up = _arrow("arrow-up", tr("Previous difference"), partial(self._step, -1))
+        self.down = _arrow("arrow-down", tr("Next difference"), partial(self._step, 1))
         head.addWidget(self._title, 1)
         for part in (self.count, self.up, self.down):
             head.addWidget(part)
             part.hide()
         head.addSpacing(theme.px(8))
-        self.larger = states.tool("magnifying-glass-plus", "Show in a window of its own", self.enlarge)
+        self.larger = states.tool("magnifying-glass-plus", tr("Show in a window of its own"), self.enlarge)
         head.addWidget(self.larger)
         head.addWidget(close)
         self._alignment, self._at = TextAlignment(), 0
@@ -432,7 +435,7 @@ class ValuePane(QWidget):
         # Title and values change together: no value is ever read, or copied, under the name of another field.
         title, *values = self._asked
         self._title.setText(title)
-        self.setAccessibleName(f"Value of {title}")
+        self.setAccessibleName(tr("Value of {title}", title=title))
         self._leading = True  # each shows its first difference; until both are there, neither leads the other
         for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
             side.put(name, value, reading, self._strong)
@@ -478,7 +481,7 @@ class ValuePane(QWidget):
 
     def _say(self) -> None:
         total = len(self._stops)
-        self.count.setText(f"Difference {self._at + 1:,} of {total:,}")
+        self.count.setText(tr("Difference {at:,} of {total:,}", at=self._at + 1, total=total))
         for part in (self.count, self.up, self.down):
             part.setVisible(total > 1 and self.left.is_text and self.right.is_text)
         self.up.setEnabled(self._at > 0)
@@ -542,19 +545,19 @@ class StoredDialog(QDialog):
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(24), theme.px(12), theme.px(24), theme.px(16))
         foot.addStretch(1)
-        close = states.button("Close", self.reject)
+        close = states.button(tr("Close"), self.reject)
         foot.addWidget(close)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, theme.px(12), 0, 0)
         column.setSpacing(0)
         column.addWidget(self.stack, 1)
         column.addLayout(foot)
-        self.stack.show_loading(f"Reading {title}", self.reject)
+        self.stack.show_loading(tr("Reading {title}", title=title), self.reject)
 
     def show_raw(self, raw: bytes | None) -> None:
         """Show the stored bytes."""
         if raw is None:
-            self.stack.show_empty("Nothing is stored here")
+            self.stack.show_empty(tr("Nothing is stored here"))
             return
         self.pane.show_value(f"{self._title}, {wording.size(len(raw))}", Value.document(raw))
         self.stack.show_content()

@@ -15,6 +15,7 @@ from typing import AnyStr
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
+from gui.language import tr
 from gui.style import wording
 from model import text
 from model.diff import text_edits
@@ -56,7 +57,7 @@ def note_of(value: Value) -> str:
     """Type and size: ``String, 2.1 KB``."""
     words = value.kind
     if value.type == canonical.BINARY:
-        words = f"Binary, subtype {value.data[4]}"
+        words = tr("Binary, subtype {data}", data=value.data[4])
     size = len(content_bytes(value)) if value.type in (*_TEXTS, canonical.BINARY) else len(value.data)
     return f"{words}, {wording.size(size)}" if size > 16 or value.type in _TEXTS else words
 
@@ -102,7 +103,7 @@ def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Val
         data = content_bytes(value)
         words = hex_lines(data[:HEX_MOST], columns)
         if len(data) > HEX_MOST:
-            words += f"\n… {wording.size(len(data) - HEX_MOST)} more; copy gives everything"
+            words += tr("\n… {data} more; copy gives everything", data=wording.size(len(data) - HEX_MOST))
         return ValueText(words, note, picture=picture_of(data))
     try:
         return ValueText(_broken(_words(value, zone)), note)
@@ -150,7 +151,7 @@ def hex_lines(data: bytes, columns: int = 16) -> str:
         part = data[at : at + columns]
         seen = "".join(chr(c) if 32 <= c < 127 else "." for c in part)
         lines.append(f"{at:08x}  {part.hex(' '):<{columns * 3 - 1}}  {seen}")
-    return "\n".join(lines) or "no bytes"
+    return "\n".join(lines) or tr("no bytes")
 
 
 def _hex_marks(a: bytes, b: bytes, columns: int) -> tuple[list[Range], list[Range]]:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
+from gui.language import tr, translated
 from gui.paging import Pager, refill
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import CellTree
@@ -58,7 +59,7 @@ class BrowserPanel(QWidget):
         self.bar.explain_asked.connect(self.explain)
         self.model = DocumentsModel()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, f"Documents of {ns}")
+        self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.setMinimumHeight(theme.px(84))
@@ -72,7 +73,7 @@ class BrowserPanel(QWidget):
         self.json.setReadOnly(True)
         self.json.setObjectName("plainjson")
         self.json.setProperty("mono", True)
-        self.json.setAccessibleName(f"Documents of {ns} as JSON")
+        self.json.setAccessibleName(tr("Documents of {ns} as JSON", ns=ns))
         self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._views = QStackedWidget()
         self._views.addWidget(self.list)
@@ -83,13 +84,13 @@ class BrowserPanel(QWidget):
         self.pager.size_chosen.connect(self._size_chosen)
         self._picked_words = words("", "second")
         self.list.selectionModel().selectionChanged.connect(self._say_picked)
-        self._as_json = tool("file-text", "Show as JSON", None)
+        self._as_json = tool("file-text", tr("Show as JSON"), None)
         self._as_json.setCheckable(True)
         self._as_json.toggled.connect(self.show_json)
         self.pager.add_tool(self._picked_words)
         self.pager.add_tool(self._as_json)
-        self.pager.add_tool(tool("info", "What this collection is taken for, and why", self.layout_asked.emit))
-        self.pager.add_tool(tool("export", "Export the list…", self.export_asked.emit))
+        self.pager.add_tool(tool("info", tr("What this collection is taken for, and why"), self.layout_asked.emit))
+        self.pager.add_tool(tool("export", tr("Export the list…"), self.export_asked.emit))
         column = boxes.column(self)
         column.addWidget(self.bar)
         column.addWidget(states.hair())
@@ -208,9 +209,9 @@ class BrowserPanel(QWidget):
             failed=self._failed,
             owner=self,
             key="info",
-            title=f"Reading {ns}",
+            title=tr("Reading {ns}", ns=ns),
         )
-        self.states.show_loading(f"Reading {ns}", self.stop)
+        self.states.show_loading(tr("Reading {ns}", ns=ns), self.stop)
 
     def _info_known(self, info: CollectionInfo) -> None:
         self._info = info
@@ -248,10 +249,10 @@ class BrowserPanel(QWidget):
             cancelled=self._stopped,
             owner=self,
             key="documents",
-            title=f"Reading {ns}",
+            title=tr("Reading {ns}", ns=ns),
         )
         self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(f"Reading {ns}", self.stop)
+        self.states.show_loading(tr("Reading {ns}", ns=ns), self.stop)
 
     def _show(self, query: Query, skip: int, page: Page) -> None:
         if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
@@ -290,12 +291,12 @@ class BrowserPanel(QWidget):
             failed=self._no_fields,
             owner=self,
             key="fields",
-            title=f"Reading the fields of {ns}",
+            title=tr("Reading the fields of {ns}", ns=ns),
         )
 
     def _no_fields(self, error: BaseException) -> None:
         self._reading_fields = False  # the next word typed asks again
-        self.bar.say_fields_unknown(f"The fields are not known. {tasks.describe(error)[0]}")
+        self.bar.say_fields_unknown(tr("The fields are not known. {describe}", describe=tasks.describe(error)[0]))
 
     def _count_longer(self, query: Query) -> None:
         """Count again with more time than the page had; the rows are there meanwhile."""
@@ -306,7 +307,7 @@ class BrowserPanel(QWidget):
             failed=self._not_counted,
             owner=self,
             key="count",
-            title=f"Counting {ns}",
+            title=tr("Counting {ns}", ns=ns),
         )
 
     def _counted(self, query: Query, found: tuple[int | None, str]) -> None:
@@ -345,31 +346,37 @@ class BrowserPanel(QWidget):
         name = self.ns.partition(".")[2]
         if not query.filter:
             self.states.show_empty(
-                f"{name} has no documents yet",
-                "What is inserted shows up here after a refresh.",
-                [("New document…", self.new_asked.emit)] if not self._session.read_only else [],
+                tr("{name} has no documents yet", name=name),
+                tr("What is inserted shows up here after a refresh."),
+                [(tr("New document…"), self.new_asked.emit)] if not self._session.read_only else [],
             )
             return
         known = self._info.documents if self._info is not None else None
-        there = f"{wording.many(known, 'document is', 'documents are')} in {name}. " if known else ""
+        there = (
+            tr("{documents} in {name}. ", documents=wording.many(known, "document is", "documents are"), name=name)
+            if known
+            else ""
+        )
         asked = query.filter if len(query.filter) <= 120 else query.filter[:119] + "…"
-        where = "in any version" if query.any_version else "in its current version"
+        where = tr("in any version") if query.any_version else tr("in its current version")
         self.states.show_empty(
-            "No document matches this filter",
-            f"{there}The filter asks for {asked} {where}.",
-            [("Clear the filter", self.clear_filter)],
+            tr("No document matches this filter"),
+            tr("{there}The filter asks for {asked} {where}.", there=there, asked=asked, where=where),
+            [(tr("Clear the filter"), self.clear_filter)],
         )
 
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and self.bar.query != Query():
             # The query is at fault: the bar says so below it, and the rows shown before stay.
-            self.bar.show_error(str(error))
+            self.bar.show_error(translated(str(error)))
             if self._page is not None and self._page.rows:
                 self.states.show_content()
             else:
-                self.states.show_empty("The query did not run", "Mend it above and run it again.", icon="funnel")
+                self.states.show_empty(
+                    tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel"
+                )
             return
-        self.states.show_failed(error, self._again, f"{self.ns} could not be read")
+        self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
         if self.states.kind != "content":
             self.chosen.emit(None)
 
@@ -383,7 +390,7 @@ class BrowserPanel(QWidget):
         if self._page is not None and self._page.rows:
             self.states.show_content()
         else:
-            self.states.show_empty("Stopped", "Nothing was read.", [("Read again", self._again)])
+            self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self._again)])
 
     def _note_due(self, rows: Sequence[Row]) -> None:
         """Note the documents whose histories are to be read: all, or those that are others than before."""
@@ -409,7 +416,7 @@ class BrowserPanel(QWidget):
             partial=self._outline_known,
             owner=self,
             key="outlines",
-            title=f"Reading histories of {ns}",
+            title=tr("Reading histories of {ns}", ns=ns),
         )
 
     def _read_matches(self, query: Query, ids: list[Value]) -> None:
@@ -430,14 +437,14 @@ class BrowserPanel(QWidget):
             partial=self._matches_known,
             owner=self,
             key="matches",
-            title=f"Looking for the versions found in {ns}",
+            title=tr("Looking for the versions found in {ns}", ns=ns),
         )
 
     def _matches_known(self, found: Matches) -> None:
         self.model.put_matches(found)
 
     def _matches_failed(self, error: BaseException) -> None:
-        self.bar.show_note(f"Which versions were found is not known. {tasks.describe(error)[0]}")
+        self.bar.show_note(tr("Which versions were found is not known. {describe}", describe=tasks.describe(error)[0]))
 
     def _outline_known(self, outline: Outline) -> None:
         self._due.discard(outline.id)
@@ -448,7 +455,7 @@ class BrowserPanel(QWidget):
 
     def _outlines_failed(self, error: BaseException) -> None:
         sentence, _ = tasks.describe(error)
-        self.bar.show_note(f"The histories could not be read. {sentence}")
+        self.bar.show_note(tr("The histories could not be read. {sentence}", sentence=sentence))
 
     # --- the list
 
@@ -515,7 +522,7 @@ class BrowserPanel(QWidget):
 
     def _say_picked(self) -> None:
         several = len(self.list.selectionModel().selectedRows())
-        self._picked_words.setText(f"{wording.count(several)} picked" if several > 1 else "")
+        self._picked_words.setText(tr("{several} picked", several=wording.count(several)) if several > 1 else "")
         self.picked_changed.emit()
 
     def _activated(self, index: QModelIndex) -> None:
@@ -535,20 +542,20 @@ class BrowserPanel(QWidget):
     def menu_for(self, row: Row) -> QMenu:
         """The menu of a document."""
         menu = QMenu(self)
-        menu.addAction("Open", partial(self.open_asked.emit, row.id))
+        menu.addAction(tr("Open"), partial(self.open_asked.emit, row.id))
         menu.addSeparator()
-        menu.addAction("Copy the id", partial(copying.put, wording.copied(row.id)))
+        menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
         if row.readable:
-            menu.addAction("Copy as Extended JSON", partial(self._copy, row))
+            menu.addAction(tr("Copy as Extended JSON"), partial(self._copy, row))
         self.menu_asked.emit(menu, row)
         return menu
 
     def menu_for_many(self, rows: Sequence[Row]) -> QMenu:
         """The menu of several documents."""
         menu = QMenu(self)
-        menu.addAction("Copy the ids", partial(copying.put, "\n".join(wording.copied(row.id) for row in rows)))
+        menu.addAction(tr("Copy the ids"), partial(copying.put, "\n".join(wording.copied(row.id) for row in rows)))
         size = sum(row.bytes for row in rows)
-        named = f"Copy {wording.many(len(rows), 'document')} as Extended JSON"
+        named = tr("Copy {documents} as Extended JSON", documents=wording.many(len(rows), "document"))
         menu.addAction(named, partial(copying.copy, self, size, partial(self._as_lines, rows)))
         self.many_asked.emit(menu, rows)
         return menu

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
@@ -20,7 +21,7 @@ MANY = 25  # documents for which the name of the collection is typed
 class DeletedModel(RowsModel[Deleted]):
     """The documents of a plan."""
 
-    headers = ("Document", "Version", "Dry run")
+    headers = (tr("Document"), tr("Version"), tr("Dry run"))
 
     def key(self, row: Deleted) -> Hashable:
         return row.id
@@ -32,8 +33,8 @@ class DeletedModel(RowsModel[Deleted]):
         if index.column() == 1:
             return value(row.version, "text2")
         if row.why_not:
-            return plain(f"Stays: {row.why_not}", "warn", icon="minus", icon_token="warn")
-        return plain("Would be deleted", "text2", icon="check-bold")
+            return plain(tr("Stays: {why_not}", why_not=row.why_not), "warn", icon="minus", icon_token="warn")
+        return plain(tr("Would be deleted"), "text2", icon="check-bold")
 
 
 class DeleteSheet(Sheet):
@@ -46,22 +47,26 @@ class DeleteSheet(Sheet):
         self._name = ns.partition(".")[2]
         self._asks = production or count > MANY
         self._plan: DeletionPlan | None = None
-        title = f"Delete {wording.many(count, 'document')} of {ns}?"
+        title = tr("Delete {documents} of {ns}?", documents=wording.many(count, "document"), ns=ns)
         self.setAccessibleName(title)
         self.model = DeletedModel()
         self.list = CellTree(row_height=24)
-        self.list.as_list(self.model, "Documents that would be deleted", (220, 90))
+        self.list.as_list(self.model, tr("Documents that would be deleted"), (220, 90))
         self.states = StateStack(self.list)
         self.states.setMinimumHeight(self.fitting(28 + 24 * 9, 320))
         self.report = words("", "second", wrap=True)
         self.field = QLineEdit()
-        self.ask = QLabel(f"Type {self._name} to go on")
+        self.ask = QLabel(tr("Type {name} to go on", name=self._name))
         self.field.setAccessibleName(self.ask.text())
         self.ask.setBuddy(self.field)
         self.field.textChanged.connect(self._fit)
-        self.cancel = button("Cancel", self.reject)
+        self.cancel = button(tr("Cancel"), self.reject)
         self.delete = button(
-            f"Delete {wording.many(count, 'document')}", self._agree, "danger", icon="trash", token="surface"
+            tr("Delete {documents}", documents=wording.many(count, "document")),
+            self._agree,
+            "danger",
+            icon="trash",
+            token="surface",
         )
         self.delete.setEnabled(False)
         column = QVBoxLayout(self)
@@ -75,13 +80,13 @@ class DeleteSheet(Sheet):
             column.addWidget(self.field)
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
-        foot.addWidget(words("Nothing has been written yet.", "hint"))
+        foot.addWidget(words(tr("Nothing has been written yet."), "hint"))
         foot.addStretch(1)
         foot.addWidget(self.cancel)
         foot.addWidget(self.delete)
         column.addSpacing(theme.px(8))
         column.addLayout(foot)
-        self.states.show_loading("Reading the documents", self.reject)
+        self.states.show_loading(tr("Reading the documents"), self.reject)
 
     def first(self) -> QWidget | None:
         return self.cancel
@@ -93,16 +98,21 @@ class DeleteSheet(Sheet):
         going, staying = len(plan.going), len(plan.items) - len(plan.going)
         stays = f", {wording.many(staying, 'document stays', 'documents stay')}" if staying else ""
         self.report.setText(
-            f"{wording.many(going, 'document')} would be deleted{stays}. Each goes only if it is still as listed here. "
-            f"{plan.kept} Undo brings all of them back."
+            tr(
+                "{documents} would be deleted{stays}. Each goes only if it is still as listed here. {kept} "
+                "Undo brings all of them back.",
+                documents=wording.many(going, "document"),
+                stays=stays,
+                kept=translated(plan.kept),
+            )
         )
-        self.delete.setText(f"Delete {wording.many(going, 'document')}")
+        self.delete.setText(tr("Delete {documents}", documents=wording.many(going, "document")))
         self.states.show_content()
         self._fit()
 
     def show_failed(self, error: BaseException) -> None:
         """Say why there is no plan."""
-        self.states.show_failed(error, None, "The documents could not be read")
+        self.states.show_failed(error, None, tr("The documents could not be read"))
 
     def _fit(self) -> None:
         typed = not self._asks or self.field.text().strip() == self._name

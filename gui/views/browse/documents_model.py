@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
@@ -19,14 +20,14 @@ from model.values.canonical import Path, Value
 
 HEADS = {
     "id": "_id",
-    "of": "Version of",
-    "version": "Version",
-    "matches": "Found in",
-    "history": "History",
-    "preview": "Document",
-    "at": "Last change",
-    "size": "Size",
-    "health": "Health",
+    "of": tr("Version of"),
+    "version": tr("Version"),
+    "matches": tr("Found in"),
+    "history": tr("History"),
+    "preview": tr("Document"),
+    "at": tr("Last change"),
+    "size": tr("Size"),
+    "health": tr("Health"),
 }
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
@@ -161,13 +162,15 @@ class DocumentsModel(RowsModel[Row]):
             if row.version is None:
                 return plain("")
             said = wording.version(row.version)
-            return value(said, right=True, tip=text.shown(row.version), accessible=f"version {said}")
+            return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
         if column == "matches":
             return self._matches(row)
         if column == "at":
             return plain(wording.moment(row.at), "text2")
         if column == "size":
-            return value(wording.size(row.bytes), "text2", right=True, tip=f"{wording.count(row.bytes)} bytes")
+            return value(
+                wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes))
+            )
         if column == "history":
             return self._history(row)
         if column == "health":
@@ -183,34 +186,43 @@ class DocumentsModel(RowsModel[Row]):
         names = [_run(*run) for run in found.runs]
         if not names:
             return plain(
-                "no version", "text3", size=12, tip="It has changed since the list was read, or cannot be read."
+                tr("no version"), "text3", size=12, tip=tr("It has changed since the list was read, or cannot be read.")
             )
         all_of_it = len(found.versions) == found.looked > 1
-        said = f"all {wording.many(found.looked, 'version')}" if all_of_it else ", ".join(names)
+        said = tr("all {versions}", versions=wording.many(found.looked, "version")) if all_of_it else ", ".join(names)
         count = wording.many(len(found.versions), "version")
-        return value(said, tip=f"{', '.join(names)}: {count} of {wording.count(found.looked)}")
+        return value(
+            said,
+            tip=tr(
+                "{names}: {count} of {looked}", names=", ".join(names), count=count, looked=wording.count(found.looked)
+            ),
+        )
 
     def _history(self, row: Row) -> Cell:
         outline = self.outlines.get(row.id)
         if outline is None:
             return Cell()
         missing = sum(1 for mark in outline.marks if mark[1] == "missing")
-        said = wording.many(len(outline.marks), "version") + (f", {missing} missing" if missing else "")
-        return Cell(marks=outline.marks, tip=said, accessible=f"history: {said}")
+        said = wording.many(len(outline.marks), "version") + (
+            tr(", {missing} missing", missing=missing) if missing else ""
+        )
+        return Cell(marks=outline.marks, tip=said, accessible=tr("history: {said}", said=said))
 
     def _health(self, row: Row) -> Cell:
         if not row.readable:
-            return Cell(badges=(Badge("Does not decode", "err", "errT", "conflict"),),
-                        tip="Its bytes are no valid BSON; it is shown and never written.")  # fmt: skip
+            return Cell(badges=(Badge(tr("Does not decode"), "err", "errT", "conflict"),),
+                        tip=tr("Its bytes are no valid BSON; it is shown and never written."))  # fmt: skip
         outline = self.outlines.get(row.id)
         if outline is None:
             return Cell()
         if outline.severity == "sound":
             if "history" not in self.columns and outline.health == "Sound":
                 return Cell()
-            return Cell(spans=(Span(outline.health, "text2"),), size=12, icon="check-bold")
+            return Cell(spans=(Span(translated(outline.health), "text2"),), size=12, icon="check-bold")
         ink = "err" if outline.severity == "error" else "warn"
-        return Cell(badges=(Badge(outline.health, ink, f"{ink}T", "conflict"),), tip=outline.health)
+        return Cell(
+            badges=(Badge(translated(outline.health), ink, f"{ink}T", "conflict"),), tip=translated(outline.health)
+        )
 
     def _preview(self, row: Row) -> Cell:
         if not row.readable:
@@ -227,7 +239,7 @@ class DocumentsModel(RowsModel[Row]):
                 with suppress(Refused):
                     found = found or canonical.get(row.raw, place)
         if found is None:
-            return Cell(spans=(Span("not there", "text3"),), size=12)
+            return Cell(spans=(Span(tr("not there"), "text3"),), size=12)
         return value(text.shown(found, preferences.zone()))
 
 
@@ -236,12 +248,12 @@ def preview(row: Row, locked: Collection[str] = ()) -> str:
     if not row.readable:
         return ""
     if row.bytes > LARGE:
-        return f"{wording.size(row.bytes)}; open it to read it"
+        return tr("{bytes}; open it to read it", bytes=wording.size(row.bytes))
     zone = preferences.zone()
     pairs = [(name, value) for name, value in canonical.fields(row.raw) if name not in locked]
     lines = [f"{text.name_text(name)}: {text.shown(value, zone, 80)}" for name, value in pairs[:PREVIEWED]]
     rest = len(pairs) - PREVIEWED
-    more = [f"and {wording.many(rest, 'further field')}"] if rest > 0 else []
+    more = [tr("and {further_fields}", further_fields=wording.many(rest, "further field"))] if rest > 0 else []
     return "\n".join([text.value_text(row.id)[:200], *lines, *more])
 
 
@@ -257,7 +269,7 @@ def as_json(rows: Sequence[Row]) -> str:
     for row in rows:
         name = wording.plain(row.id)
         if row.bytes > LARGE:
-            parts.append(f"// {name}: {wording.size(row.bytes)}, open it to read it")
+            parts.append(tr("// {name}: {bytes}, open it to read it", name=name, bytes=wording.size(row.bytes)))
             continue
         try:
             parts.append(text.readable(row.raw))

@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
@@ -22,7 +23,7 @@ WIDTHS = (150, 220, 150, 72)
 class IndexList(RowsModel[IndexUse]):
     """The indexes of a collection."""
 
-    headers = ("Index", "Fields", "", "Used", "Counted since")
+    headers = (tr("Index"), tr("Fields"), "", tr("Used"), tr("Counted since"))
     right_headers = frozenset((3,))
 
     def key(self, row: IndexUse) -> Hashable:
@@ -49,7 +50,7 @@ class ExplainSheet(Sheet):
     def __init__(self, parent: QWidget, session: Session, ns: str, query: Query) -> None:
         super().__init__(parent, 820)
         self._session, self._ns, self._query = session, ns, query
-        self.setAccessibleName("How this query is answered")
+        self.setAccessibleName(tr("How this query is answered"))
         self.sentences: list[str] = []
         said = QWidget()
         self._said = QVBoxLayout(said)
@@ -60,18 +61,18 @@ class ExplainSheet(Sheet):
         self.plan = QPlainTextEdit()
         self.plan.setReadOnly(True)
         self.plan.setProperty("mono", True)
-        self.plan.setAccessibleName("The server's own answer")
+        self.plan.setAccessibleName(tr("The server's own answer"))
         self.plan.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.plan.setMinimumHeight(self.fitting(220, 560))
         self.plan.hide()
         self.model = IndexList()
         self.list = CellTree(row_height=24)
-        self.list.as_list(self.model, f"Indexes of {ns}", WIDTHS)
+        self.list.as_list(self.model, tr("Indexes of {ns}", ns=ns), WIDTHS)
         self.list.setMinimumHeight(self.fitting(28 + 24 * 5, 420))
         self.note = words("", "hint", wrap=True)
-        self._show_plan = button("Show the server's plan", self._toggle_plan, "quiet")
+        self._show_plan = button(tr("Show the server's plan"), self._toggle_plan, "quiet")
         self._show_plan.setEnabled(False)
-        self._close = button("Close", self.accept, "main")
+        self._close = button(tr("Close"), self.accept, "main")
         self._lay_out()
         self.finished.connect(self._stop)
         self._task = tasks.run(
@@ -79,9 +80,9 @@ class ExplainSheet(Sheet):
             done=self._explained,
             failed=self._failed,
             owner=self,
-            title=f"Explaining a query to {ns}",
+            title=tr("Explaining a query to {ns}", ns=ns),
         )
-        self.states.show_loading("Asking the server how it answers this query", self.reject)
+        self.states.show_loading(tr("Asking the server how it answers this query"), self.reject)
         tasks.run(lambda _: session.indexes(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes")
 
     def _lay_out(self) -> None:
@@ -94,13 +95,13 @@ class ExplainSheet(Sheet):
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words("How this query is answered", "title"))
+        column.addWidget(words(tr("How this query is answered"), "title"))
         column.addWidget(asked)
         column.addSpacing(theme.px(8))
         column.addWidget(self.states)
         column.addWidget(self.plan, 1)
         column.addWidget(hair())
-        column.addWidget(words(f"Indexes of {self._ns}", "head"))
+        column.addWidget(words(tr("Indexes of {ns}", ns=self._ns), "head"))
         column.addWidget(self.list, 1)
         column.addWidget(self.note)
         column.addSpacing(theme.px(8))
@@ -115,7 +116,7 @@ class ExplainSheet(Sheet):
     # --- the explanation
 
     def _explained(self, found: tuple[Explained, ...]) -> None:
-        self.sentences = [each.sentence for each in found]
+        self.sentences = [translated(each.sentence) for each in found]
         for each in found:
             self._said.addLayout(self._line(each, several=len({one.ns for one in found}) > 1))
         self._said.addStretch(1)
@@ -127,28 +128,28 @@ class ExplainSheet(Sheet):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         row.addWidget(Glyph("warning", "warn") if each.missing else Glyph("check-circle", "acc"))
-        where = f"In {each.ns}: " if several else ""
-        said = words(f"{where}{each.sentence}", wrap=True)
+        where = tr("In {ns}: ", ns=each.ns) if several else ""
+        said = words(f"{where}{translated(each.sentence)}", wrap=True)
         row.addWidget(said, 1)
         if each.missing:
             call = partial(self._copy_index, each)
-            copy = button("Copy the command", call, "small", icon="copy")
-            copy.setToolTip("The line for mongosh that creates the missing index; nothing is created from here")
+            copy = button(tr("Copy the command"), call, "small", icon="copy")
+            copy.setToolTip(tr("The line for mongosh that creates the missing index; nothing is created from here"))
             row.addWidget(copy)
         return row
 
     def _copy_index(self, each: Explained) -> None:
         db, _, name = each.ns.partition(".")
         copying.put(f'db.getSiblingDB("{db}").getCollection("{name}").createIndex({each.missing})')
-        messages.copied(self._host, "The command is copied")
+        messages.copied(self._host, tr("The command is copied"))
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, None, "This query is not explained")
+        self.states.show_failed(error, None, tr("This query is not explained"))
 
     def _toggle_plan(self) -> None:
         shown = self.plan.isHidden()
         self.plan.setVisible(shown)
-        self._show_plan.setText("Hide the server's plan" if shown else "Show the server's plan")
+        self._show_plan.setText(tr("Hide the server's plan") if shown else tr("Show the server's plan"))
         self._place()
 
     # --- the indexes
@@ -156,8 +157,8 @@ class ExplainSheet(Sheet):
     def _listed(self, found: Indexes) -> None:
         self.model.fill(found.rows)
         unused = [row.name for row in found.rows if row.uses == 0 and row.name != "_id_"]
-        never = f"Not used so far: {', '.join(unused)}." if unused else ""
+        never = tr("Not used so far: {unused}.", unused=", ".join(unused)) if unused else ""
         self.note.setText(found.note or never)
 
     def _not_listed(self, error: BaseException) -> None:
-        self.note.setText(f"The indexes could not be read. {tasks.describe(error)[0]}")
+        self.note.setText(tr("The indexes could not be read. {describe}", describe=tasks.describe(error)[0]))

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.paging import RowsModel
 from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
@@ -18,7 +19,7 @@ from model.session import FieldUse, InsertionPlan
 class ReadFields(RowsModel[FieldUse]):
     """The fields of the documents that were read."""
 
-    headers = ("Field", "Types", "In")
+    headers = (tr("Field"), tr("Types"), tr("In"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,14 +34,14 @@ class ReadFields(RowsModel[FieldUse]):
         if index.column() == 0:
             return value(row.path, "text3" if left else "text", indent=8)
         if index.column() == 1:
-            return plain("left out: the layout's own" if left else row.kinds, "text3" if left else "text2")
+            return plain(tr("left out: the layout's own") if left else row.kinds, "text3" if left else "text2")
         return plain(wording.many(row.documents, "document"), "text2")
 
 
 class StayOut(RowsModel[tuple[str, str]]):
     """The documents that would not be inserted, with the reasons."""
 
-    headers = ("Document", "Why it stays out")
+    headers = (tr("Document"), tr("Why it stays out"))
 
     def key(self, row: tuple[str, str]) -> Hashable:
         return row
@@ -59,11 +60,11 @@ class InsertSheet(Sheet):
         super().__init__(parent, 720)
         self._name, self._asks = ns.partition(".")[2], production
         self._plan: InsertionPlan | None = None
-        self.setAccessibleName(f"Import into {ns}")
+        self.setAccessibleName(tr("Import into {ns}", ns=ns))
         self.fields, self.staying = ReadFields(), StayOut()
         self.list, self.reasons = CellTree(row_height=24), CellTree(row_height=24)
-        self.list.as_list(self.fields, "Fields that were read", (290, 230))
-        self.reasons.as_list(self.staying, "Documents that stay out", (220,))
+        self.list.as_list(self.fields, tr("Fields that were read"), (290, 230))
+        self.reasons.as_list(self.staying, tr("Documents that stay out"), (220,))
         self.reasons.setMinimumHeight(self.fitting(28 + 24 * 3, 500))
         content = QWidget()
         inside = boxes.column(content)
@@ -74,17 +75,17 @@ class InsertSheet(Sheet):
         self.states.setMinimumHeight(self.fitting(28 + 24 * 11, 320))
         self.report = words("", "second", wrap=True)
         self.field = QLineEdit()
-        self.ask = QLabel(f"Type {self._name} to go on")
+        self.ask = QLabel(tr("Type {name} to go on", name=self._name))
         self.field.setAccessibleName(self.ask.text())
         self.ask.setBuddy(self.field)
         self.field.textChanged.connect(self._fit)
-        self.insert = button("Insert", self._agree, "main")
+        self.insert = button(tr("Insert"), self._agree, "main")
         self.insert.setEnabled(False)
-        self.cancel = button("Cancel", self.reject)
+        self.cancel = button(tr("Cancel"), self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words(f"Import into {ns}", "title", wrap=True))
+        column.addWidget(words(tr("Import into {ns}", ns=ns), "title", wrap=True))
         column.addWidget(words(source, "second", wrap=True))
         column.addWidget(self.states, 1)
         column.addWidget(self.report)
@@ -93,13 +94,13 @@ class InsertSheet(Sheet):
             column.addWidget(self.field)
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
-        foot.addWidget(words("Nothing has been written yet.", "hint"))
+        foot.addWidget(words(tr("Nothing has been written yet."), "hint"))
         foot.addStretch(1)
         foot.addWidget(self.cancel)
         foot.addWidget(self.insert)
         column.addSpacing(theme.px(8))
         column.addLayout(foot)
-        self.states.show_loading("Reading the documents", self.reject)
+        self.states.show_loading(tr("Reading the documents"), self.reject)
 
     def first(self) -> QWidget | None:
         return self.cancel
@@ -111,24 +112,30 @@ class InsertSheet(Sheet):
         self.fields.fill(plan.fields.fields)
         self.staying.fill(plan.reasons)
         self.reasons.setVisible(bool(plan.reasons))
-        said = [f"{wording.many(plan.would, 'document')} of {wording.count(plan.documents)} would be inserted."]
+        said = [
+            tr(
+                "{documents} of {documents2} would be inserted.",
+                documents=wording.many(plan.would, "document"),
+                documents2=wording.count(plan.documents),
+            )
+        ]
         if plan.taken:
             had = wording.many(plan.taken, "document has", "documents have")
-            said.append(f"{had} an id that is taken: what is there stays as it is.")
+            said.append(tr("{had} an id that is taken: what is there stays as it is.", had=had))
         if plan.unfit:
-            said.append(f"{wording.many(plan.unfit, 'document')} cannot be stored here.")
-        said += [plan.begins, "Each is one guarded write; undo takes all of them back."]
+            said.append(tr("{documents} cannot be stored here.", documents=wording.many(plan.unfit, "document")))
+        said += [plan.begins, tr("Each is one guarded write; undo takes all of them back.")]
         self.report.setText(" ".join(filter(None, said)))
-        self.insert.setText(f"Insert {wording.many(plan.would, 'document')}")
+        self.insert.setText(tr("Insert {documents}", documents=wording.many(plan.would, "document")))
         if plan.documents:
             self.states.show_content()
         else:
-            self.states.show_empty("There is no document in it", "Choose another file.")
+            self.states.show_empty(tr("There is no document in it"), tr("Choose another file."))
         self._fit()
 
     def show_failed(self, error: BaseException) -> None:
         """Say why there is no plan."""
-        self.states.show_failed(error, None, "Nothing can be imported")
+        self.states.show_failed(error, None, tr("Nothing can be imported"))
 
     def _fit(self) -> None:
         typed = not self._asks or self.field.text().strip() == self._name

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr
 from gui.style import wording
 from gui.views.browse.query import Query
 from model.records import Row
@@ -16,9 +17,9 @@ from model.session import Session
 from model.text.row_file import ENDINGS, Written
 
 KINDS = (
-    "Lines of Extended JSON (*.jsonl)",
-    "CSV with the type of each column (*.csv)",
-    "BSON, as mongodump writes it (*.bson)",
+    tr("Lines of Extended JSON (*.jsonl)"),
+    tr("CSV with the type of each column (*.csv)"),
+    tr("BSON, as mongodump writes it (*.bson)"),
 )
 
 
@@ -32,12 +33,12 @@ class ListExport(QObject):
 
     def ask(self, query: Query) -> None:
         """Ask for a file, then write the documents that a query lists to it."""
-        if path := self._path("Export the listed documents"):
+        if path := self._path(tr("Export the listed documents")):
             self.write(query, path)
 
     def ask_rows(self, rows: Sequence[Row]) -> None:
         """Ask for a file, then write some documents of the list to it."""
-        if path := self._path(f"Export {wording.many(len(rows), 'document')}"):
+        if path := self._path(tr("Export {documents}", documents=wording.many(len(rows), "document"))):
             self.write_rows(rows, path)
 
     def _path(self, title: str) -> str:
@@ -64,33 +65,38 @@ class ListExport(QObject):
             failed=self._failed,
             cancelled=self._stopped,
             owner=self,
-            title=f"Exporting {self._ns}",
+            title=tr("Exporting {ns}", ns=self._ns),
         )
-        line = messages.note(self._page, f"Exporting {self._ns} to {path}", [("Stop", task.cancel)])
+        line = messages.note(
+            self._page, tr("Exporting {ns} to {path}", ns=self._ns, path=path), [(tr("Stop"), task.cancel)]
+        )
         task.finished.connect(line.leave)
 
     def _done(self, written: Written) -> None:
-        said = (
-            f"{wording.many(written.documents, 'document')}, {wording.size(written.bytes)}, written to {written.path}"
+        said = tr(
+            "{documents}, {bytes}, written to {path}",
+            documents=wording.many(written.documents, "document"),
+            bytes=wording.size(written.bytes),
+            path=written.path,
         )
         losses = []
         if written.rearranged:
             which = wording.many(written.rearranged, "document has", "documents have")
-            losses.append(f"{which} another order of fields than the table")
+            losses.append(tr("{which} another order of fields than the table", which=which))
         if written.left_out:
             which = wording.many(written.left_out, "document was", "documents were")
-            losses.append(f"{which} left out, as this form cannot hold them or they are gone")
+            losses.append(tr("{which} left out, as this form cannot hold them or they are gone", which=which))
         if losses:
-            messages.note(self._page, f"{said}; {' and '.join(losses)}.")
+            messages.note(self._page, f"{said}; {tr(' and ').join(losses)}.")
             return
         copy = partial(copying.put, str(written.path))
-        messages.tell(self._page, said, None, [("Copy the path", copy)])
+        messages.tell(self._page, said, None, [(tr("Copy the path"), copy)])
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._page, error)
 
     def _stopped(self) -> None:
-        messages.tell(self._page, f"The export of {self._ns} was stopped; no file was written")
+        messages.tell(self._page, tr("The export of {ns} was stopped; no file was written", ns=self._ns))
 
 
 def _ending(path: str, kind: str) -> str:

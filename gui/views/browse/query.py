@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from gui.language import tr
 from gui.style import wording
 from model import text
 from model.errors import Refused
@@ -24,13 +25,13 @@ class Query:
     @property
     def words(self) -> str:
         """The query on one line, for a menu."""
-        parts = [self.filter or "all documents"]
+        parts = [self.filter or tr("all documents")]
         if self.sort:
             parts.append(sort_words(self.sort))
         if self.fields:
-            parts.append(f"with {', '.join(field_names(self.fields))}")
+            parts.append(tr("with {field_names}", field_names=", ".join(field_names(self.fields))))
         if self.any_version:
-            parts.append("any version")
+            parts.append(tr("any version"))
         if bounds := self.bounds:
             parts.append(bounds)
         return ", ".join(parts)
@@ -38,8 +39,8 @@ class Query:
     @property
     def bounds(self) -> str:
         """Limit and skip in words; "" where there are none."""
-        skipped = f"skip {wording.count(self.skip)}" if self.skip else ""
-        limited = f"limit {wording.count(self.limit)}" if self.limit else ""
+        skipped = tr("skip {skip}", skip=wording.count(self.skip)) if self.skip else ""
+        limited = tr("limit {limit}", limit=wording.count(self.limit)) if self.limit else ""
         return ", ".join(filter(None, (skipped, limited)))
 
     def kept(self) -> dict[str, object]:
@@ -68,10 +69,10 @@ def sort_words(sort: str) -> str:
     """``_id ascending`` for a sort of one field, the text itself otherwise."""
     pairs = sort_pairs(sort)
     if not pairs:
-        return sort.strip() or "_id ascending"
+        return sort.strip() or tr("_id ascending")
     name, descending = pairs[0]
     said = f"{name} {'descending' if descending else 'ascending'}"
-    return said if len(pairs) == 1 else f"{said}, {len(pairs) - 1} more"
+    return said if len(pairs) == 1 else tr("{said}, {pairs} more", said=said, pairs=len(pairs) - 1)
 
 
 def sort_pairs(sort: str) -> list[tuple[str, bool]]:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from gui.language import tr, translated
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_filter
 from gui.style import boxes, theme, wording
@@ -45,15 +46,15 @@ class QueryBar(QWidget):
         self._survey: FieldSurvey | None = None
         self._sheet: QueryOptions | None = None
         self._roles: Mapping[str, str] = {}
-        self._past = tool("funnel", "Earlier and saved queries", self._show_past, 32)
+        self._past = tool("funnel", tr("Earlier and saved queries"), self._show_past, 32)
         self.input = CompletingLine(self._words)
-        self.input.setAccessibleName("Filter")
-        self.input.setPlaceholderText('Filter, for example { "status": "active" }')
+        self.input.setAccessibleName(tr("Filter"))
+        self.input.setPlaceholderText(tr('Filter, for example { "status": "active" }'))
         self.input.returnPressed.connect(self._run)
         self.input.textEdited.connect(self.clear_error)
         self.input.installEventFilter(self)
-        self._current = QPushButton("Current")
-        self._any = QPushButton("Any version")
+        self._current = QPushButton(tr("Current"))
+        self._any = QPushButton(tr("Any version"))
         self._which = QButtonGroup(self)
         for at, (made, mark) in enumerate(((self._current, "first"), (self._any, "last"))):
             made.setProperty("segment", mark)
@@ -62,17 +63,19 @@ class QueryBar(QWidget):
             made.setAutoDefault(False)
             self._which.addButton(made, at)
         self._current.setChecked(True)
-        self._current.setToolTip("The filter looks at current versions")
-        self._any.setToolTip("The filter looks at earlier versions too; the list shows the documents as they are now")
+        self._current.setToolTip(tr("The filter looks at current versions"))
+        self._any.setToolTip(
+            tr("The filter looks at earlier versions too; the list shows the documents as they are now")
+        )
         self._which.idClicked.connect(self._which_clicked)
-        self.sort_button = button("_id ascending", self._choose_sort, icon="sort-ascending")
-        self.sort_button.setAccessibleName("Order")
-        self.fields_button = button("All fields", partial(self.choose, "columns"), icon="columns")
-        self.fields_button.setAccessibleName("Fields shown")
-        self.bounds_button = tool("sliders-horizontal", "Skip and limit", partial(self.choose, "limits"), 32)
+        self.sort_button = button(tr("_id ascending"), self._choose_sort, icon="sort-ascending")
+        self.sort_button.setAccessibleName(tr("Order"))
+        self.fields_button = button(tr("All fields"), partial(self.choose, "columns"), icon="columns")
+        self.fields_button.setAccessibleName(tr("Fields shown"))
+        self.bounds_button = tool("sliders-horizontal", tr("Skip and limit"), partial(self.choose, "limits"), 32)
         self.bounds_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.explain_button = tool("chart-bar", "Explain this query, and the indexes", self.explain_asked.emit, 32)
-        self.run_button = button("Find", self._run, "main")
+        self.explain_button = tool("chart-bar", tr("Explain this query, and the indexes"), self.explain_asked.emit, 32)
+        self.run_button = button(tr("Find"), self._run, "main")
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         row.setSpacing(theme.px(8))
@@ -149,7 +152,7 @@ class QueryBar(QWidget):
         try:
             text.loose(query.filter)
         except Refused as error:
-            self.show_error(f"This filter cannot be read. {error}")
+            self.show_error(tr("This filter cannot be read. {error}", error=translated(str(error))))
             self.input.setFocus()
             return
         self.clear_error()
@@ -196,16 +199,16 @@ class QueryBar(QWidget):
         for query in ran:
             menu.addAction(wording.item(query.words, LONGEST), partial(self.take, query))
         if not ran:
-            menu.addAction("No query ran here yet").setEnabled(False)
+            menu.addAction(tr("No query ran here yet")).setEnabled(False)
         menu.addSeparator()
-        save = menu.addAction("Save this query…", self._ask_name)
+        save = menu.addAction(tr("Save this query…"), self._ask_name)
         save.setEnabled(self.query != Query())
         if saved:
-            forget = menu.addMenu("Forget a saved query")
+            forget = menu.addMenu(tr("Forget a saved query"))
             for name in saved:
                 forget.addAction(wording.item(name), partial(self.past.forget, name))
         if ran:
-            menu.addAction("Forget the earlier queries", self.past.forget_ran)
+            menu.addAction(tr("Forget the earlier queries"), self.past.forget_ran)
         return menu
 
     def _ask_name(self) -> None:
@@ -243,13 +246,13 @@ class QueryBar(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         names = [self._roles.get("id", "_id"), self._roles.get("version", ""), self._roles.get("at", "")]
         for name in dict.fromkeys(name for name in names if name):
-            for way, said in ((1, "ascending"), (-1, "descending")):
+            for way, said in ((1, tr("ascending")), (-1, tr("descending"))):
                 sort = f'{{ "{name}": {way} }}'
                 action = menu.addAction(wording.item(f"{name} {said}"), partial(self.set_sort, sort))
                 action.setCheckable(True)
                 action.setChecked(sort_pairs(self._rest.sort or names[0]) == [(name, way < 0)])
         menu.addSeparator()
-        menu.addAction("Another order…", partial(self.choose, "order"))
+        menu.addAction(tr("Another order…"), partial(self.choose, "order"))
         menu.popup(self.sort_button.mapToGlobal(self.sort_button.rect().bottomLeft()))
 
     def set_sort(self, sort: str) -> None:
@@ -258,7 +261,7 @@ class QueryBar(QWidget):
             try:
                 text.loose(sort)
             except Refused as error:
-                self.show_error(f"This order cannot be read. {error}")
+                self.show_error(tr("This order cannot be read. {error}", error=translated(str(error))))
                 return
         self._put(replace(self._rest, sort=sort.strip()))
         self._run()
@@ -299,12 +302,14 @@ class QueryBar(QWidget):
         self._rest = replace(rest, filter="", any_version=False)
         self.sort_button.setText(sort_words(rest.sort).replace("&", "&&"))
         names = field_names(rest.fields)
-        said = "All fields" if not names else names[0] if len(names) == 1 else f"{len(names)} fields"
+        said = (
+            tr("All fields") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
+        )
         self.fields_button.setText(said.replace("&", "&&"))
         self.bounds_button.setText(rest.bounds)
         wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
         self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
-        self.bounds_button.setAccessibleName(rest.bounds or "Skip and limit")
+        self.bounds_button.setAccessibleName(rest.bounds or tr("Skip and limit"))
 
 
 class _NameSheet(Sheet):
@@ -315,22 +320,22 @@ class _NameSheet(Sheet):
     def __init__(self, parent: QWidget, query: Query) -> None:
         super().__init__(parent, 480)
         self._query = query
-        self.setAccessibleName("Save this query")
+        self.setAccessibleName(tr("Save this query"))
         self.name = QLineEdit()
-        self.name.setAccessibleName("Name of the query")
-        self.name.setPlaceholderText("A name for it")
+        self.name.setAccessibleName(tr("Name of the query"))
+        self.name.setPlaceholderText(tr("A name for it"))
         self.name.textChanged.connect(self._typed)
         self.name.returnPressed.connect(self._agree)
-        self.save = button("Save the query", self._agree, "main")
+        self.save = button(tr("Save the query"), self._agree, "main")
         self.save.setEnabled(False)
         foot = QHBoxLayout()
         foot.addStretch(1)
-        foot.addWidget(button("Cancel", self.reject))
+        foot.addWidget(button(tr("Cancel"), self.reject))
         foot.addWidget(self.save)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
-        column.addWidget(words("Save this query", "title"))
+        column.addWidget(words(tr("Save this query"), "title"))
         column.addWidget(words(query.words, "second", wrap=True))
         column.addWidget(self.name)
         column.addLayout(foot)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_fields, in_order
@@ -28,7 +29,7 @@ Part = Literal["order", "columns", "limits"]
 class FieldChoices(RowsModel[FieldUse]):
     """The fields of a collection, ticked where they are columns."""
 
-    headers = ("Field", "Types", "In")
+    headers = (tr("Field"), tr("Types"), tr("In"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class FieldChoices(RowsModel[FieldUse]):
         if index.column() == 0:
             on = row.path in self.ticked
             state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-            said = f"{row.path}, {'a column' if on else 'no column'}"
+            said = f"{row.path}, {(tr('a column') if on else tr('no column'))}"
             return value(row.path, check=state, accessible=said, indent=8)
         if index.column() == 1:
             return plain(row.kinds, "text2")
@@ -51,7 +52,11 @@ class FieldChoices(RowsModel[FieldUse]):
         return plain(
             f"{share} %" if share else "< 1 %",
             "text2",
-            tip=f"{row.documents} of {wording.many(self.documents, 'document')}",
+            tip=tr(
+                "{documents} of {documents2}",
+                documents=row.documents,
+                documents2=wording.many(self.documents, "document"),
+            ),
         )
 
     def tick(self, names: list[str]) -> None:
@@ -70,28 +75,28 @@ class QueryOptions(Sheet):
         super().__init__(parent, 640)
         self._query, self._part = query, part
         self._survey = FieldSurvey()
-        self.setAccessibleName("Order, columns and limits")
+        self.setAccessibleName(tr("Order, columns and limits"))
         self.order = CompletingLine(self._order_words)
         self.order.setText(query.sort)
-        self.order.setPlaceholderText("premium.gross descending, _id")
+        self.order.setPlaceholderText(tr("premium.gross descending, _id"))
         self.columns = CompletingLine(self._field_words)
         self.columns.setText(query.fields)
-        self.columns.setPlaceholderText("status, premium.gross")
+        self.columns.setPlaceholderText(tr("status, premium.gross"))
         self.columns.textChanged.connect(self._columns_typed)
-        self.skip, self.limit = _number("Skip", query.skip), _number("Limit", query.limit)
+        self.skip, self.limit = _number(tr("Skip"), query.skip), _number(tr("Limit"), query.limit)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a field")
-        self.search.setAccessibleName("Find a field")
+        self.search.setPlaceholderText(tr("Find a field"))
+        self.search.setAccessibleName(tr("Find a field"))
         self.search.textChanged.connect(self._fill)
         self.model = FieldChoices()
         self.list = CellTree(row_height=24)
-        self.list.as_list(self.model, "Fields that can be columns", (330, 170))
+        self.list.as_list(self.model, tr("Fields that can be columns"), (330, 170))
         self.list.setMinimumHeight(self.fitting(28 + 24 * 9, 400))
         self.list.clicked.connect(self._clicked)
         self.list.installEventFilter(self)
-        self.about = words("Reading the fields…", "hint")
+        self.about = words(tr("Reading the fields…"), "hint")
         self.trouble = words("", "error", wrap=True)
-        self.run = button("Run", self._agree, "main")
+        self.run = button(tr("Run"), self._agree, "main")
         self._lay_out()
         for line in (self.order, self.columns, self.skip, self.limit):
             line.returnPressed.connect(self._agree)
@@ -101,31 +106,31 @@ class QueryOptions(Sheet):
         form = QFormLayout()
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(8))
-        for name, line in (("Order", self.order), ("Columns", self.columns)):
+        for name, line in ((tr("Order"), self.order), (tr("Columns"), self.columns)):
             line.setAccessibleName(name)
             form.addRow(name, line)
         bounds = QHBoxLayout()
         bounds.setSpacing(theme.px(8))
         bounds.addWidget(self.skip)
-        bounds.addWidget(words("documents, then list", "second"))
+        bounds.addWidget(words(tr("documents, then list"), "second"))
         bounds.addWidget(self.limit)
-        bounds.addWidget(words("at most", "second"))
+        bounds.addWidget(words(tr("at most"), "second"))
         bounds.addStretch(1)
-        form.addRow("Skip", bounds)
+        form.addRow(tr("Skip"), bounds)
         above = QHBoxLayout()
-        above.addWidget(words("Fields of this collection", "head"))
+        above.addWidget(words(tr("Fields of this collection"), "head"))
         above.addStretch(1)
         above.addWidget(self.search)
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
-        foot.addWidget(button("Reset", self._reset, "quiet"))
+        foot.addWidget(button(tr("Reset"), self._reset, "quiet"))
         foot.addStretch(1)
-        foot.addWidget(button("Cancel", self.reject))
+        foot.addWidget(button(tr("Cancel"), self.reject))
         foot.addWidget(self.run)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
-        column.addWidget(words("Order, columns and limits", "title"))
+        column.addWidget(words(tr("Order, columns and limits"), "title"))
         column.addLayout(form)
         column.addLayout(above)
         column.addWidget(self.list, 1)
@@ -143,7 +148,13 @@ class QueryOptions(Sheet):
         self._survey = survey
         self.model.documents = survey.documents
         looked = wording.many(survey.documents, "document")
-        self.about.setText(f"As {looked} of the collection {'has' if survey.documents == 1 else 'have'} them")
+        self.about.setText(
+            tr(
+                "As {looked} of the collection {how} them",
+                looked=looked,
+                how=tr("has") if survey.documents == 1 else tr("have"),
+            )
+        )
         self._fill()
 
     def say_unknown(self, sentence: str) -> None:
@@ -196,9 +207,9 @@ class QueryOptions(Sheet):
         try:
             if self.order.text().lstrip().startswith("{"):
                 text.loose(self.order.text())
-            skip, limit = _whole("Skip", self.skip), _whole("Limit", self.limit)
+            skip, limit = _whole(tr("Skip"), self.skip), _whole(tr("Limit"), self.limit)
         except Refused as error:
-            self.trouble.setText(str(error))
+            self.trouble.setText(translated(str(error)))
             return
         asked = replace(
             self._query, sort=self.order.text().strip(), fields=self.columns.text().strip(), skip=skip, limit=limit
@@ -210,7 +221,7 @@ class QueryOptions(Sheet):
 def _number(name: str, now: int) -> QLineEdit:
     made = QLineEdit(str(now) if now else "")
     made.setAccessibleName(name)
-    made.setPlaceholderText("none" if name == "Skip" else "all")
+    made.setPlaceholderText(tr("none") if name == tr("Skip") else tr("all"))
     made.setFixedWidth(theme.px(96))
     made.setProperty("mono", True)
     return made
@@ -221,5 +232,7 @@ def _whole(name: str, line: QLineEdit) -> int:
     if not typed:
         return 0
     if not typed.isascii() or not typed.isdigit() or int(typed) > 2**31 - 1:
-        raise Refused(f"{name} is a whole number of documents, and {line.text().strip()} is none.")
+        raise Refused(
+            tr("{name} is a whole number of documents, and {line} is none.", name=name, line=line.text().strip())
+        )
     return int(typed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gui.language import tr, translated
 from gui.parts.document_side import DocumentSide
 from model.diff import diff
 from model.errors import Unreadable
@@ -51,5 +52,11 @@ class PairSource:
 
 def _content(version: Version, side: DocumentSide) -> bytes:
     if version.content is None:
-        raise Unreadable(f"{side.name} has no content to compare ({version.detail or version.state}).")
+        raise Unreadable(
+            tr(
+                "{name} has no content to compare ({detail}).",
+                name=side.name,
+                detail=translated(version.detail) or translated(version.state),
+            )
+        )
     return version.content

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.parts.differences.diff_copies import DiffCopies, written
 from gui.parts.differences.diff_grouping import Plan, plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
@@ -44,8 +45,8 @@ from model.records import Opened, Version
 from model.session import Comparison
 from model.values.canonical import Path, Value
 
-NOTHING = ("Nothing is compared yet", "Choose a document, then two of its versions.")
-COARSE = "Right, but not the shortest: an exact answer would take too long."
+NOTHING = (tr("Nothing is compared yet"), tr("Choose a document, then two of its versions."))
+COARSE = tr("Right, but not the shortest: an exact answer would take too long.")
 
 
 class DiffPanel(QWidget):
@@ -104,14 +105,14 @@ class DiffPanel(QWidget):
         self.inline = tools.inline
         self.inline.toggled.connect(self.set_inline)
         tools.hidden.clicked.connect(self.show_hidden)
-        tools.copies.addAction("In words…").triggered.connect(lambda: self.read_in_words())
+        tools.copies.addAction(tr("In words…")).triggered.connect(lambda: self.read_in_words())
         tools.copies.addSeparator()
         self.copies.fill(tools.copies)
         self.table = DiffTable(self.model)
         self.arrows = TakeArrows(self.table)
         self.arrows.taken.connect(self.take)
         if pair:
-            self.arrows.name("the draft of A's document", "the draft of B's document")
+            self.arrows.name(tr("the draft of A's document"), tr("the draft of B's document"))
         self.overview = Overview()
         self.overview.chosen.connect(self._go)
         rows = QWidget()
@@ -193,12 +194,22 @@ class DiffPanel(QWidget):
             if a is None:
                 alone = session.open_version(ns, id, b.v)
                 if alone.base.content is None:
-                    raise Refused(f"{name_of(b)} cannot be shown: {alone.base.detail or alone.base.state}.")
+                    raise Refused(
+                        tr(
+                            "{b} cannot be shown: {detail}.",
+                            b=name_of(b),
+                            detail=translated(alone.base.detail) or translated(alone.base.state),
+                        )
+                    )
                 return alone
             found = session.compare(ns, id, a.v, b.v)
             return found, planned(found, progress, ignored)
 
-        title = f"Comparing {name_of(a)} with {name_of(b)}" if a is not None else f"Reading {name_of(b)}"
+        title = (
+            tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b))
+            if a is not None
+            else tr("Reading {b}", b=name_of(b))
+        )
         self._stack.show_loading(title, self._stop)
         self._task = tasks.run(
             work,
@@ -207,7 +218,7 @@ class DiffPanel(QWidget):
             cancelled=self._cancelled,
             owner=self,
             key="compare",
-            title="Comparing versions" if a is not None else "Reading a version",
+            title=tr("Comparing versions") if a is not None else tr("Reading a version"),
         )
 
     def _plan_again(self, comparison: Comparison) -> None:
@@ -245,7 +256,9 @@ class DiffPanel(QWidget):
             self._stay()
             self._show_rows()
         else:
-            self._stack.show_empty("The comparison was stopped", "", [("Compare again", self._again)], icon="hourglass")
+            self._stack.show_empty(
+                tr("The comparison was stopped"), "", [(tr("Compare again"), self._again)], icon="hourglass"
+            )
 
     def _again(self) -> None:
         if self._asked is not None:
@@ -255,7 +268,7 @@ class DiffPanel(QWidget):
         asked = self._asked
         again = (lambda: self.compare(*asked)) if asked is not None else self._again
         alone = asked is not None and asked[1] is None
-        what = "This version could not be shown" if alone else "These versions could not be compared"
+        what = tr("This version could not be shown") if alone else tr("These versions could not be compared")
         self._stack.show_failed(error, again, what)
         if self._stack.kind == "content" and self._answered is not None:
             self._stay()  # without a connection what was shown before stays
@@ -329,15 +342,19 @@ class DiffPanel(QWidget):
         self._rows_of = self.comparison
         if not ready.changes and only:
             self.model.show(ready, titles, True)
-            show_all: list[states.Choice] = [("Show all fields", lambda: self.only.setChecked(False))]
+            show_all: list[states.Choice] = [(tr("Show all fields"), lambda: self.only.setChecked(False))]
             if ready.hidden:
-                words = f"{self._named(a, 'a')} and {self._named(b, 'b')} differ in hidden fields only"
-                help = f"{wording.many(ready.hidden, 'change is', 'changes are')} hidden."
-                show_all = [("Show the hidden fields…", self.show_hidden), *show_all]
+                words = tr(
+                    "{named} and {named2} differ in hidden fields only",
+                    named=self._named(a, "a"),
+                    named2=self._named(b, "b"),
+                )
+                help = tr("{changes} hidden.", changes=wording.many(ready.hidden, "change is", "changes are"))
+                show_all = [(tr("Show the hidden fields…"), self.show_hidden), *show_all]
             else:
                 words, help = (
-                    f"{self._named(a, 'a')} and {self._named(b, 'b')} are the same",
-                    "Their contents are equal, byte for byte.",
+                    tr("{named} and {named2} are the same", named=self._named(a, "a"), named2=self._named(b, "b")),
+                    tr("Their contents are equal, byte for byte."),
                 )
             self._stack.show_empty(words, help, show_all, icon="git-diff")
         else:
@@ -381,7 +398,7 @@ class DiffPanel(QWidget):
         self.arrows.offer(*(not self.why_not_take(side) for side in ("a", "b")))
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
-        self.restore.setToolTip(why or "Make A, or some of its fields, the content of a new version")
+        self.restore.setToolTip(why or tr("Make A, or some of its fields, the content of a new version"))
 
     def say_writable(self) -> None:
         """Offer to restore, or not, as the connection allows now."""
@@ -390,16 +407,16 @@ class DiffPanel(QWidget):
     def why_not_restore(self) -> str:
         """Why nothing can be restored from A, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
-            return "Nothing is compared yet." if not self.is_alone else "One version is shown by itself."
+            return tr("Nothing is compared yet.") if not self.is_alone else tr("One version is shown by itself.")
         if self._pair:
-            return "These are two documents; an arrow takes single differences over."
+            return tr("These are two documents; an arrow takes single differences over.")
         if self._session.read_only:
-            return "This connection is read-only."
+            return tr("This connection is read-only.")
         if self.comparison.a.current:
-            return "A is the current version; choose an earlier one."
+            return tr("A is the current version; choose an earlier one.")
         if self.comparison.a.deleted:
-            return "A says that the document is deleted; choose a version before it."
-        return "A has no version number." if self.comparison.a.v is None else ""
+            return tr("A says that the document is deleted; choose a version before it.")
+        return tr("A has no version number.") if self.comparison.a.v is None else ""
 
     # --- choosing A and B
 
@@ -498,7 +515,7 @@ class DiffPanel(QWidget):
             return
         tint = node.tint or (node.op.op if node.op is not None else "replace")
         names = (f"A  {self._named(self.comparison.a, 'a')}", f"B  {self._named(self.comparison.b, 'b')}")
-        title = text.path_text(node.path) or "the whole document"
+        title = text.path_text(node.path) or tr("the whole document")
         self.value.show_pair(title, node.value("a"), node.value("b"), symbols.CHANGES[tint][2], names)
 
     # --- copying and restoring
@@ -520,7 +537,7 @@ class DiffPanel(QWidget):
             action.setEnabled(enabled)
             action.setToolTip(why)
 
-        add("Show the whole value", self._open_value)
+        add(tr("Show the whole value"), self._open_value)
         menu.addSeparator()
         self.copies.row(menu, node)
         self.copies.fill(menu)
@@ -528,9 +545,9 @@ class DiffPanel(QWidget):
             menu.addSeparator()
             named = ignored_paths.pattern_text(ignored_paths.pattern_of(node.path))
             if self.ignored.hides_path(node.path):
-                add("Hidden fields…", self.show_hidden)
+                add(tr("Hidden fields…"), self.show_hidden)
             else:
-                add(f"Hide {named}", lambda: self.hide_path(node.path))
+                add(tr("Hide {named}", named=named), lambda: self.hide_path(node.path))
         if node.path and self.comparison is not None and not self._pair:
             side, version = ("b", self.comparison.b) if node.b is not None else ("a", self.comparison.a)
             here = node.path_b if node.b is not None else node.path_a
@@ -539,13 +556,13 @@ class DiffPanel(QWidget):
         if not node.is_hidden and (node.op is not None or node.kind == "parent"):
             menu.addSeparator()
             path = restorable(node, self.comparison is None or self.comparison.b.current)
-            name = text.path_text(path) if path else "everything"
+            name = text.path_text(path) if path else tr("everything")
             for side in ("a", "b"):
                 why = self.why_not_take(side)
-                words = f"Take {side.upper()}'s {name} into the draft"
+                words = tr("Take {upper}'s {name} into the draft", upper=side.upper(), name=name)
                 add(words, partial(self.take, side), not why, why)
             why = self.why_not_restore()
-            add(f"Restore {name} from A…", lambda: self._restore(path), not why, why)
+            add(tr("Restore {name} from A…", name=name), lambda: self._restore(path), not why, why)
         return menu
 
     # --- one difference into a draft
@@ -553,13 +570,17 @@ class DiffPanel(QWidget):
     def why_not_take(self, side: str) -> str:
         """Why the draft of the document takes nothing from A (``a``) or B, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
-            return "Nothing is compared yet."
+            return tr("Nothing is compared yet.")
         if self._session.read_only:
-            return "This connection is read-only."
+            return tr("This connection is read-only.")
         version = self.comparison.a if side == "a" else self.comparison.b
         if self._pair:
             return ""
-        return f"{side.upper()} is the current version, which the draft begins from." if version.current else ""
+        return (
+            tr("{upper} is the current version, which the draft begins from.", upper=side.upper())
+            if version.current
+            else ""
+        )
 
     def take(self, side: str) -> None:
         """Ask for the current row's value of A (``a``) or B to be taken into the draft of the document."""
@@ -597,12 +618,12 @@ class DiffPanel(QWidget):
             failed=self._not_read,
             owner=self,
             key="words",
-            title="Putting the changes into words",
+            title=tr("Putting the changes into words"),
         )
 
     def _read(self, words: str) -> None:
-        dialog = ValueDialog("The comparison in words", self.window())
-        dialog.pane.show_value("In words", Value.of(words))
+        dialog = ValueDialog(tr("The comparison in words"), self.window())
+        dialog.pane.show_value(tr("In words"), Value.of(words))
         dialog.open()
 
     def _not_read(self, error: BaseException) -> None:
@@ -686,6 +707,6 @@ def restorable(node: DiffNode, onto_b: bool = True) -> Path:
 
 def _title(version: Version) -> str:
     """``v14, current, 20 Nov 2026 14:26``."""
-    state = version.state if version.state in ("damaged", "unproven") else ""
-    parts = [name_of(version), "current" if version.current and version.v is not None else "", state]
+    state = translated(version.state) if version.state in ("damaged", "unproven") else ""
+    parts = [name_of(version), tr("current") if version.current and version.v is not None else "", state]
     return ", ".join(part for part in (*parts, wording.moment(version.at).lstrip("0")) if part)

@@ -6,13 +6,14 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
+from gui.language import tr
 from gui.style import boxes, icons, states, symbols, theme, wording
 from gui.views.compare.version_box import VersionBox, VersionChoices
 
 NARROW = 1060  # below it words give way to the counts
 COUNTED = (
-    ("add", "added"), ("remove", "removed"), ("replace", "changed"), ("retype", "retyped"),
-    ("move", "moved"), ("reorder", "reordered"), ("text", "text edited"),
+    ("add", tr("added")), ("remove", tr("removed")), ("replace", tr("changed")), ("retype", tr("retyped")),
+    ("move", tr("moved")), ("reorder", tr("reordered")), ("text", tr("text edited")),
 )  # fmt: skip
 
 
@@ -30,7 +31,7 @@ class Counts(QWidget):
         self._badges = [(op, f"{counts[op]:,} {word}") for op, word in COUNTED if counts.get(op)]
         words = ", ".join(label for _, label in self._badges)
         self.setToolTip(words)
-        self.setAccessibleName(words or "no changes")
+        self.setAccessibleName(words or tr("no changes"))
         self.update()
 
     @property
@@ -65,25 +66,25 @@ class DiffTools(QWidget):
         super().__init__(parent)
         row = boxes.row(self, 16, 7)
         self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", others)
-        self.swap = _tool("arrows-left-right", "Swap A and B", boxed=False)
+        self.swap = _tool("arrows-left-right", tr("Swap A and B"), boxed=False)
         self.counts = Counts()
         self.position = states.words("", "second")
-        self.up = _tool("arrow-up", "Previous change (Ctrl+Up)")
-        self.down = _tool("arrow-down", "Next change (Ctrl+Down)")
-        self.only = QCheckBox("Only changes")
+        self.up = _tool("arrow-up", tr("Previous change (Ctrl+Up)"))
+        self.down = _tool("arrow-down", tr("Next change (Ctrl+Down)"))
+        self.only = QCheckBox(tr("Only changes"))
         self.only.setProperty("small", True)
         self.only.setChecked(True)
-        self.inline = _tool("rows", "Both values in one column (Ctrl+I)")
+        self.inline = _tool("rows", tr("Both values in one column (Ctrl+I)"))
         self.inline.setCheckable(True)
         self.hidden = states.button("", None, "small", "quiet", icon="eye-slash")
-        self.hidden.setToolTip("Fields whose changes are hidden here: see the list, show them again")
+        self.hidden.setToolTip(tr("Fields whose changes are hidden here: see the list, show them again"))
         self.hidden.hide()
-        self.copy = _tool("copy", "Copy the diff")
+        self.copy = _tool("copy", tr("Copy the diff"))
         self.copies = QMenu(self.copy)
         self.copy.setMenu(self.copies)
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.restore = states.button("Restore from A…", None, "small", icon="arrow-counter-clockwise")
-        self._head = states.words("Compare", "head")
+        self.restore = states.button(tr("Restore from A…"), None, "small", icon="arrow-counter-clockwise")
+        self._head = states.words(tr("Compare"), "head")
         row.addWidget(self._head)
         row.addWidget(self.box_a)
         row.addWidget(self.swap)
@@ -105,21 +106,23 @@ class DiffTools(QWidget):
         narrow = self.width() < theme.px(NARROW)
         if narrow == self._head.isVisibleTo(self):
             self._head.setVisible(not narrow)
-            self.restore.setText("Restore…" if narrow else "Restore from A…")
+            self.restore.setText(tr("Restore…") if narrow else tr("Restore from A…"))
 
     def say(self, number: int, total: int) -> None:
         """Say the number of the current change, from 1, and how many there are."""
-        self.position.setText(f"Change {number:,} of {total:,}" if total else "")
+        self.position.setText(tr("Change {number:,} of {total:,}", number=number, total=total) if total else "")
         self.up.setEnabled(number > 1)
         self.down.setEnabled(number < total)
 
     def say_hidden(self, paths: int, changes: int) -> None:
         """Say how many changes are hidden, by how many paths."""
         self.hidden.setVisible(paths > 0)
-        self.hidden.setText(f"{changes:,} hidden")
-        said = f"{wording.many(changes, 'change')} hidden by {wording.many(paths, 'path')}"
+        self.hidden.setText(tr("{changes:,} hidden", changes=changes))
+        said = tr(
+            "{changes} hidden by {paths}", changes=wording.many(changes, "change"), paths=wording.many(paths, "path")
+        )
         self.hidden.setAccessibleName(said)
-        self.hidden.setToolTip(f"{said}; see the list, show them again")
+        self.hidden.setToolTip(tr("{said}; see the list, show them again", said=said))
 
 
 def _tool(icon: str, words: str, boxed: bool = True) -> QToolButton:

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
+from gui.language import tr
 from gui.parts.field_ways import add_ways
 from gui.parts.fields.content_tree import ContentModel, ContentTree
 from gui.parts.fields.field_model import VALUE
@@ -43,15 +44,15 @@ class DocumentView(QWidget):
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
         PaneRoom(self._split, self.value)
-        self.title = states.words("Document", "head")
+        self.title = states.words(tr("Document"), "head")
         self.name = states.words("", "second")
         self.name.setFont(theme.mono(12))
         self.mark = Pill()
         self.said = states.words("", "second")
-        self.compare = states.button("Compare with current", self.compare_asked.emit, "small", icon="git-diff")
-        self.copy = states.button("Copy", self.copy_document, "small", "quiet", icon="copy")
-        self.copy.setToolTip("Copy the document as Extended JSON")
-        self.edit = states.button("Edit", self.open_asked.emit, "small", icon="pencil-simple")
+        self.compare = states.button(tr("Compare with current"), self.compare_asked.emit, "small", icon="git-diff")
+        self.copy = states.button(tr("Copy"), self.copy_document, "small", "quiet", icon="copy")
+        self.copy.setToolTip(tr("Copy the document as Extended JSON"))
+        self.edit = states.button(tr("Edit"), self.open_asked.emit, "small", icon="pencil-simple")
         head = QWidget()
         row = boxes.row(head, 16, 7)
         for part in (self.title, self.name, self.mark):
@@ -84,14 +85,14 @@ class DocumentView(QWidget):
         version = opened.base
         numbered = version.v is not None
         self.name.setText(name or (name_of(version) if numbered else wording.plain(opened.id)))
-        self.mark.put("current" if numbered and version.current and not alone else "", "acc", "accTint")
-        stored = f"stored in {PLACES[version.stored]}" if numbered and not version.current else ""
+        self.mark.put(tr("current") if numbered and version.current and not alone else "", "acc", "accTint")
+        stored = tr("stored in {places}", places=PLACES[version.stored]) if numbered and not version.current else ""
         raw = version.raw if version.raw is not None else version.content or b""
         date = wording.moment(version.at)
-        self.said.setText(", ".join(filter(None, (date, stored, f"{wording.size(len(raw))} as stored"))))
+        self.said.setText(", ".join(filter(None, (date, stored, tr("{raw} as stored", raw=wording.size(len(raw)))))))
         self.compare.setVisible(not alone and not version.current)
         self.edit.setVisible(version.current and not name)
-        self.tree.setAccessibleName(f"Fields of {self.name.text()}")
+        self.tree.setAccessibleName(tr("Fields of {name}", name=self.name.text()))
         self.tree.open_short()
         if not self.value.isHidden():
             self._show_value(self.model.node(self.tree.currentIndex()))
@@ -100,7 +101,12 @@ class DocumentView(QWidget):
         """Put the document on the clipboard as canonical Extended JSON."""
         if self.opened is not None:
             raw = self.opened.document
-            copying.copy(self, len(raw), lambda: text.to_text(raw, 2), f"{self.name.text()} is copied as Extended JSON")
+            copying.copy(
+                self,
+                len(raw),
+                lambda: text.to_text(raw, 2),
+                tr("{name} is copied as Extended JSON", name=self.name.text()),
+            )
 
     def _fill_menu(self, menu: QMenu, node: FieldNode) -> None:
         if self.opened is not None and node.kind == "field":

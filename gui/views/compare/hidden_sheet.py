@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -20,13 +21,15 @@ class HiddenSheet(Sheet):
 
     def __init__(self, parent: QWidget, ns: str, ignored: IgnoredPaths, counted: list[int]) -> None:
         super().__init__(parent, 520)
-        self.setAccessibleName("Hidden fields")
+        self.setAccessibleName(tr("Hidden fields"))
         self.rows: dict[Pattern, QWidget] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words("Hidden fields", "title"))
-        column.addWidget(words(f"Their changes are left out of every comparison in {ns}.", "second", wrap=True))
+        column.addWidget(words(tr("Hidden fields"), "title"))
+        column.addWidget(
+            words(tr("Their changes are left out of every comparison in {ns}.", ns=ns), "second", wrap=True)
+        )
         column.addSpacing(theme.px(8))
         self._listed = QWidget()
         self._listed.setObjectName("surface")
@@ -38,9 +41,11 @@ class HiddenSheet(Sheet):
         for row, (pattern, count) in enumerate(zip(ignored.patterns, counted, strict=True)):
             name = words(pattern_text(pattern))
             name.setFont(theme.mono(12))
-            here = words(f"{wording.many(count, 'change')} here" if count else "nothing here", "second")
-            again = button("Show again", partial(self._show, pattern), "small")
-            again.setAccessibleName(f"Show {pattern_text(pattern)} again")
+            here = words(
+                tr("{changes} here", changes=wording.many(count, "change")) if count else tr("nothing here"), "second"
+            )
+            again = button(tr("Show again"), partial(self._show, pattern), "small")
+            again.setAccessibleName(tr("Show {pattern} again", pattern=pattern_text(pattern)))
             grid.addWidget(name, row, 0)
             grid.addWidget(here, row, 1)
             grid.addWidget(again, row, 2)
@@ -55,8 +60,8 @@ class HiddenSheet(Sheet):
         column.addSpacing(theme.px(12))
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
-        self.all = button("Show all again", lambda: self._show(None))
-        self._close = button("Close", self.accept, "main")
+        self.all = button(tr("Show all again"), lambda: self._show(None))
+        self._close = button(tr("Close"), self.accept, "main")
         foot.addStretch(1)
         foot.addWidget(self.all)
         foot.addWidget(self._close)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.parts.document_side import DocumentSide
 from gui.parts.pill import Pill
 from gui.style import boxes, states, theme, wording
@@ -40,7 +41,7 @@ class PairPanel(QWidget):
         self.diff.showing.connect(self.showing)
         head = QWidget()
         row = boxes.row(head, 16, 8, gap=8)
-        row.addWidget(words("Two documents", "title"))
+        row.addWidget(words(tr("Two documents"), "title"))
         row.addSpacing(theme.px(8))
         self.labels: list[tuple[QLabel, QLabel]] = []
         for letter in ("A", "B"):
@@ -52,7 +53,7 @@ class PairPanel(QWidget):
             row.addWidget(
                 tool(
                     "clock-counter-clockwise",
-                    f"Show the document of {letter} with its history",
+                    tr("Show the document of {letter} with its history", letter=letter),
                     partial(self._open, letter),
                 )
             )
@@ -88,24 +89,30 @@ class PairPanel(QWidget):
             for side in (left, right):
                 made.append(list(side.session.history(side.ns, side.id, progress, changed=False)))
                 if not made[-1]:
-                    raise NotFound(f"{wording.plain(side.id)} is not in {side.ns} any more; choose another document.")
+                    raise NotFound(
+                        tr(
+                            "{id} is not in {ns} any more; choose another document.",
+                            id=wording.plain(side.id),
+                            ns=side.ns,
+                        )
+                    )
             return made[0], made[1]
 
         self._task = tasks.run(
             work, done=self._read, failed=self._failed, cancelled=self._stopped, owner=self, key="pair",
-            title="Reading two documents",
+            title=tr("Reading two documents"),
         )  # fmt: skip
-        self.stack.show_loading("Reading two documents", self.stop)
+        self.stack.show_loading(tr("Reading two documents"), self.stop)
 
     def stop(self) -> None:
         """Stop reading."""
         self._task.cancel()
 
     def _failed(self, error: BaseException) -> None:
-        self.stack.show_failed(error, self.refresh, "These documents could not be read")
+        self.stack.show_failed(error, self.refresh, tr("These documents could not be read"))
 
     def _stopped(self) -> None:
-        self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
+        self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _read(self, found: _Histories) -> None:
         self._versions = found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
@@ -74,7 +75,7 @@ class RestoreModel(DiffModel):
             return cell
         on = unit in self.ticked
         state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-        said = f"{cell.accessible or cell.text}, {'ticked' if on else 'not ticked'}"
+        said = f"{cell.accessible or cell.text}, {('ticked' if on else tr('not ticked'))}"
         return replace(cell, check=state, accessible=said)
 
 
@@ -91,7 +92,7 @@ class RestoreSheet(Sheet):
         self.setAccessibleDescription(asked.text)
         self.model = RestoreModel(asked)
         self.table = DiffTable(self.model)
-        self.table.setAccessibleName("What would change")
+        self.table.setAccessibleName(tr("What would change"))
         self.table.value_asked.connect(self._toggle_current)
         self.table.clicked.connect(self._clicked)
         self.table.escaped.connect(self.reject)
@@ -123,7 +124,7 @@ class RestoreSheet(Sheet):
         self.all.setVisible(bool(self.model.of))
         row.addWidget(self.all)
         row.addStretch(1)
-        self.cancel = button("Cancel", self.reject)
+        self.cancel = button(tr("Cancel"), self.reject)
         self.verb = button("", self._yes, "main")
         row.addWidget(self.cancel)
         row.addWidget(self.verb)
@@ -157,13 +158,15 @@ class RestoreSheet(Sheet):
 
     def _say(self) -> None:
         of, ticked = self.model.of, len(self.model.ticked)
-        self.all.setText(f"{wording.count(ticked)} of {wording.many(of, 'field')} ticked")
+        self.all.setText(
+            tr("{ticked} of {fields} ticked", ticked=wording.count(ticked), fields=wording.many(of, "field"))
+        )
         self.all.setIcon(icons.tick(ticked, of))
         changes = [op for op in self._asked.plan.changes if not of or self.model.units[op.path] in self.model.ticked]
         count = len(self._asked.plan.changes) if ticked == of else len(changes)
-        self.verb.setText(f"Restore {wording.many(count, 'change')}")
+        self.verb.setText(tr("Restore {changes}", changes=wording.many(count, "change")))
         self.verb.setEnabled(bool(count))
-        self.verb.setToolTip("" if count else "No field is ticked")
+        self.verb.setToolTip("" if count else tr("No field is ticked"))
 
     def _yes(self) -> None:
         every = len(self.model.ticked) == self.model.of

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QToolButton
 
+from gui.language import tr
 from gui.parts.differences.diff_model import A, B
 from gui.parts.differences.diff_table import DiffTable
 from gui.style import states, theme
@@ -27,7 +28,9 @@ class TakeArrows(QObject):
         self._may = {"a": False, "b": False}
         self.buttons: dict[str, QToolButton] = {}
         for side, icon, keys in (("a", "arrow-right", "Alt+Right"), ("b", "arrow-left", "Alt+Left")):
-            made = states.tool(icon, f"Take {side.upper()}'s value into the draft ({keys})", None, SIDE)
+            made = states.tool(
+                icon, tr("Take {upper}'s value into the draft ({keys})", upper=side.upper(), keys=keys), None, SIDE
+            )
             made.setParent(table.viewport())
             made.setProperty("boxed", True)
             made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -50,7 +53,7 @@ class TakeArrows(QObject):
     def name(self, into_a: str, into_b: str) -> None:
         """Say whose draft takes B's value, and whose takes A's."""
         for side, into, keys in (("a", into_b, "Alt+Right"), ("b", into_a, "Alt+Left")):
-            words = f"Take {side.upper()}'s value into {into} ({keys})"
+            words = tr("Take {upper}'s value into {into} ({keys})", upper=side.upper(), into=into, keys=keys)
             self.buttons[side].setToolTip(words)
             self.buttons[side].setAccessibleName(words)
 

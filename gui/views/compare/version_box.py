@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from gui.language import tr, translated
 from gui.parts.versions_model import name_of
 from gui.style import symbols, theme, wording
 from gui.style.cells import CELL, Badge, Cell, CellDelegate, Index, Span
@@ -56,17 +57,19 @@ class VersionChoices(QAbstractListModel):
             return self._cell(self.versions[index.row()])
         if role == Qt.ItemDataRole.DisplayRole:
             one = self.versions[index.row()]
-            state = one.state if one.state != "present" else ""
-            rest = ("current" if one.current else "", wording.moment(one.at), state)
+            state = translated(one.state) if one.state != "present" else ""
+            rest = (tr("current") if one.current else "", wording.moment(one.at), state)
             return "   ".join([name_of(one), ", ".join(part for part in rest if part)]).rstrip()
         return None
 
     def _cell(self, one: Version) -> Cell:
-        notes = [Badge("current", "acc", "accTint")] if one.current else []
+        notes = [Badge(tr("current"), "acc", "accTint")] if one.current else []
         if one.state != "present":
-            notes.append(Badge(one.state, *(("err", "errT") if one.state == "damaged" else ("warn", "warnT"))))
+            notes.append(
+                Badge(translated(one.state), *(("err", "errT") if one.state == "damaged" else ("warn", "warnT")))
+            )
         name = name_of(one).ljust(max(8, len(name_of(self.versions[0])) + 2))
-        spans = (Span(name), Span(wording.moment(one.at) or "no date", "text2"))
+        spans = (Span(name), Span(wording.moment(one.at) or tr("no date"), "text2"))
         return Cell(spans=spans, mono=True, size=12, badges=tuple(notes))
 
 
@@ -145,7 +148,7 @@ class VersionBox(QComboBox):
         super().__init__(parent)
         self._letter, self._choices = letter, choices
         self._shown: Version | None = None
-        self.setAccessibleName(f"Version {letter}")
+        self.setAccessibleName(tr("Version {letter}", letter=letter))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setModel(choices)
@@ -156,7 +159,7 @@ class VersionBox(QComboBox):
         """Show a version."""
         self._shown = version
         self.setCurrentIndex(-1 if version is None else self._choices.row_of(version.v))
-        self.setToolTip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or 'no date'}")
+        self.setToolTip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or tr('no date')}")
         self.setAccessibleDescription("" if version is None else name_of(version))
         self.setEnabled(version is not None or len(self._choices.versions) > 1)  # else there is nothing to choose
         self.updateGeometry()
@@ -178,7 +181,7 @@ class VersionBox(QComboBox):
                 self.picked.emit(chosen)
 
     def _words(self) -> str:
-        return "none" if self._shown is None else name_of(self._shown)
+        return tr("none") if self._shown is None else name_of(self._shown)
 
     def sizeHint(self) -> QSize:
         words = QFontMetricsF(theme.mono(12)).horizontalAdvance(self._words() or "v1")

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, path_text
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_nodes import FieldNode
@@ -132,15 +133,17 @@ class DraftPanel(EditorView):
     # --- JSON
 
     def _json_edited(self, content: bytes) -> None:
-        if self._edit.apply(content, "change the JSON"):
+        if self._edit.apply(content, tr("change the JSON")):
             self._spot_edited(None)
 
     def _json_error(self) -> None:
         wrong = bool(self.json.error)
         self.tree.may_edit = self._writable and not wrong
         if wrong:
-            said = "The JSON text is not a document yet, so the fields cannot be changed."
-            self.notices.put("json", "note", said, [("Show it", self._go_to_json), ("Drop the text", self.drop_text)])
+            said = tr("The JSON text is not a document yet, so the fields cannot be changed.")
+            self.notices.put(
+                "json", "note", said, [(tr("Show it"), self._go_to_json), (tr("Drop the text"), self.drop_text)]
+            )
             self.notices.hide_one("json", self.tree.isHidden())
         else:
             self.notices.clear("json")
@@ -211,13 +214,13 @@ class DraftPanel(EditorView):
         if self._changes is None or not self.tree.may_edit or not self.tree.commit():
             return
         made = self._changes.reverted(self._edit.content, change)
-        if self._edit.apply(made, f"revert {path_text(change)}"):
+        if self._edit.apply(made, tr("revert {change}", change=path_text(change))):
             self._spot_edited(None)
 
     def revert_all(self) -> None:
         """Go back to the version that the draft began from, as one step that can be undone."""
         self.tree.give_up()
-        if self.tree.may_edit and self._edit.apply(self._edit.base, "revert everything"):
+        if self.tree.may_edit and self._edit.apply(self._edit.base, tr("revert everything")):
             self._spot_edited(None)
 
     def replace_one(self) -> None:
@@ -233,16 +236,18 @@ class DraftPanel(EditorView):
     def _replace(self, only: Path | None) -> None:
         said, by = self.head.finder.text(), self.replacing.field.text()
         if not said:
-            self.replacing.say("Type above what to replace")
+            self.replacing.say(tr("Type above what to replace"))
             self.head.finder.setFocus()
             return
         self.json.flush(wait=True)
         if not self.tree.may_edit or not self.tree.commit():
             return
         made, count = replaced(self._edit.content, said, by, self.zone, only)
-        if self._edit.apply(made, f"replace {said} by {by}"):
+        if self._edit.apply(made, tr("replace {said} by {by}", said=said, by=by)):
             self._spot_edited(None)
-        self.replacing.say(f"Replaced in {many(count, 'field')}" if count else "Nothing to replace here")
+        self.replacing.say(
+            tr("Replaced in {fields}", fields=many(count, "field")) if count else tr("Nothing to replace here")
+        )
 
     def add_field(self) -> None:
         """Add a field beside the chosen one, and type its name."""

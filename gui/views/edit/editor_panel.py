@@ -13,6 +13,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.parts.draft_saver import DraftSaver
 from gui.parts.fields.content_tree import locked_fields
 from gui.parts.fields.edit_steps import Edit
@@ -31,7 +32,11 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 
 FEW = 200  # top-level fields up to which the containers among them are opened at once
-GUARDS = (("It goes up by one", "inc"), ("It is made anew, as a UUID", "uuid"), ("It is an ordinary field", "none"))
+GUARDS = (
+    (tr("It goes up by one"), "inc"),
+    (tr("It is made anew, as a UUID"), "uuid"),
+    (tr("It is an ordinary field"), "none"),
+)
 """How the lock field of another program may move, for people and for the model."""
 SHORT = 50  # fields or elements of such a container; a longer one would push the fields below it out of sight
 
@@ -54,7 +59,7 @@ def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
         try:
             draft = session.drafts.get(session.source, ns, id)
         except Refused as refusal:
-            trouble = str(refusal)
+            trouble = translated(str(refusal))
     try:
         opened = session.open_document(ns, id)
     except NotFound:
@@ -141,14 +146,14 @@ class EditorPanel(DraftPanel):
 
     def _load(self, draft: Draft | None = None) -> None:
         session, ns, id = self._session, self.ns, self.id
-        self.states.show_loading(f"Reading {wording.plain(id)}")
+        self.states.show_loading(tr("Reading {id}", id=wording.plain(id)))
         tasks.run(
             lambda _: load(session, ns, id, draft),
             done=self._loaded,
             failed=self._load_failed,
             owner=self,
             key="load",
-            title=f"Reading {wording.plain(id)}",
+            title=tr("Reading {id}", id=wording.plain(id)),
         )
 
     def _load_failed(self, error: BaseException) -> None:
@@ -158,13 +163,13 @@ class EditorPanel(DraftPanel):
             self.states.show_content()
             return
         if self._edit.is_dirty:
-            self.notices.put("reload", "failed", tasks.describe(error)[0], [("Try again", self.reload)])
+            self.notices.put("reload", "failed", tasks.describe(error)[0], [(tr("Try again"), self.reload)])
             self.states.show_content()
             return
         title = (
-            f"{wording.plain(self.id)} is not there"
+            tr("{id} is not there", id=wording.plain(self.id))
             if isinstance(error, NotFound)
-            else "This document could not be read"
+            else tr("This document could not be read")
         )
         self.states.show_failed(error, self._load, title)
 
@@ -174,7 +179,9 @@ class EditorPanel(DraftPanel):
         if loaded.gone and not first and not self.is_dirty:  # the draft that is left is another window's
             self._latest = None
             self._say_moved()
-            self._load_failed(NotFound(f"There is no document {wording.plain(self.id)} in {self.ns} any more."))
+            self._load_failed(
+                NotFound(tr("There is no document {id} in {ns} any more.", id=wording.plain(self.id), ns=self.ns))
+            )
             return
         self._opened, self._missing = opened, loaded.missing
         self._latest = None if loaded.gone else opened.base
@@ -302,11 +309,14 @@ class EditorPanel(DraftPanel):
     def _say_moved(self) -> None:
         self.head.now.put("")
         if self.is_behind and self._latest is None:
-            self.head.now.put("deleted in the database", "warn", "warnT", "conflict")
+            self.head.now.put(tr("deleted in the database"), "warn", "warnT", "conflict")
         elif self.is_behind and self._latest is not None:
             now = version(self._latest.v)
             self.head.now.put(
-                f"{now} in the database" if now else "changed in the database", "warn", "warnT", "conflict"
+                tr("{now} in the database", now=now) if now else tr("changed in the database"),
+                "warn",
+                "warnT",
+                "conflict",
             )
 
     def _say_writable(self) -> None:
@@ -316,20 +326,20 @@ class EditorPanel(DraftPanel):
         lock, doubt = (opened.lock, opened.doubt) if opened is not None and asks else ("", "")
         told = lock or doubt
         if opened is not None and not opened.writable and opened.reason not in ("", self._missing) and not told:
-            self.notices.put("writable", "note", opened.reason)
+            self.notices.put("writable", "note", translated(opened.reason))
         else:
             self.notices.clear("writable")
         if doubt:
-            self.notices.put("layout", "note", doubt, [("Write by it all the same", self._accept_layout)])
+            self.notices.put("layout", "note", doubt, [(tr("Write by it all the same"), self._accept_layout)])
         else:
             self.notices.clear("layout")
         if lock and not doubt:
-            said = f"{lock} looks like the lock of another program. How does a write move it?"
+            said = tr("{lock} looks like the lock of another program. How does a write move it?", lock=lock)
             self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
         else:
             self.notices.clear("lock")
         if self._missing:
-            self.notices.put("index", "note", self._missing, [("Create the index…", self._ask_index)])
+            self.notices.put("index", "note", self._missing, [(tr("Create the index…"), self._ask_index)])
         else:
             self.notices.clear("index")
 
@@ -345,8 +355,10 @@ class EditorPanel(DraftPanel):
         self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
         title = self._edit.undo_title
         self.foot.undo.setEnabled(bool(title) or self.is_json)
-        self.foot.undo.setToolTip(wording.tip(f"Undo: {title} (Ctrl+Z)") if title else "Undo (Ctrl+Z)")
-        self.head.base.put(f"from {base}" if base else "")
+        self.foot.undo.setToolTip(
+            wording.tip(tr("Undo: {title} (Ctrl+Z)", title=title)) if title else tr("Undo (Ctrl+Z)")
+        )
+        self.head.base.put(tr("from {base}", base=base) if base else "")
         if dirty != self._was_dirty:
             self._was_dirty = dirty
             self.dirty_changed.emit(dirty)
@@ -356,30 +368,32 @@ class EditorPanel(DraftPanel):
         """Why it cannot be saved; "" where it can."""
         opened = self._opened
         if opened is None:
-            return "The document is not loaded yet"
+            return tr("The document is not loaded yet")
         if self._session.read_only:
-            return "This connection is read-only"
+            return tr("This connection is read-only")
         if not opened.writable:
-            return opened.reason or "This document cannot be written"
+            return translated(opened.reason) or tr("This document cannot be written")
         if self._missing:
             return self._missing
         if self._saver.hold_reason:
             return self._saver.hold_reason
         if self.json.error:
-            return "The JSON text is not a document yet"
-        return "" if self.is_dirty else "Nothing is changed"
+            return tr("The JSON text is not a document yet")
+        return "" if self.is_dirty else tr("Nothing is changed")
 
     def _ask_preview(self) -> None:
         base, content = self._base, self.content
         if base is None or not self._edit.is_dirty or self.is_behind:
             self._previewed_for = None
         if base is None or not self._edit.is_dirty:
-            self.side.show_sending(None, "Nothing is sent while nothing is changed.")
+            self.side.show_sending(None, tr("Nothing is sent while nothing is changed."))
             return
         if self.is_behind:
             self.side.show_sending(
                 None,
-                "The database has moved on since this draft began. Saving asks you first and writes nothing before.",
+                tr(
+                    "The database has moved on since this draft began. Saving asks you first and writes nothing before."
+                ),
             )
             return
         if self._previewed_for == (base, content):
@@ -406,9 +420,12 @@ class EditorPanel(DraftPanel):
         count = self.changed_count
         messages.confirm(
             self,
-            "Discard this edit?",
-            f"{wording.many(count, 'changed field')} would be forgotten, and the draft with them.",
-            f"Discard {wording.many(count, 'change')}",
+            tr("Discard this edit?"),
+            tr(
+                "{changed_fields} would be forgotten, and the draft with them.",
+                changed_fields=wording.many(count, "changed field"),
+            ),
+            tr("Discard {changes}", changes=wording.many(count, "change")),
             self.discard,
             danger=True,
         )
@@ -437,7 +454,7 @@ class EditorPanel(DraftPanel):
         self.json.flush()
         reason, base = self.save_reason, self._base
         if self.json.is_typing:
-            reason = "What is typed is still being read; save again in a moment"
+            reason = tr("What is typed is still being read; save again in a moment")
         if reason or base is None:
             messages.why_not(self, reason)
             return
@@ -454,22 +471,22 @@ class EditorPanel(DraftPanel):
             return
         if not self.tree.commit():
             return
-        field = text.path_text(path) or "the document"
+        field = text.path_text(path) or tr("the document")
         if not self.tree.may_edit:
-            messages.why_not(self, self.save_reason or "This document cannot be written")
+            messages.why_not(self, self.save_reason or tr("This document cannot be written"))
             return
         try:
             made = self._session.taken_over(source, self.content, [path] if path else None)
         except Refused as refusal:
-            messages.why_not(self, str(refusal))
+            messages.why_not(self, translated(str(refusal)))
             return
-        if not self._edit.apply(made, f"take {field} from {name}", None):
-            self.tell(f"The draft has {field} as {name} already")
+        if not self._edit.apply(made, tr("take {field} from {name}", field=field, name=name), None):
+            self.tell(tr("The draft has {field} as {name} already", field=field, name=name))
             return
         self.show_draft()
         self.reveal(path)
         self.edited.emit()
-        self.tell(f"{field} is taken from {name} into the draft")
+        self.tell(tr("{field} is taken from {name} into the draft", field=field, name=name))
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
         """Do a choice about a conflict; the choices "review" and "cancel" are the window's to do."""
@@ -489,7 +506,7 @@ class EditorPanel(DraftPanel):
         content = theirs.content or canonical.EMPTY
         self._base = self._latest = theirs
         self._edit.base = content
-        self._edit.apply(content, "take the database’s")
+        self._edit.apply(content, tr("take the database’s"))
         self.show_draft()
         self._keeper.forget()
         self.reload()
@@ -531,13 +548,21 @@ class EditorPanel(DraftPanel):
         self.conflict_found.emit(conflict)
 
     def _refused(self, sentence: str) -> None:
-        self.notices.put("refused", "failed", f"Nothing was saved. {sentence}" if sentence else "Nothing was saved.")
+        self.notices.put(
+            "refused",
+            "failed",
+            tr("Nothing was saved. {sentence}", sentence=sentence) if sentence else tr("Nothing was saved."),
+        )
 
     def _unknown(self, outcome: Outcome) -> None:
-        self.notices.doubt(f"It is not known whether {self._saver.sent_name} was saved", outcome, self._saver.settle)
+        self.notices.doubt(
+            tr("It is not known whether {sent_name} was saved", sent_name=self._saver.sent_name),
+            outcome,
+            self._saver.settle,
+        )
 
     def _not_kept(self, sentence: str) -> None:
-        self.notices.put("draft", "note", f"The draft could not be kept on disk: {sentence}")
+        self.notices.put("draft", "note", tr("The draft could not be kept on disk: {sentence}", sentence=sentence))
 
     def _state_guard(self, how: str) -> None:
         """Keep to an answer in this collection from now on, as its documents do."""
@@ -547,7 +572,7 @@ class EditorPanel(DraftPanel):
             done=self._guard_stated,
             failed=self._statement_failed,
             owner=self,
-            title="Keeping the answer",
+            title=tr("Keeping the answer"),
         )
 
     def _accept_layout(self) -> None:
@@ -557,7 +582,7 @@ class EditorPanel(DraftPanel):
             done=self._layout_accepted,
             failed=self._statement_failed,
             owner=self,
-            title="Keeping the answer",
+            title=tr("Keeping the answer"),
         )
 
     def _layout_accepted(self, _: object) -> None:
@@ -565,30 +590,32 @@ class EditorPanel(DraftPanel):
 
     def _guard_stated(self, info: CollectionInfo) -> None:
         lock = info.fields.get("guard")
-        self.tell(f"Each write moves {lock} from now on" if lock else "It is an ordinary field from now on")
+        self.tell(
+            tr("Each write moves {lock} from now on", lock=lock) if lock else tr("It is an ordinary field from now on")
+        )
         self.reload()
 
     def _ask_index(self) -> None:
         session, ns = self._session, self.ns
         messages.confirm(
             self,
-            f"Create the unique index on {ns}?",
-            "Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.",
-            "Create the index",
+            tr("Create the unique index on {ns}?", ns=ns),
+            tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
+            tr("Create the index"),
             lambda: tasks.run(
                 lambda _: session.create_index(ns),
                 done=self._index_made,
                 failed=self._statement_failed,
                 owner=self,
-                title="Creating an index",
+                title=tr("Creating an index"),
             ),
         )
 
     def _index_made(self, outcome: Outcome) -> None:
         if outcome.kind == "applied":
-            self.tell("The index is there; saving is possible now")
+            self.tell(tr("The index is there; saving is possible now"))
         else:
-            self.notices.put("refused", "failed", outcome.detail)
+            self.notices.put("refused", "failed", translated(outcome.detail))
         self.reload()
 
     def _statement_failed(self, error: BaseException) -> None:

@@ -8,13 +8,14 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
 
+from gui.language import tr
 from gui.parts.pill import Pill
 from gui.style import boxes, preferences, theme
 from gui.style.states import button, tool, words
 from gui.style.wording import many
 
-UNCHANGED = "Nothing is changed"
-VIEWS = ("Tree", "JSON", "Both")
+UNCHANGED = tr("Nothing is changed")
+VIEWS = (tr("Tree"), "JSON", tr("Both"))
 TREE, JSON, BOTH = range(3)
 
 
@@ -41,10 +42,10 @@ class FindField(QLineEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setPlaceholderText("Find field or value")
-        self.setAccessibleName("Find field or value")
+        self.setPlaceholderText(tr("Find field or value"))
+        self.setAccessibleName(tr("Find field or value"))
         self.setProperty("small", True)
-        self.setToolTip("Find (Ctrl+F); next and previous are F3 and Shift+F3")
+        self.setToolTip(tr("Find (Ctrl+F); next and previous are F3 and Shift+F3"))
         self._count = ""
         self.setMinimumWidth(theme.px(120))
         self.setMaximumWidth(theme.px(180))
@@ -91,17 +92,17 @@ class ReplaceRow(QWidget):
         self.said = words("", "second")
         row.addWidget(self.said)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Replace with")
-        self.field.setAccessibleName("Replace with")
+        self.field.setPlaceholderText(tr("Replace with"))
+        self.field.setAccessibleName(tr("Replace with"))
         self.field.setProperty("small", True)
         self.field.setMinimumWidth(theme.px(180))
         self.field.returnPressed.connect(self.one_asked)
         row.addWidget(self.field)
-        self.one = button("Replace", self.one_asked.emit, "small")
-        self.all = button("Replace all", self.all_asked.emit, "small")
+        self.one = button(tr("Replace"), self.one_asked.emit, "small")
+        self.all = button(tr("Replace all"), self.all_asked.emit, "small")
         row.addWidget(self.one)
         row.addWidget(self.all)
-        row.addWidget(tool("x", "Close (Esc)", self.left.emit, token="text3"))
+        row.addWidget(tool("x", tr("Close (Esc)"), self.left.emit, token="text3"))
         self.hide()
 
     def say(self, sentence: str) -> None:
@@ -144,7 +145,7 @@ class EditorHead(QWidget):
             tab.setCheckable(True)
             tab.setChecked(at == 0)
             tab.setProperty("underlined", True)
-            tab.setAccessibleName(f"{name} view")
+            tab.setAccessibleName(tr("{name} view", name=name))
             self.views.addButton(tab, at)
             tabs.addWidget(tab)
         self.views.idToggled.connect(self._view)
@@ -152,21 +153,21 @@ class EditorHead(QWidget):
         row.addStretch(1)
         self.finder = FindField()
         row.addWidget(self.finder, 1)
-        self.add = button("Add field", None, "small", icon="plus")
-        self.compare = button("Compare", None, "small", icon="git-diff")
-        self.history = button("History", None, "small", icon="clock-counter-clockwise")
+        self.add = button(tr("Add field"), None, "small", icon="plus")
+        self.compare = button(tr("Compare"), None, "small", icon="git-diff")
+        self.history = button(tr("History"), None, "small", icon="clock-counter-clockwise")
         for made, tip in (
-            (self.add, "Add a field beside the chosen one (Ins)"),
-            (self.compare, "Compare with what is in the database (Ctrl+D)"),
-            (self.history, "Show this document's versions (Ctrl+Shift+H)"),
+            (self.add, tr("Add a field beside the chosen one (Ins)")),
+            (self.compare, tr("Compare with what is in the database (Ctrl+D)")),
+            (self.history, tr("Show this document's versions (Ctrl+Shift+H)")),
         ):
             made.setToolTip(tip)
             row.addWidget(made)
-        self.last_set = tool("user-list", "Show beside each field which version last set it (Ctrl+L)", None)
+        self.last_set = tool("user-list", tr("Show beside each field which version last set it (Ctrl+L)"), None)
         self.last_set.setCheckable(True)
         self.last_set.setProperty("boxed", True)
         row.addWidget(self.last_set)
-        self.unfold = tool("columns", "Show your changes and what saving sends (Ctrl+B)", None)
+        self.unfold = tool("columns", tr("Show your changes and what saving sends (Ctrl+B)"), None)
         self.unfold.setProperty("boxed", True)
         self.unfold.hide()
         row.addWidget(self.unfold)
@@ -177,7 +178,7 @@ class EditorHead(QWidget):
 
     def narrow(self, is_narrow: bool) -> None:
         """With little room the buttons keep their icons only; their names are in tooltip and accessible name."""
-        for made, label in ((self.add, "Add field"), (self.compare, "Compare"), (self.history, "History")):
+        for made, label in ((self.add, tr("Add field")), (self.compare, tr("Compare")), (self.history, tr("History"))):
             made.setText("" if is_narrow else label)
             made.setAccessibleName(label)
 
@@ -197,10 +198,10 @@ class EditorFoot(QWidget):
         self.kept = words("", "second")
         row.addWidget(self.kept)
         row.addStretch(1)
-        self.undo = button("Undo", None, "quiet", icon="arrow-counter-clockwise")
-        self.discard = button("Discard…", None)
-        self.save = button("Save   Ctrl+S", None, "main")
-        self.save.setAccessibleName("Save")
+        self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
+        self.discard = button(tr("Discard…"), None)
+        self.save = button(tr("Save   Ctrl+S"), None, "main")
+        self.save.setAccessibleName(tr("Save"))
         row.addWidget(self.undo)
         row.addSpacing(theme.px(4))
         row.addWidget(self.discard)
@@ -210,9 +211,9 @@ class EditorFoot(QWidget):
         """Say what is unsaved, and why it cannot be saved where it cannot."""
         self.dot.setVisible(dirty)
         self.said.setVisible(dirty)
-        since = f", from {base}" if base else ""
+        since = tr(", from {base}", base=base) if base else ""
         if dirty:
-            self.said.setText(f"Unsaved: {many(count, 'field')}{since}")
+            self.said.setText(tr("Unsaved: {fields}{since}", fields=many(count, "field"), since=since))
             if self.kept.text() == UNCHANGED:
                 self.kept.setText("")  # until the draft is kept, when that is said
         else:
@@ -220,7 +221,7 @@ class EditorFoot(QWidget):
             self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
         self.discard.setEnabled(dirty)
         self.save.setEnabled(not reason)
-        self.save.setToolTip(reason or "Save if nobody was faster; else you are asked (Ctrl+S)")
+        self.save.setToolTip(reason or tr("Save if nobody was faster; else you are asked (Ctrl+S)"))
         self.save.setAccessibleDescription(reason)
 
     def draft_kept(self, at: dt.datetime | None) -> None:
@@ -229,4 +230,4 @@ class EditorFoot(QWidget):
             self.kept.setText("")
         else:
             there = preferences.local(at)
-            self.kept.setText(f"Draft kept {there.hour:02d}:{there.minute:02d}")
+            self.kept.setText(tr("Draft kept {hour:02d}:{minute:02d}", hour=there.hour, minute=there.minute))

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from gui import copying
+from gui.language import tr
 from gui.parts.field_ways import add_ways
 from gui.parts.fields import edit_steps
 from gui.parts.fields.edit_steps import Edit, Spot
@@ -60,9 +61,9 @@ class FieldActions(QObject):
         spot = self._model.spot(node)
         if spot is not None:
             title = (
-                f"change {self._name(node)}"
+                tr("change {name}", name=self._name(node))
                 if value.type == node.value.type
-                else f"make {self._name(node)} a {value.kind}"
+                else tr("make {name} a {kind}", name=self._name(node), kind=value.kind)
             )
             self._apply(edit_steps.replaced(self._edit().content, spot, value), title, spot, self._joined(node))
 
@@ -74,11 +75,11 @@ class FieldActions(QObject):
             usual = self._model.usual_kind(edit_steps.path_of(made, spot))
             if usual and spot == self._new and node.value == text.blank("String"):  # as its neighbours have it
                 made = edit_steps.replaced(made, spot, text.blank(usual))
-            self._apply(made, f"rename {self._name(node)}", spot, self._joined(node))
+            self._apply(made, tr("rename {name}", name=self._name(node)), spot, self._joined(node))
 
     def _joined(self, node: FieldNode) -> str:
         # A new field, its name and its first value are one step.
-        return f"add {self._added}" if self._model.spot(node) == self._new else ""
+        return tr("add {added}", added=self._added) if self._model.spot(node) == self._new else ""
 
     _new: Spot | None = None
 
@@ -86,7 +87,9 @@ class FieldActions(QObject):
         """Take a field or an element out."""
         spot = self._model.spot(node)
         if spot:
-            self._apply(edit_steps.removed(self._edit().content, spot), f"remove {self._name(node)}", None)
+            self._apply(
+                edit_steps.removed(self._edit().content, spot), tr("remove {name}", name=self._name(node)), None
+            )
 
     def duplicate(self, node: FieldNode) -> None:
         """Put a copy behind a field or an element; the name of a field's copy gets a number."""
@@ -96,7 +99,7 @@ class FieldActions(QObject):
         content = self._edit().content
         name = edit_steps.free_name(content, spot[:-1], str(node.name)) if isinstance(node.name, str) else ""
         made = edit_steps.inserted(content, spot[:-1], spot[-1] + 1, name, node.value)
-        self._apply(made, f"duplicate {self._name(node)}", (*spot[:-1], spot[-1] + 1))
+        self._apply(made, tr("duplicate {name}", name=self._name(node)), (*spot[:-1], spot[-1] + 1))
 
     def move(self, node: FieldNode, by: int) -> None:
         """Move a field or an element up or down among its siblings."""
@@ -107,7 +110,11 @@ class FieldActions(QObject):
         to = spot[-1] + by
         if 0 <= to < count:
             made = edit_steps.moved(self._edit().content, spot, to)
-            self._apply(made, f"move {self._name(node)} {'up' if by < 0 else 'down'}", (*spot[:-1], to))
+            self._apply(
+                made,
+                tr("move {name} {how}", name=self._name(node), how=tr("up") if by < 0 else tr("down")),
+                (*spot[:-1], to),
+            )
 
     def carry(self, node: FieldNode, inward: bool) -> None:
         """Move a field or element out of its container, or to the end of the container above it; its value stays."""
@@ -118,18 +125,20 @@ class FieldActions(QObject):
         target = above if inward else spot[:-2]
         within = edit_steps.value_at(content, target)
         if not within.is_container:
-            self.told.emit("The field above is no object and no list, so nothing can be moved into it")
+            self.told.emit(tr("The field above is no object and no list, so nothing can be moved into it"))
             return
         there = [name for name, _ in canonical.fields(within.data)]
         name = node.name if isinstance(node.name, str) else edit_steps.free_name(content, target, NEW)
         if within.type == OBJECT and name in there:
-            self.told.emit(f"There is a field called {text.name_text(name)} already; rename one of them first")
+            self.told.emit(
+                tr("There is a field called {name} already; rename one of them first", name=text.name_text(name))
+            )
             return
         at = len(there) if inward else spot[-2] + 1
         made = edit_steps.inserted(content, target, at, name, node.value)  # behind the field itself, which stays put
         made = edit_steps.removed(made, spot)
-        where = "into the field above" if inward else "out of its container"
-        self._apply(made, f"move {self._name(node)} {where}", (*target, at))
+        where = tr("into the field above") if inward else tr("out of its container")
+        self._apply(made, tr("move {name} {where}", name=self._name(node), where=where), (*target, at))
 
     # --- adding
 
@@ -150,9 +159,14 @@ class FieldActions(QObject):
         self._added += 1
         self._new = (*container, at)
         where = text.path_text(edit_steps.path_of(content, container))
-        kind = "an element" if within.type == ARRAY else "a field"
-        title = f"add {kind} to {where}" if where else f"add {kind}"
-        self._apply(edit_steps.inserted(content, container, at, name, value), title, self._new, f"add {self._added}")
+        kind = tr("an element") if within.type == ARRAY else tr("a field")
+        title = tr("add {kind} to {where}", kind=kind, where=where) if where else tr("add {kind}", kind=kind)
+        self._apply(
+            edit_steps.inserted(content, container, at, name, value),
+            title,
+            self._new,
+            tr("add {added}", added=self._added),
+        )
         made = edit_steps.inserted(content, container, at, name, value)
         index = self._model.find(edit_steps.path_of(made, self._new), VALUE if within.type == ARRAY else FIELD)
         if index.isValid():
@@ -181,18 +195,20 @@ class FieldActions(QObject):
         name, value = node.name, node.value
         if what == "path":
             said = self._name(node)
-            copying.copy(self._tree, 0, lambda: said, f"Copied the path {said}")
+            copying.copy(self._tree, 0, lambda: said, tr("Copied the path {said}", said=said))
         elif what == "field":
             words = lambda: text.to_text(canonical.document([(str(name), value)]))  # noqa: E731 (made when it is wanted)
-            copying.copy(self._tree, len(value.data), words, f"Copied {self._name(node)}")
+            copying.copy(self._tree, len(value.data), words, tr("Copied {name}", name=self._name(node)))
         else:
-            told = f"Copied {self._name(node) or 'the document'}"
+            told = tr("Copied {name}", name=self._name(node) or tr("the document"))
             copying.copy(self._tree, len(value.data), lambda: text.value_text(value), told)
 
     def copy_document(self) -> None:
         """Put the whole content on the clipboard as canonical Extended JSON."""
         content = self._edit().content
-        copying.copy(self._tree, len(content), lambda: text.to_text(content, 2), "Copied the document as Extended JSON")
+        copying.copy(
+            self._tree, len(content), lambda: text.to_text(content, 2), tr("Copied the document as Extended JSON")
+        )
 
     def expand_all(self) -> None:
         """Open every container, as far as a window can take it."""
@@ -206,7 +222,9 @@ class FieldActions(QObject):
             opened += 1 + self._model.rowCount(index)
             waiting += [self._model.index(row, 0, index) for row in range(self._model.rowCount(index))]
         if waiting and opened >= MOST_OPEN:
-            self.told.emit(f"The first {many(MOST_OPEN, 'row')} are open; open the others as you need them")
+            self.told.emit(
+                tr("The first {rows} are open; open the others as you need them", rows=many(MOST_OPEN, "row"))
+            )
 
     # --- keys and menu
 
@@ -235,7 +253,7 @@ class FieldActions(QObject):
     def menu(self, node: FieldNode | None) -> QMenu:
         """The menu of a row, or of the empty space below the rows."""
         menu = QMenu(self._tree)
-        menu.setAccessibleName("Field")
+        menu.setAccessibleName(tr("Field"))
         tree, model = self._tree, self._model
         may = tree.may_edit
 
@@ -251,38 +269,38 @@ class FieldActions(QObject):
         if node is not None and node.kind == "field":
             index = model.index_of(node, VALUE)
             element = isinstance(node.name, int)
-            entry("Edit value", lambda: tree.edit_cell(index), "F2", may)
-            entry("Rename", lambda: tree.edit_cell(model.index_of(node, FIELD)), "Shift+F2", may and not element)
-            entry("Change type…", lambda: tree.choose_kind(index), "F4", may)
+            entry(tr("Edit value"), lambda: tree.edit_cell(index), "F2", may)
+            entry(tr("Rename"), lambda: tree.edit_cell(model.index_of(node, FIELD)), "Shift+F2", may and not element)
+            entry(tr("Change type…"), lambda: tree.choose_kind(index), "F4", may)
             menu.addSeparator()
-            entry("Add element behind" if element else "Add field", lambda: self.add(node), "Ins", may)
+            entry(tr("Add element behind") if element else tr("Add field"), lambda: self.add(node), "Ins", may)
             if node.value.is_container:
-                inner = "Add field inside" if node.value.type == OBJECT else "Add element inside"
+                inner = tr("Add field inside") if node.value.type == OBJECT else tr("Add element inside")
                 entry(inner, lambda: self.add(node, inside=True), on=may)
-            entry("Duplicate", lambda: self.duplicate(node), on=may)
-            entry("Move up", lambda: self.move(node, -1), "Alt+Up", may)
-            entry("Move down", lambda: self.move(node, 1), "Alt+Down", may)
-            entry("Move into the field above", lambda: self.carry(node, True), "Alt+Right", may)
-            entry("Move out", lambda: self.carry(node, False), "Alt+Left", may)
-            entry("Remove", lambda: self.remove(node), "Del", may)
+            entry(tr("Duplicate"), lambda: self.duplicate(node), on=may)
+            entry(tr("Move up"), lambda: self.move(node, -1), "Alt+Up", may)
+            entry(tr("Move down"), lambda: self.move(node, 1), "Alt+Down", may)
+            entry(tr("Move into the field above"), lambda: self.carry(node, True), "Alt+Right", may)
+            entry(tr("Move out"), lambda: self.carry(node, False), "Alt+Left", may)
+            entry(tr("Remove"), lambda: self.remove(node), "Del", may)
             menu.addSeparator()
         elif node is None or node.kind == "group":
-            entry("Add field" if node is None else "Add to this list", lambda: self.add(node), "Ins", may)
+            entry(tr("Add field") if node is None else tr("Add to this list"), lambda: self.add(node), "Ins", may)
             menu.addSeparator()
         if node is not None and node.kind != "group":
             changed = model.change_of(node) is not None
-            entry("Revert this field", lambda: self.revert_asked.emit(node), "Alt+Backspace", changed and may)
+            entry(tr("Revert this field"), lambda: self.revert_asked.emit(node), "Alt+Backspace", changed and may)
             menu.addSeparator()
-            entry("Copy value as Extended JSON", lambda: self.copy(node), "Ctrl+C")
-            entry("Copy field as Extended JSON", lambda: self.copy(node, "field"), on=isinstance(node.name, str))
-            entry("Copy path", lambda: self.copy(node, "path"))
-        entry("Copy document as Extended JSON", self.copy_document)
+            entry(tr("Copy value as Extended JSON"), lambda: self.copy(node), "Ctrl+C")
+            entry(tr("Copy field as Extended JSON"), lambda: self.copy(node, "field"), on=isinstance(node.name, str))
+            entry(tr("Copy path"), lambda: self.copy(node, "path"))
+        entry(tr("Copy document as Extended JSON"), self.copy_document)
         if node is not None and node.kind == "field":
             menu.addSeparator()
             add_ways(menu, model.path(node), node.value, None, self.field_asked, self.find_asked)
         menu.addSeparator()
-        entry("Expand all", self.expand_all)
-        entry("Collapse all", tree.collapseAll)
+        entry(tr("Expand all"), self.expand_all)
+        entry(tr("Collapse all"), tree.collapseAll)
         return menu
 
     def show_spot(self, spot: Spot | None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QObject
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.style.wording import count
 from gui.views.edit.editor_parts import FindField
 from model import text
@@ -148,7 +149,7 @@ class FieldFinder(QObject):
             self._found(found(content, said, zone))
         else:
             work = lambda progress: found(content, said, zone, progress)  # noqa: E731
-            tasks.run(work, done=self._found, failed=self._failed, owner=self, key="find", title="Finding")
+            tasks.run(work, done=self._found, failed=self._failed, owner=self, key="find", title=tr("Finding"))
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self._field, error)
@@ -158,11 +159,11 @@ class FieldFinder(QObject):
         if hits:
             self._go(self._forward)
         else:
-            self._field.say("none")
+            self._field.say(tr("none"))
 
     def _go(self, forward: bool) -> None:
         if not self._hits:
             return
         self._at = (self._at + 1) % len(self._hits) if forward else (max(self._at, 0) - 1) % len(self._hits)
-        self._field.say(f"{count(self._at + 1)} of {count(len(self._hits))}")
+        self._field.say(tr("{at} of {hits}", at=count(self._at + 1), hits=count(len(self._hits))))
         self._show(self._hits[self._at])

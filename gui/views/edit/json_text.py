@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from gui.language import tr
 from gui.style import symbols, theme
 from gui.views.edit.outline import Outline, outline, parts
 from model.values.canonical import Path
@@ -62,7 +63,7 @@ class _Gutter(QWidget):
         self._text = text
         self.setObjectName("gutter")
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setAccessibleName("Line numbers")
+        self.setAccessibleName(tr("Line numbers"))
 
     def sizeHint(self) -> QSize:
         return QSize(self._text.gutter_width(), 0)
@@ -83,7 +84,7 @@ class JsonText(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("json")
-        self.setAccessibleName("The document as Extended JSON")
+        self.setAccessibleName(tr("The document as Extended JSON"))
         self.setWordWrapMode(QTextOption.WrapMode.NoWrap)
         self.setTabChangesFocus(True)
         self.outline = Outline()

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, theme
 from gui.style.states import button, words
 from gui.style.wording import size
@@ -71,7 +72,7 @@ class JsonView(QWidget):
         self.text.textChanged.connect(self._typing)
         self.line = words("", "errorline", wrap=True)
         self.line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.line.setAccessibleName("What is wrong with the text")
+        self.line.setAccessibleName(tr("What is wrong with the text"))
         self.line.hide()
         self._large = QWidget()
         self._size = words("", "head")
@@ -79,9 +80,9 @@ class JsonView(QWidget):
         column.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
         column.addWidget(self._size)
         column.addWidget(
-            words("A text this long is slow to type in. The tree reads it piece by piece.", "second", wrap=True)
+            words(tr("A text this long is slow to type in. The tree reads it piece by piece."), "second", wrap=True)
         )
-        anyway = button("Load anyway", self._load_anyway, "small")
+        anyway = button(tr("Load anyway"), self._load_anyway, "small")
         column.addWidget(anyway, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         self._large.hide()
@@ -100,7 +101,7 @@ class JsonView(QWidget):
         self.hint = words("", "hint")
         row.addWidget(self.hint)
         row.addStretch(1)
-        choice, self.notations = boxes.segments(self, ("Canonical", "Relaxed"), "{} Extended JSON")
+        choice, self.notations = boxes.segments(self, (tr("Canonical"), tr("Relaxed")), tr("{} Extended JSON"))
         row.addLayout(choice)
         self.notations.idToggled.connect(self._notation)
         self._hint()
@@ -125,7 +126,7 @@ class JsonView(QWidget):
             return
         self._content = content
         if len(content) > HUGE and not self._shown:
-            self._size.setText(f"This document is {size(len(content))}")
+            self._size.setText(tr("This document is {content}", content=size(len(content))))
             self._large.show()
             self.text.hide()
             return
@@ -152,7 +153,7 @@ class JsonView(QWidget):
             failed=self._failed,
             owner=self,
             key="write",
-            title="Writing JSON",
+            title=tr("Writing JSON"),
         )
 
     def _put(self, made: str) -> None:
@@ -189,7 +190,7 @@ class JsonView(QWidget):
 
     def _hint(self) -> None:
         self.hint.setText(
-            "Numbers that you do not touch keep their type." if self.relaxed else "Every type is spelt out."
+            tr("Numbers that you do not touch keep their type.") if self.relaxed else tr("Every type is spelt out.")
         )
 
     # --- typing
@@ -223,7 +224,7 @@ class JsonView(QWidget):
                 failed=self._failed,
                 owner=self,
                 key="read",
-                title="Reading JSON",
+                title=tr("Reading JSON"),
             )
             return
         try:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QToolButton
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.parts.fields.field_model import LAST_SET, FieldModel
 from gui.parts.fields.field_tree import FieldTree
 from gui.style import preferences, theme, wording
@@ -17,7 +18,7 @@ from model.records import Version
 from model.values.canonical import Path
 
 WIDTH = 212
-HEAD = "Last set by"
+HEAD = tr("Last set by")
 _KEPT = "editor-last-set"
 
 
@@ -68,7 +69,7 @@ class LastSetColumn(QObject):
     def _start(self) -> None:
         if self._base is None:
             return
-        self._say("reading")
+        self._say(tr("reading"))
         self._task = tasks.run(
             self._read,
             done=self._done,
@@ -77,13 +78,13 @@ class LastSetColumn(QObject):
             partial=self._put,
             owner=self,
             key="last-set",
-            title="Looking for who last set each field",
+            title=tr("Looking for who last set each field"),
         )
         self._task.progressed.connect(self._progressed)
 
     def _progressed(self, done: int, total: int | None) -> None:
-        of = f" of about {wording.count(total)}" if total else ""
-        self._say(f"{wording.count(done)}{of} read")
+        of = tr(" of about {total}", total=wording.count(total)) if total else ""
+        self._say(tr("{done}{of} read", done=wording.count(done), of=of))
 
     def _say(self, more: str) -> None:
         self._model.headers = (*self._model.headers[:LAST_SET], f"{HEAD}   {more}" if more else HEAD)
@@ -102,7 +103,7 @@ class LastSetColumn(QObject):
 
     def _stopped(self) -> None:
         self._task = self._chain = None  # switched on again, it is read again
-        self._say("stopped")
+        self._say(tr("stopped"))
 
     def _failed(self, error: BaseException) -> None:
         self._stopped()
@@ -129,15 +130,15 @@ class LastSetColumn(QObject):
 
 def _cell(one: Blame, inside: bool) -> Cell:
     """``v17   3 Nov 2026   rk-204``; quieter for a container, whose fields are meant."""
-    name = wording.version(one.version.v) or "current"
-    tip = "" if one.op else "As it was from the start"
+    name = wording.version(one.version.v) or tr("current")
+    tip = "" if one.op else tr("As it was from the start")
     if one.since is not None:
         oldest = wording.version(one.since.v)
-        name = f"{oldest}–{name}" if one.op else f"{name} or before"
-        tip = f"The versions between {oldest} and {wording.version(one.version.v)} are missing"
+        name = f"{oldest}–{name}" if one.op else tr("{name} or before", name=name)
+        tip = tr("The versions between {oldest} and {v} are missing", oldest=oldest, v=wording.version(one.version.v))
     when = wording.moment(one.version.at).rsplit(" ", 1)[0]
     parts = [name, *(part for part in (when, one.version.author) if part)]
     words = " · ".join(parts)
-    lead = "inside, last set by" if inside else "last set by"
+    lead = tr("inside, last set by") if inside else tr("last set by")
     ink = "text3" if inside else "text2"
     return Cell(spans=(Span(words, ink),), size=12, tip=tip, accessible=f"{lead} {', '.join(parts)}")

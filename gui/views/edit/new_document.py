@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -36,30 +37,30 @@ class NewDocument(Sheet):
         super().__init__(parent, 640)
         self._numbered = numbered
         self._has_content = content is not None
-        self.setAccessibleName(f"New document in {ns}")
+        self.setAccessibleName(tr("New document in {ns}", ns=ns))
         self.id = QLineEdit()
-        self.id.setPlaceholderText("left empty: a new ObjectId")
+        self.id.setPlaceholderText(tr("left empty: a new ObjectId"))
         self.id.setProperty("mono", True)
         if numbered:
-            self.id.setPlaceholderText("the number after the highest, once it is inserted")
+            self.id.setPlaceholderText(tr("the number after the highest, once it is inserted"))
             self.id.setEnabled(False)
         self.id.textChanged.connect(self._say_kind)
         self.kind = words("", "hint")
-        id_label = QLabel("Id")
+        id_label = QLabel(tr("Id"))
         id_label.setBuddy(self.id)
         self.editor = QPlainTextEdit()
         self.editor.setProperty("mono", True)
-        self.editor.setAccessibleName("Content as Extended JSON")
+        self.editor.setAccessibleName(tr("Content as Extended JSON"))
         self.editor.setTabChangesFocus(True)
         self.editor.setPlainText(text.to_text(content, 2) if content is not None else '{\n  "": ""\n}')
-        content_label = QLabel("Content, as Extended JSON")
+        content_label = QLabel(tr("Content, as Extended JSON"))
         content_label.setBuddy(self.editor)
         self.trouble = words("", "error", wrap=True)
-        self.insert = button("Insert 1 document", self._agree, "main")
+        self.insert = button(tr("Insert 1 document"), self._agree, "main")
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words(f"New document in {ns}", "title"))
+        column.addWidget(words(tr("New document in {ns}", ns=ns), "title"))
         head = QHBoxLayout()
         head.addWidget(id_label)
         head.addWidget(self.id, 1)
@@ -70,7 +71,7 @@ class NewDocument(Sheet):
         column.addWidget(self.trouble)
         row = QHBoxLayout()
         row.addStretch(1)
-        row.addWidget(button("Cancel", self.reject))
+        row.addWidget(button(tr("Cancel"), self.reject))
         row.addWidget(self.insert)
         column.addLayout(row)
         self.id.returnPressed.connect(self.insert.click)
@@ -88,12 +89,12 @@ class NewDocument(Sheet):
         try:
             found = documents_in(self.editor.toPlainText()) or [canonical.EMPTY]
             if len(found) > 1 and (self._numbered or self.id.text().strip()):
-                raise Refused("One id cannot be that of several documents; leave its line empty, or insert one.")
+                raise Refused(tr("One id cannot be that of several documents; leave its line empty, or insert one."))
             content, id = found[0], typed_id(self.id.text())
             inside = canonical.get(content, ("_id",))
             if inside is not None and len(found) == 1:
                 if self._numbered or id not in (None, inside):
-                    raise Refused("Its _id is not the one in the line above; empty that line, or take _id out.")
+                    raise Refused(tr("Its _id is not the one in the line above; empty that line, or take _id out."))
                 content, id = canonical.without(content, ["_id"]), inside
         except Refused as error:
             self.refuse(error)

@@ -12,6 +12,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -66,7 +67,7 @@ class OnceSheet(Sheet):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         row.addStretch(1)
-        row.addWidget(button("Cancel", self.reject))
+        row.addWidget(button(tr("Cancel"), self.reject))
         self.verb = button(verb, self._agree, "main")
         row.addWidget(self.verb)
         column.addLayout(row)
@@ -108,7 +109,7 @@ def _read(line: FormLine, typed: str) -> Value | str | int | None:
         try:
             return int(typed)
         except ValueError:
-            raise Refused(f"{line.label} is a whole number; {typed} is none.") from None
+            raise Refused(tr("{label} is a whole number; {typed} is none.", label=line.label, typed=typed)) from None
     try:
         return text.loose_value(typed)
     except Refused:

@@ -37,6 +37,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying
+from gui.language import tr, translated
 from gui.parts.fields.edit_changes import Change, EditChanges, around, path_text
 from gui.style import boxes, preferences, symbols, theme
 from gui.style.states import button, hair, tool, words
@@ -93,7 +94,7 @@ def sides(change: Change, limit: int) -> tuple[str, str]:
     if change.op == "move":
         return f"[{change.old_path[-1]}]", f"[{change.path[-1]}]"
     if change.op == "reorder":
-        return "", "fields in another order"
+        return "", tr("fields in another order")
     return old, new
 
 
@@ -190,7 +191,7 @@ class ChangeList(QListView):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Your changes")
+        self.setAccessibleName(tr("Your changes"))
         self.clicked.connect(self._chosen)
         theme.signals.changed.connect(self.viewport().update)
 
@@ -228,7 +229,7 @@ class CodeText(QTextEdit):
         self.whole = self._short = ""
         self.setReadOnly(True)
         self.setObjectName("code")
-        self.setAccessibleName("The write that saving sends")
+        self.setAccessibleName(tr("The write that saving sends"))
         self.setTabChangesFocus(True)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -246,7 +247,11 @@ class CodeText(QTextEdit):
     def _anew(self) -> None:
         said = self._short
         if len(said) > MOST_CODE:
-            said = f"{said[:MOST_CODE]}\n… {size(len(self.whole) - MOST_CODE)} more; Copy gives everything"
+            said = tr(
+                "{said}\n… {whole} more; Copy gives everything",
+                said=said[:MOST_CODE],
+                whole=size(len(self.whole) - MOST_CODE),
+            )
         font = theme.mono(11)
         self.setFont(font)
         self.clear()
@@ -307,7 +312,7 @@ class PreviewPane(QWidget):
         column = boxes.column(self)
         column.addLayout(self._head())
         column.addWidget(hair())
-        self._nothing = words("Nothing is changed yet. What you change is listed here.", "hint", wrap=True)
+        self._nothing = words(tr("Nothing is changed yet. What you change is listed here."), "hint", wrap=True)
         self._nothing.setContentsMargins(theme.px(16), theme.px(14), theme.px(16), theme.px(14))
         self.list = ChangeList()
         self.list.opened.connect(self.change_opened)
@@ -328,11 +333,11 @@ class PreviewPane(QWidget):
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(16), theme.px(7), theme.px(8), theme.px(7))
         row.setSpacing(theme.px(4))
-        row.addWidget(words("Your changes", "head"))
+        row.addWidget(words(tr("Your changes"), "head"))
         row.addStretch(1)
-        self.revert_all = button("Revert all", self.revert_all_asked.emit, "quiet", "small")
+        self.revert_all = button(tr("Revert all"), self.revert_all_asked.emit, "quiet", "small")
         row.addWidget(self.revert_all)
-        self.fold = tool("caret-right", "Fold this pane away (Ctrl+B)", self.fold_asked.emit)
+        self.fold = tool("caret-right", tr("Fold this pane away (Ctrl+B)"), self.fold_asked.emit)
         row.addWidget(self.fold)
         return row
 
@@ -342,9 +347,9 @@ class PreviewPane(QWidget):
         column.setSpacing(theme.px(8))
         row = QHBoxLayout()
         row.setSpacing(0)
-        row.addWidget(words("What saving sends", "head"))
+        row.addWidget(words(tr("What saving sends"), "head"))
         row.addStretch(1)
-        choice, self.languages = boxes.segments(self, ("PyMongo", "mongosh"), "Show it as {}")
+        choice, self.languages = boxes.segments(self, ("PyMongo", "mongosh"), tr("Show it as {}"))
         row.addLayout(choice)
         self.languages.idToggled.connect(self._language)
         column.addLayout(row)
@@ -352,7 +357,7 @@ class PreviewPane(QWidget):
         column.addWidget(self.code, 1000)  # all the room there is, as far as its lines need it
         self.explanation = words("", "second", wrap=True)
         column.addWidget(self.explanation)
-        self.copy = button("Copy", self._copy, "small", icon="copy")
+        self.copy = button(tr("Copy"), self._copy, "small", icon="copy")
         row = QHBoxLayout()
         row.addWidget(self.copy)
         row.addStretch(1)
@@ -385,14 +390,14 @@ class PreviewPane(QWidget):
         self.code.put(said, short or said)
         self.code.setVisible(bool(said))
         self.copy.setVisible(bool(said))
-        self.explanation.setText(sending.explanation if sending is not None else self._reason)
+        self.explanation.setText(translated(sending.explanation) if sending is not None else self._reason)
 
     def _copy(self) -> None:
         if self._sending is not None:
             copying.put(self.code.whole)
-            self.copy.setText("Copied")
+            self.copy.setText(tr("Copied"))
             self.copied.emit(self.code.whole)
             self._still.start(2000)
 
     def _copy_again(self) -> None:
-        self.copy.setText("Copy")
+        self.copy.setText(tr("Copy"))

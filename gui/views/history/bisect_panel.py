@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui import tasks
+from gui.language import tr, translated
 from gui.paging import RowsModel, refill
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_filter
@@ -22,13 +23,13 @@ from model.values.canonical import Value
 
 VERSION, WHEN, BY, SAYS, BEFORE = range(5)
 WIDTHS = (120, 150, 160, 240, 320)
-HINT = 'For example { "status": "active" } or { "premium.gross": { $gte: 500 } }, as in the filter of a collection.'
+HINT = tr('For example { "status": "active" } or { "premium.gross": { $gte: 500 } }, as in the filter of a collection.')
 
 
 class TurnsModel(RowsModel[Turn]):
     """The turns, newest first."""
 
-    headers = ("Version", "When", "By", "From here on", "Before")
+    headers = (tr("Version"), tr("When"), tr("By"), tr("From here on"), tr("Before"))
 
     def key(self, row: Turn) -> Hashable:
         return row.version.v
@@ -44,13 +45,17 @@ class TurnsModel(RowsModel[Turn]):
             return by_cell(version)
         if column == SAYS:
             if row.holds:
-                return Cell(badges=(Badge("it holds", "acc", "accTint"),), accessible="it holds from here on")
-            return Cell(badges=(Badge("it does not hold", "typ", "typT"),), accessible="it does not hold from here on")
+                return Cell(badges=(Badge(tr("it holds"), "acc", "accTint"),), accessible=tr("it holds from here on"))
+            return Cell(
+                badges=(Badge(tr("it does not hold"), "typ", "typT"),), accessible=tr("it does not hold from here on")
+            )
         before = wording.version(row.before.v)
         if not row.gap:
             return plain(before, "text2", size=12)
         missing = wording.many(row.gap, "missing version is", "missing versions are")
-        return plain(f"{before}; {missing} between, it may be one of those", "text2", size=12)
+        return plain(
+            tr("{before}; {missing} between, it may be one of those", before=before, missing=missing), "text2", size=12
+        )
 
 
 class BisectPanel(QWidget):
@@ -67,18 +72,18 @@ class BisectPanel(QWidget):
         boxes.ground(self, "surface")
         self._survey = FieldSurvey()
         self.input = CompletingLine(self._words)
-        self.input.setPlaceholderText('Condition, for example { "status": "active" }')
-        self.input.setAccessibleName("Condition")
+        self.input.setPlaceholderText(tr('Condition, for example { "status": "active" }'))
+        self.input.setAccessibleName(tr("Condition"))
         self.input.returnPressed.connect(self.run)
-        self.find_button = button("Find", self.run, "main")
+        self.find_button = button(tr("Find"), self.run, "main")
         self.trouble = words("", "error", wrap=True)
         self.trouble.hide()
         self.summary = words("", "second")
-        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
+        self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         self.compare_button.setEnabled(False)
         self.model = TurnsModel()
         self.list = FieldList(row_height=28)
-        self.list.as_list(self.model, "Versions at which the condition turns, newest first", WIDTHS)
+        self.list.as_list(self.model, tr("Versions at which the condition turns, newest first"), WIDTHS)
         self.list.header().setStretchLastSection(False)
         self.list.header().setSectionResizeMode(BEFORE, QHeaderView.ResizeMode.Stretch)
         self.list.opened.connect(self.compare)
@@ -89,13 +94,13 @@ class BisectPanel(QWidget):
         self.setFocusProxy(self.input)
         preferences.signals.changed.connect(self._fill)
         self._read_fields()
-        self.stack.show_empty("When did it become true?", HINT, icon="magnifying-glass")
+        self.stack.show_empty(tr("When did it become true?"), HINT, icon="magnifying-glass")
 
     def _build(self) -> None:
         head = QWidget()
         head.setMinimumHeight(theme.px(44))
         row = boxes.row(head, 16, 8, gap=10)
-        row.addWidget(words("Find when this became true", "title"))
+        row.addWidget(words(tr("Find when this became true"), "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)
@@ -129,7 +134,7 @@ class BisectPanel(QWidget):
             failed=self._no_fields,
             owner=self,
             key="fields",
-            title=f"Reading the fields of {wording.plain(id)}",
+            title=tr("Reading the fields of {id}", id=wording.plain(id)),
         )
 
     def _fields_known(self, survey: FieldSurvey) -> None:
@@ -150,7 +155,7 @@ class BisectPanel(QWidget):
         """Judge every version by the condition in the line."""
         session, ns, id, filter = self._session, self.ns, self.id, self.input.text().strip()
         if not filter:
-            self._say_trouble("Type a condition first.")
+            self._say_trouble(tr("Type a condition first."))
             return
         self._say_trouble("")
         self._task = tasks.run(
@@ -160,10 +165,10 @@ class BisectPanel(QWidget):
             cancelled=self._cancelled,
             owner=self,
             key="bisect",
-            title=f"Looking through {wording.plain(id)}",
+            title=tr("Looking through {id}", id=wording.plain(id)),
         )
         self._task.progressed.connect(self.stack.progress)
-        self.stack.show_loading(f"Looking at the versions of {wording.plain(id)}", self.stop)
+        self.stack.show_loading(tr("Looking at the versions of {id}", id=wording.plain(id)), self.stop)
 
     def refresh(self) -> None:
         """Judge again, as the document has other versions now."""
@@ -191,39 +196,52 @@ class BisectPanel(QWidget):
     def _failed(self, error: BaseException) -> None:
         self._task = None
         if isinstance(error, Refused) and not isinstance(error, Unreachable):
-            self._say_trouble(str(error))  # the condition is at fault: what was found before stays
+            self._say_trouble(translated(str(error)))  # the condition is at fault: what was found before stays
             if self.found is not None:
                 self._fill()
             else:
-                self.stack.show_empty("The condition did not run", HINT, icon="magnifying-glass")
+                self.stack.show_empty(tr("The condition did not run"), HINT, icon="magnifying-glass")
             return
-        self.stack.show_failed(error, self.run, f"The versions of {wording.plain(self.id)} could not be looked at")
+        self.stack.show_failed(
+            error, self.run, tr("The versions of {id} could not be looked at", id=wording.plain(self.id))
+        )
 
     def _cancelled(self) -> None:
         self._task = None
         if self.found is not None:
             self._fill()
         else:
-            self.stack.show_empty("Looking was stopped", "", [("Look again", self.run)], "hourglass")
+            self.stack.show_empty(tr("Looking was stopped"), "", [(tr("Look again"), self.run)], "hourglass")
 
     def _fill(self, *_: object) -> None:
         found = self.found
         if found is None:
             return
         refill(self.list, self.model, list(reversed(found.turns)))
-        now = "It holds now" if found.holds else "It does not hold now"
+        now = tr("It holds now") if found.holds else tr("It does not hold now")
         turned = wording.many(len(found.turns), "turn")
-        self.summary.setText(f"{now}; {turned} in {wording.many(found.looked, 'version')} that can be read")
+        self.summary.setText(
+            tr(
+                "{now}; {turned} in {versions} that can be read",
+                now=now,
+                turned=turned,
+                versions=wording.many(found.looked, "version"),
+            )
+        )
         if found.turns:
             self.stack.show_content()
             if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.model.index(0, VERSION))
         elif not found.looked:
-            self.stack.show_empty("No version could be read", "", icon="magnifying-glass")
+            self.stack.show_empty(tr("No version could be read"), "", icon="magnifying-glass")
         else:
-            says = "holds in each" if found.holds else "does not hold in any"
-            help = f"The condition {says} of the {wording.many(found.looked, 'version')} that can be read."
-            self.stack.show_empty("It never turns", help, icon="magnifying-glass")
+            says = tr("holds in each") if found.holds else tr("does not hold in any")
+            help = tr(
+                "The condition {says} of the {versions} that can be read.",
+                says=says,
+                versions=wording.many(found.looked, "version"),
+            )
+            self.stack.show_empty(tr("It never turns"), help, icon="magnifying-glass")
         self._offer()
 
     # --- the chosen turn
@@ -232,7 +250,7 @@ class BisectPanel(QWidget):
         row = self.model.at(self.list.currentIndex())
         self.compare_button.setEnabled(row is not None)
         names = () if row is None else (wording.version(row.before.v), wording.version(row.version.v))
-        self.compare_button.setText(f"Compare {' and '.join(names)}" if names else "Compare")
+        self.compare_button.setText(tr("Compare {names}", names=tr(" and ").join(names)) if names else tr("Compare"))
 
     def compare(self) -> None:
         """Ask to compare the version of the chosen turn with the one before it."""

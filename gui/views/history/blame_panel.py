@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
 
 from gui import copying
+from gui.language import tr
 from gui.paging import RowsModel, refill
 from gui.parts.field_conditions import condition_on
 from gui.parts.values.value_text import copied
@@ -34,7 +35,7 @@ SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "remove": "remove
 class BlameModel(RowsModel[Blame]):
     """A row for each field, in the order of the document."""
 
-    headers = ("", "Field", "Value", "Last set", "When", "By")
+    headers = ("", tr("Field"), tr("Value"), tr("Last set"), tr("When"), tr("By"))
 
     def key(self, row: Blame) -> Hashable:
         return row.key
@@ -43,7 +44,7 @@ class BlameModel(RowsModel[Blame]):
         row = self.rows[index.row()]
         match index.column():
             case 0:
-                return Cell(change=SYMBOLS.get(row.op, ""), accessible=WORDS.get(row.op, "from the start"))
+                return Cell(change=SYMBOLS.get(row.op, ""), accessible=WORDS.get(row.op, tr("from the start")))
             case 1:
                 parts = key_parts(row.key)
                 lead, own = "".join(parts[:-1]), parts[-1]
@@ -64,7 +65,7 @@ def by_cell(version: Version) -> Cell:
     """A version's author, and the reason where there is one."""
     by, why = version.author, version.reason
     return Cell(
-        spans=(Span(by or "not known", "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ())),
+        spans=(Span(by or tr("not known"), "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ())),
         size=12,
     )
 
@@ -72,24 +73,24 @@ def by_cell(version: Version) -> Cell:
 def when_cell(version: Version) -> Cell:
     """A version's date."""
     moment = wording.moment(version.at)
-    return plain(moment or "no date", "text" if moment else "text3", size=12)
+    return plain(moment or tr("no date"), "text" if moment else "text3", size=12)
 
 
 def doubt(row: Blame | FieldSet) -> str:
     """The uncertainty about a version."""
     if row.since is None:
-        return "" if row.op else "As it was from the start"
+        return "" if row.op else tr("As it was from the start")
     if not row.op:
-        return f"The versions before {wording.version(row.version.v)} are missing; it may be older"
-    return f"Somewhere in {set_in(row)}: the versions between are missing"
+        return tr("The versions before {v} are missing; it may be older", v=wording.version(row.version.v))
+    return tr("Somewhere in {set_in}: the versions between are missing", set_in=set_in(row))
 
 
 def set_in(row: Blame | FieldSet) -> str:
     """``v57``, ``v17–v20`` over a gap, ``v12 or before`` where the beginning is missing."""
-    name = wording.version(row.version.v) or "current"
+    name = wording.version(row.version.v) or tr("current")
     if row.since is None:
         return name
-    return f"{wording.version(row.since.v)}–{name}" if row.op else f"{name} or before"
+    return f"{wording.version(row.since.v)}–{name}" if row.op else tr("{name} or before", name=name)
 
 
 class FieldList(CellTree):
@@ -122,7 +123,7 @@ class BlamePanel(ChainPanel):
         self._all: tuple[Blame, ...] = ()
         self.model = BlameModel()
         self.list = FieldList(row_height=28)
-        self.list.as_list(self.model, "Fields and the versions that last set them", WIDTHS)
+        self.list.as_list(self.model, tr("Fields and the versions that last set them"), WIDTHS)
         self.list.setTreePosition(FIELD)  # the column that the arrows begin at
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)
@@ -147,7 +148,7 @@ class BlamePanel(ChainPanel):
         made = QWidget()
         made.setMinimumHeight(theme.px(44))
         row = boxes.row(made, 16, 8, gap=10)
-        row.addWidget(words("Blame", "title"))
+        row.addWidget(words(tr("Blame"), "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)
@@ -155,15 +156,15 @@ class BlamePanel(ChainPanel):
         row.addWidget(self.summary, 1)
         self.search = QLineEdit()
         self.search.setProperty("small", True)
-        self.search.setPlaceholderText("Field, version or name")
-        self.search.setAccessibleName("Find in the list")
+        self.search.setPlaceholderText(tr("Field, version or name"))
+        self.search.setAccessibleName(tr("Find in the list"))
         self.search.setClearButtonEnabled(True)
         self.search.setMinimumWidth(theme.px(220))
         self.search.textChanged.connect(self._fill)
         row.addWidget(self.search)
-        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
+        self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         row.addWidget(self.compare_button)
-        row.addWidget(button("Change map", self.map_asked.emit, "small", icon="grid-four"))
+        row.addWidget(button(tr("Change map"), self.map_asked.emit, "small", icon="grid-four"))
         self.compare_button.setEnabled(False)
         return made
 
@@ -186,16 +187,22 @@ class BlamePanel(ChainPanel):
         rows = [row for row in self._all if wanted in _searched(row)] if wanted else list(self._all)
         refill(self.list, self.model, rows)
         setters = {row.version.v for row in self._all}
-        said = f"{wording.many(len(self._all), 'field')}, set by {wording.many(len(setters), 'version')}"
-        self.summary.setText(f"{said}; {wording.count(len(rows))} shown" if wanted else said)
+        said = tr(
+            "{fields}, set by {versions}",
+            fields=wording.many(len(self._all), "field"),
+            versions=wording.many(len(setters), "version"),
+        )
+        self.summary.setText(tr("{said}; {rows} shown", said=said, rows=wording.count(len(rows))) if wanted else said)
         if rows:
             self.stack.show_content()
             if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.model.index(0, FIELD))
         elif wanted:
-            self.stack.show_empty("No field matches", "", [("Show all fields", self.search.clear)])
+            self.stack.show_empty(tr("No field matches"), "", [(tr("Show all fields"), self.search.clear)])
         else:
-            self.stack.show_empty("This document has no fields", "Its current version is empty or cannot be read.")
+            self.stack.show_empty(
+                tr("This document has no fields"), tr("Its current version is empty or cannot be read.")
+            )
         self._chosen()
 
     # --- the chosen row
@@ -228,11 +235,11 @@ class BlamePanel(ChainPanel):
         compare.setEnabled(self._pair() is not None)
         compare.triggered.connect(lambda: self.compare())
         name = wording.item(key_text(row.key))
-        menu.addAction(f"History of {name}").triggered.connect(lambda: self.field_asked.emit(row.path))
+        menu.addAction(tr("History of {name}", name=name)).triggered.connect(lambda: self.field_asked.emit(row.path))
         filter = condition_on(row.key, row.now.value)
-        menu.addAction("Find when this became true…").triggered.connect(lambda: self.find_asked.emit(filter))
+        menu.addAction(tr("Find when this became true…")).triggered.connect(lambda: self.find_asked.emit(filter))
         menu.addSeparator()
-        menu.addAction("Copy").triggered.connect(lambda: self._copy())
+        menu.addAction(tr("Copy")).triggered.connect(lambda: self._copy())
         return menu
 
     def _pair(self) -> tuple[int, int] | None:
@@ -251,10 +258,10 @@ class BlamePanel(ChainPanel):
         pair = self._pair()
         self.compare_button.setEnabled(pair is not None)
         if pair is None or self._chain is None:
-            self.compare_button.setText("Compare")
+            self.compare_button.setText(tr("Compare"))
             return
         older, newer = (wording.version(self._chain.versions[age].v) for age in pair)
-        self.compare_button.setText(f"Compare {older} and {newer}")
+        self.compare_button.setText(tr("Compare {older} and {newer}", older=older, newer=newer))
 
     def _double(self, index: QModelIndex) -> None:
         self.compare()
@@ -274,7 +281,7 @@ def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]
     elif found is None:
         found = value_at(session.version(ns, id), row.key, keys)
     if found is None:
-        raise Refused(f"{key_text(row.key)} is not there any more; refresh the list.")
+        raise Refused(tr("{key} is not there any more; refresh the list.", key=key_text(row.key)))
     return copied(found)
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, wording
 from gui.style.states import StateStack
 from model.history.chain import Chain
@@ -44,7 +45,7 @@ class ChainPanel(QWidget):
             cancelled=self._cancelled,
             partial=self._put,
             owner=self,
-            title=f"Following {wording.plain(id)}",
+            title=tr("Following {id}", id=wording.plain(id)),
             key=self.key,
         )
         self._task.progressed.connect(self.stack.progress)
@@ -60,7 +61,7 @@ class ChainPanel(QWidget):
         raise NotImplementedError
 
     def _say_reading(self) -> None:
-        self.stack.show_loading(f"Reading the versions of {wording.plain(self.id)}", self._stop)
+        self.stack.show_loading(tr("Reading the versions of {id}", id=wording.plain(self.id)), self._stop)
 
     def stop(self) -> None:
         """Stop reading; the tab closes."""
@@ -77,11 +78,13 @@ class ChainPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         self._task = None
-        self.stack.show_failed(error, self.refresh, f"The versions of {wording.plain(self.id)} could not be followed")
+        self.stack.show_failed(
+            error, self.refresh, tr("The versions of {id} could not be followed", id=wording.plain(self.id))
+        )
 
     def _cancelled(self) -> None:
         self._task = None
         if self._has_chain:
             self.stack.show_content()
         else:
-            self.stack.show_empty("Reading was stopped", "", [("Read again", self.refresh)], "hourglass")
+            self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")

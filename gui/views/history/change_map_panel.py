@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Span
@@ -78,20 +79,20 @@ class ChangeMapPanel(ChainPanel):
         made.setMinimumHeight(theme.px(44))
         row = boxes.row(made, 16, 8, gap=10)
         self.name = Said()
-        row.addWidget(words("Change map", "title"))
+        row.addWidget(words(tr("Change map"), "title"))
         row.addWidget(self.name, 1)
-        self._order_word = words("Order", "second")
+        self._order_word = words(tr("Order"), "second")
         row.addWidget(self._order_word)
-        segments, self._orders = boxes.segments(self, [said for _, said in ORDERS], "Order of fields: {}")
+        segments, self._orders = boxes.segments(self, [said for _, said in ORDERS], tr("Order of fields: {}"))
         self.orders = dict(zip((order for order, _ in ORDERS), self._orders.buttons(), strict=True))
         self._orders.idToggled.connect(self._ordered)
         row.addLayout(segments)
-        self.zoom_out = tool("magnifying-glass-minus", "Narrower columns (−)", lambda: self._zoom(-1))
-        self.zoom_in = tool("magnifying-glass-plus", "Wider columns (+)", lambda: self._zoom(1))
+        self.zoom_out = tool("magnifying-glass-minus", tr("Narrower columns (−)"), lambda: self._zoom(-1))
+        self.zoom_in = tool("magnifying-glass-plus", tr("Wider columns (+)"), lambda: self._zoom(1))
         for one_tool in (self.zoom_out, self.zoom_in):
             one_tool.setProperty("boxed", True)
             row.addWidget(one_tool)
-        self.save = button("Save picture…", self._save_picture, "small", icon="image")
+        self.save = button(tr("Save picture…"), self._save_picture, "small", icon="image")
         row.addWidget(self.save)
         self._fit_segments()
         theme.signals.changed.connect(self._fit_segments)
@@ -123,8 +124,8 @@ class ChangeMapPanel(ChainPanel):
         lines.addWidget(self.first)
         lines.addWidget(self.second)
         row.addLayout(lines, 1)
-        self.compare = button("Compare", self._compare, icon="git-diff")
-        self.restore = button("Restore this value…", self._restore, icon="arrow-counter-clockwise")
+        self.compare = button(tr("Compare"), self._compare, icon="git-diff")
+        self.restore = button(tr("Restore this value…"), self._restore, icon="arrow-counter-clockwise")
         row.addWidget(self.compare)
         row.addWidget(self.restore)
         return made
@@ -154,7 +155,9 @@ class ChangeMapPanel(ChainPanel):
             self.grid.go(row, column if column >= 0 else rows[row].last_column)
         self._say_title()
         if chain.complete and not self.model.rows:
-            self.stack.show_empty("No field to follow", "The versions that are kept have no content that can be read.")
+            self.stack.show_empty(
+                tr("No field to follow"), tr("The versions that are kept have no content that can be read.")
+            )
         elif chain.complete:
             self.stack.show_content()
         elif self.stack.kind != "content":
@@ -164,7 +167,7 @@ class ChangeMapPanel(ChainPanel):
     def _cancelled(self) -> None:
         super()._cancelled()
         if self._has_chain and not self.model.chain.complete:
-            self.stack.show_part("Reading was stopped; the oldest versions are not in the map", self.refresh)
+            self.stack.show_part(tr("Reading was stopped; the oldest versions are not in the map"), self.refresh)
 
     # --- saying
 
@@ -178,7 +181,11 @@ class ChangeMapPanel(ChainPanel):
         self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
         self.fold.setVisible(bool(self.model.folded))
         fields = wording.many(self.model.folded, "field")
-        self.fold.setText(f"Fold {fields}" if self.model.unfolded else f"Show {fields} that always change")
+        self.fold.setText(
+            tr("Fold {fields}", fields=fields)
+            if self.model.unfolded
+            else tr("Show {fields} that always change", fields=fields)
+        )
         self.zoom_out.setEnabled(self.grid.sizes.zoom > map_sizes.NARROWEST)
         self.zoom_in.setEnabled(self.grid.sizes.zoom < self.view.widest)
         self.save.setEnabled(bool(self.model.rows))
@@ -213,9 +220,15 @@ class ChangeMapPanel(ChainPanel):
         pair = self._pair(column, mark)
         self.compare.setEnabled(pair is not None)
         if pair is not None:
-            self.compare.setText(f"Compare {version_name(self.model, pair[0])} and {version_name(self.model, pair[1])}")
+            self.compare.setText(
+                tr(
+                    "Compare {model} and {model2}",
+                    model=version_name(self.model, pair[0]),
+                    model2=version_name(self.model, pair[1]),
+                )
+            )
         else:
-            self.compare.setText("Compare")
+            self.compare.setText(tr("Compare"))
         why = self._why_not(row, column)
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why)
@@ -231,16 +244,16 @@ class ChangeMapPanel(ChainPanel):
     def _why_not(self, row: MapRow, column: int) -> str:
         """Why the value at the crosshair cannot be restored; "" where it can."""
         if self._session.read_only:
-            return f"{self._session.name} is open read-only"
+            return tr("{name} is open read-only", name=self._session.name)
         if not row.track.key or not self.model.readable(column):
-            return "There is no value here"
+            return tr("There is no value here")
         seen = row.seen(column)
         if seen is None:
-            return f"{row.name} is not there in {version_name(self.model, column)}"
+            return tr("{name} is not there in {model}", name=row.name, model=version_name(self.model, column))
         setter = row.setter(column)
         newest = row.marks[-1] if row.marks else None
         if row.track.now is not None and setter == newest:
-            return "This value is in force now"
+            return tr("This value is in force now")
         return ""
 
     # --- doing
@@ -286,7 +299,7 @@ class ChangeMapPanel(ChainPanel):
         row, column = current
         if self._reading_value is not None:
             self._reading_value.drop()  # of a cell that the crosshair has left
-        title = f"{row.name} in {version_name(self.model, column)}"
+        title = tr("{name} in {model}", name=row.name, model=version_name(self.model, column))
         seen = row.seen(column) if self.model.readable(column) else None
         if seen is None or seen.value is not None:
             self._open_value((title, seen.value if seen else None))
@@ -316,7 +329,9 @@ class ChangeMapPanel(ChainPanel):
 
     def _save_picture(self) -> None:
         name = f"change-map-{wording.plain(self.id)[:60]}.png".replace("/", "-")
-        path, _ = QFileDialog.getSaveFileName(self, "Save the whole map as a picture", name, "PNG picture (*.png)")
+        path, _ = QFileDialog.getSaveFileName(
+            self, tr("Save the whole map as a picture"), name, tr("PNG picture (*.png)")
+        )
         if path:
             self.save_to(path)
 
@@ -326,13 +341,13 @@ class ChangeMapPanel(ChainPanel):
 
         def work(_: tasks.Progress) -> str:
             if not draw().save(path):
-                raise Refused(f"{path} cannot be written; choose another place.")
+                raise Refused(tr("{path} cannot be written; choose another place.", path=path))
             return path
 
-        tasks.run(work, done=self._saved, failed=self._not_saved, owner=self, title="Saving the map")
+        tasks.run(work, done=self._saved, failed=self._not_saved, owner=self, title=tr("Saving the map"))
 
     def _saved(self, path: str) -> None:
-        messages.tell(self, f"The map is saved as {path}")
+        messages.tell(self, tr("The map is saved as {path}", path=path))
 
     def _not_saved(self, error: BaseException) -> None:
         messages.fail(self, error)

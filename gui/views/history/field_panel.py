@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
 
 from gui import copying, tasks
+from gui.language import tr
 from gui.paging import RowsModel, refill
 from gui.parts.field_conditions import condition_on
 from gui.parts.values.value_text import copied
@@ -34,7 +35,7 @@ WIDTHS = (36, 110, 150, 140, 260, 260)
 class _Fields(RowsModel[Track]):
     """The fields of all versions, with how often each was set."""
 
-    headers = ("Field", "Changes")
+    headers = (tr("Field"), tr("Changes"))
     right_headers = frozenset((1,))
 
     def key(self, row: Track) -> Hashable:
@@ -46,7 +47,7 @@ class _Fields(RowsModel[Track]):
             return plain(wording.count(len(row.changes)), "text2", size=12, right=True)
         parts = key_parts(row.key)
         token = "text" if row.path is not None else "text3"
-        gone = "" if row.path is not None else ", not in the current version"
+        gone = "" if row.path is not None else tr(", not in the current version")
         return Cell(
             spans=(Span("".join(parts), token),),
             mono=True, size=12, middle=True, indent=8, tip=key_text(row.key), accessible=key_text(row.key) + gone,
@@ -64,7 +65,7 @@ class SetRow:
 class SettingsModel(RowsModel[SetRow]):
     """The settings of a field, newest first."""
 
-    headers = ("", "Version", "When", "By", "Before", "After")
+    headers = ("", tr("Version"), tr("When"), tr("By"), tr("Before"), tr("After"))
 
     def key(self, row: SetRow) -> Hashable:
         return row.made.version.v, row.made.op
@@ -73,7 +74,7 @@ class SettingsModel(RowsModel[SetRow]):
         made = self.rows[index.row()].made
         column = index.column()
         if column == CHANGE:
-            said = WORDS.get(made.op, "from the start")
+            said = WORDS.get(made.op, tr("from the start"))
             return Cell(change=SYMBOLS.get(made.op, ""), accessible=said, tip=said)
         if column == VERSION:
             return value(set_in(made), tip=doubt(made))
@@ -84,8 +85,8 @@ class SettingsModel(RowsModel[SetRow]):
         seen = made.before if column == BEFORE else made.after
         if seen is None:
             if column == BEFORE and not made.op:
-                return plain("there from the start", "text3", size=12)
-            return plain("not there", "text3", size=12)
+                return plain(tr("there from the start"), "text3", size=12)
+            return plain(tr("not there"), "text3", size=12)
         if seen.value is None:
             return value(f"{seen.kind}, {wording.size(seen.size)}", "text2")
         return value(text.shown(seen.value, preferences.zone()), "text2" if column == BEFORE else "text", tip=seen.kind)
@@ -108,14 +109,14 @@ class FieldPanel(ChainPanel):
     def _build(self) -> None:
         self.fields = _Fields()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.fields, "Fields of all versions", (220, 76))
+        self.list.as_list(self.fields, tr("Fields of all versions"), (220, 76))
         self.list.header().setStretchLastSection(False)
         self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.search = QLineEdit()
         self.search.setProperty("small", True)
-        self.search.setPlaceholderText("Field")
-        self.search.setAccessibleName("Find a field")
+        self.search.setPlaceholderText(tr("Field"))
+        self.search.setAccessibleName(tr("Find a field"))
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._fill_fields)
         left = QWidget()
@@ -130,12 +131,12 @@ class FieldPanel(ChainPanel):
         self.summary = words("", "second")
         self.plot = FieldPlot()
         self.plot.chosen.connect(self._plot_chosen)
-        segments, group = boxes.segments(self, ("By version", "By time"))
+        segments, group = boxes.segments(self, (tr("By version"), tr("By time")))
         self.by_version, self.by_time = group.buttons()
         self.by_time.toggled.connect(self.plot.set_by_time)
         self.model = SettingsModel()
         self.settings = FieldList(row_height=28)
-        self.settings.as_list(self.model, "Versions that set the field, newest first", WIDTHS)
+        self.settings.as_list(self.model, tr("Versions that set the field, newest first"), WIDTHS)
         self.settings.setTreePosition(VERSION)
         header = self.settings.header()
         header.setStretchLastSection(False)
@@ -172,14 +173,14 @@ class FieldPanel(ChainPanel):
         made = QWidget()
         made.setMinimumHeight(theme.px(44))
         row = boxes.row(made, 16, 8, gap=10)
-        row.addWidget(words("History of a field", "title"))
+        row.addWidget(words(tr("History of a field"), "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)
         row.addStretch(1)
-        self.compare_button = button("Compare", self.compare, "small", icon="git-diff")
-        self.find_button = button("Find when…", self.find_when, "small", icon="magnifying-glass")
-        self.find_button.setToolTip("Find the versions at which a condition on this field turned true or false")
+        self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
+        self.find_button = button(tr("Find when…"), self.find_when, "small", icon="magnifying-glass")
+        self.find_button.setToolTip(tr("Find the versions at which a condition on this field turned true or false"))
         row.addWidget(self.compare_button)
         row.addWidget(self.find_button)
         return made
@@ -202,7 +203,7 @@ class FieldPanel(ChainPanel):
         if self.fields.rowCount() or self.search.text():
             self.stack.show_content()
         else:
-            self.stack.show_empty("This document has no fields", "Its versions are empty or cannot be read.")
+            self.stack.show_empty(tr("This document has no fields"), tr("Its versions are empty or cannot be read."))
         self._look_up()
 
     def _look_up(self) -> None:
@@ -260,7 +261,7 @@ class FieldPanel(ChainPanel):
     def _fill(self, *_: object) -> None:
         chain, track = self.chain, self.track
         if chain is None or track is None:
-            self.name.setText("" if chain is None else "No field is called so")
+            self.name.setText("" if chain is None else tr("No field is called so"))
             self.summary.setText("")
             self.model.fill([])
             self.plot.hide()
@@ -270,8 +271,12 @@ class FieldPanel(ChainPanel):
         rows = [SetRow(ages[id(made.version)], made) for made in chain.course(track)]
         self.name.setText(key_text(track.key))
         changes = sum(bool(row.made.op) for row in rows)
-        kept = f"{wording.many(changes, 'change')} in {wording.many(len(chain.read), 'version')}"
-        self.summary.setText(kept if track.path is not None else f"{kept}; not in the current version")
+        kept = tr(
+            "{changes} in {versions}",
+            changes=wording.many(changes, "change"),
+            versions=wording.many(len(chain.read), "version"),
+        )
+        self.summary.setText(kept if track.path is not None else tr("{kept}; not in the current version", kept=kept))
         refill(self.settings, self.model, rows)
         self.plot.put(chain, track)
         for made in (self.by_version, self.by_time):
@@ -308,7 +313,11 @@ class FieldPanel(ChainPanel):
     def _offer(self) -> None:
         pair = self._pair()
         self.compare_button.setEnabled(pair is not None)
-        said = "Compare" if pair is None else "Compare " + " and ".join(wording.version(one.v) for one in pair)
+        said = (
+            tr("Compare")
+            if pair is None
+            else tr("Compare {names}", names=tr(" and ").join(wording.version(one.v) for one in pair))
+        )
         self.compare_button.setText(said)
         self.find_button.setEnabled(self.track is not None)
         self.plot.mark(self.row.age if self.row is not None else -1)
@@ -350,8 +359,8 @@ class FieldPanel(ChainPanel):
         compare = menu.addAction(self.compare_button.text())
         compare.setEnabled(self._pair() is not None)
         compare.triggered.connect(lambda: self.compare())
-        menu.addAction("Find when…").triggered.connect(lambda: self.find_when())
-        menu.addAction("Copy").triggered.connect(lambda: self._copy())
+        menu.addAction(tr("Find when…")).triggered.connect(lambda: self.find_when())
+        menu.addAction(tr("Copy")).triggered.connect(lambda: self._copy())
         menu.popup(self.settings.viewport().mapToGlobal(point))
 
 
@@ -361,5 +370,5 @@ def _whole(
     """A value; a long one was not kept while the versions were followed and is read again."""
     found = seen.value if seen.value is not None else value_at(session.version(ns, id, version.v), key, keys)
     if found is None:
-        raise Refused(f"{key_text(key)} is not there any more; read the history again.")
+        raise Refused(tr("{key} is not there any more; read the history again.", key=key_text(key)))
     return copied(found)

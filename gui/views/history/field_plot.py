@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.language import tr
 from gui.style import preferences, symbols, theme, wording
 from model import text
 from model.errors import Refused
@@ -85,8 +86,15 @@ class FieldPlot(QWidget):
         self.setVisible(bool(self.points))
         if self.points:
             low, high = self._ends()
-            said = [f"Values from {self._label(low)} to {self._label(high)} over {len(self.points):,} versions"]
-            said.append("they are listed below")
+            said = [
+                tr(
+                    "Values from {label} to {label2} over {points:,} versions",
+                    label=self._label(low),
+                    label2=self._label(high),
+                    points=len(self.points),
+                )
+            ]
+            said.append(tr("they are listed below"))
             self.setAccessibleName("; ".join(said))
         self.update()
 

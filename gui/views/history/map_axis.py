@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from gui.language import tr
 from gui.style import theme, wording
 from gui.views.history.map_model import MapModel
 from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, gap_ground, version_name, year_lines, years
@@ -124,8 +125,8 @@ def _axis(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last:
     if 0 <= current < count:
         taken.append(_flag(painter, model, sizes, current, y))
     for start, stop in model.gaps(first, last):
-        if (stop + 1 - start) * sizes.column >= metrics.horizontalAdvance("gap") + 4:
-            say((start + stop) / 2, "gap", "text2", font)
+        if (stop + 1 - start) * sizes.column >= metrics.horizontalAdvance(tr("gap")) + 4:
+            say((start + stop) / 2, tr("gap"), "text2", font)
     ends = [column for column in (0, count - 1) if first - 8 <= column <= last + 8]
     for column in [*ends, *_labelled(model, sizes, max(0, first - 8), min(count - 1, last + 8), metrics)]:
         if model.versions[column].state != "missing":
@@ -166,7 +167,7 @@ def scale(painter: QPainter, model: MapModel, width: float) -> None:
     painter.setFont(theme.font(12, 500))
     painter.setPen(theme.colour("text2"))
     left, top, floor = theme.px(16), theme.px(TOP), theme.px(FLOOR)
-    painter.drawText(QRectF(left, top - theme.px(3), width, theme.px(20)), LEFT, "Size")
+    painter.drawText(QRectF(left, top - theme.px(3), width, theme.px(20)), LEFT, tr("Size"))
     most = ceiling(model)
     painter.setFont(theme.mono(11))
     for share, words in ((0.0, wording.size(most)), (0.5, wording.size(most // 2)), (1.0, "0")):
@@ -175,4 +176,4 @@ def scale(painter: QPainter, model: MapModel, width: float) -> None:
         painter.drawText(QRectF(0, y - theme.px(9), width - theme.px(8), theme.px(18)), RIGHT, words)
     painter.setFont(theme.font(11, 600))
     painter.setPen(theme.colour("text3"))
-    painter.drawText(QRectF(left, theme.px(AXIS) - theme.px(10), width, theme.px(20)), LEFT, "Field")
+    painter.drawText(QRectF(left, theme.px(AXIS) - theme.px(10), width, theme.px(20)), LEFT, tr("Field"))

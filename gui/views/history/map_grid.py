@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.language import tr
 from gui.style import theme, wording
 from gui.style.states import hair
 from gui.views.history import map_axis, map_painter, map_picture, map_sizes
@@ -72,7 +73,7 @@ class MapGrid(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Change map: fields down, versions across")
+        self.setAccessibleName(tr("Change map: fields down, versions across"))
         for header in (self.horizontalHeader(), self.verticalHeader()):
             header.setMinimumSectionSize(1)
             header.hide()

@@ -13,15 +13,28 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
+from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Index
 from model.history.chain import Chain, FieldChange, SeenValue, Track, TrackedElement, key_parts, key_text
 from model.records import Version
 from model.values.canonical import OBJECT_ID
 
-ORDERS = (("document", "As in the document"), ("last", "Last set"), ("most", "Most changed"))
-WORDS = {"set": "changed", "add": "added", "remove": "removed", "retype": "type only", "reorder": "reordered"}
-DID = {"set": "set", "add": "added", "remove": "removed", "retype": "given another type", "reorder": "reordered"}
+ORDERS = (("document", tr("As in the document")), ("last", tr("Last set")), ("most", tr("Most changed")))
+WORDS = {
+    "set": tr("changed"),
+    "add": tr("added"),
+    "remove": tr("removed"),
+    "retype": tr("type only"),
+    "reorder": tr("reordered"),
+}
+DID = {
+    "set": tr("set"),
+    "add": tr("added"),
+    "remove": tr("removed"),
+    "retype": tr("given another type"),
+    "reorder": tr("reordered"),
+}
 
 
 @dataclass(frozen=True)
@@ -218,12 +231,18 @@ class MapModel(QAbstractTableModel):
     def summary(self) -> str:
         """``60 versions, 57 kept. 30 fields; 2 that change in every version are folded away.``"""
         missing = sum(one.state == "missing" for one in self.versions)
-        kept = f", {wording.count(len(self.versions) - missing)} kept" if missing else ""
+        kept = tr(", {versions} kept", versions=wording.count(len(self.versions) - missing)) if missing else ""
         said = f"{wording.many(len(self.versions), 'version')}{kept}. {wording.many(len(self.rows), 'field')}"
         if self.folded and not self.unfolded:
-            verbs = "changes" if self.folded == 1 else "change", "is" if self.folded == 1 else "are"
-            return f"{said}; {wording.count(self.folded)} that {verbs[0]} in every version {verbs[1]} folded away."
-        return f"{said}." if self.chain.complete else f"{said} so far."
+            verbs = tr("changes") if self.folded == 1 else tr("change"), tr("is") if self.folded == 1 else tr("are")
+            return tr(
+                "{said}; {folded} that {verbs} in every version {verbs2} folded away.",
+                said=said,
+                folded=wording.count(self.folded),
+                verbs=verbs[0],
+                verbs2=verbs[1],
+            )
+        return f"{said}." if self.chain.complete else tr("{said} so far.", said=said)
 
     def together(self, row: MapRow, column: int) -> list[str]:
         """The other fields shown that the same version changed."""
@@ -237,25 +256,30 @@ class MapModel(QAbstractTableModel):
     def words(self, row: int, column: int) -> str:
         """A cell in words: ``premium.gross, v43, changed, overwritten since``."""
         one, version = self.rows[row], self.versions[column]
-        name = wording.version(version.v) or "current"
+        name = wording.version(version.v) or tr("current")
         mark = one.by_column.get(column)
         if mark is not None and mark.first < mark.column:
             since = wording.version(self.versions[mark.first].v)
-            state = f"{WORDS[mark.op]} somewhere in {since}–{wording.version(self.versions[mark.column].v)}"
+            state = tr(
+                "{words} somewhere in {since}–{v}",
+                words=WORDS[mark.op],
+                since=since,
+                v=wording.version(self.versions[mark.column].v),
+            )
         elif mark is not None:
             state = WORDS[mark.op]
         elif version.state == "missing":
-            return f"{one.name}, {name}, version missing"
+            return tr("{name}, {name2}, version missing", name=one.name, name2=name)
         elif not self.readable(column):
-            return f"{one.name}, {name}, {version.detail or version.state}"
+            return f"{one.name}, {name}, {translated(version.detail) or translated(version.state)}"
         elif one.seen(column) is None:
-            return f"{one.name}, {name}, not there"
+            return tr("{name}, {name2}, not there", name=one.name, name2=name)
         else:
             from_start = column == one.ring
-            return f"{one.name}, {name}, {'there from the start' if from_start else 'not changed'}"
+            return f"{one.name}, {name}, {(tr('there from the start') if from_start else tr('not changed'))}"
         if mark.op == "remove":
-            return f"{one.name}, {name}, {state}" + ("" if mark.force else ", added again since")
-        return f"{one.name}, {name}, {state}, {'in force now' if mark.force else 'overwritten since'}"
+            return f"{one.name}, {name}, {state}" + ("" if mark.force else tr(", added again since"))
+        return f"{one.name}, {name}, {state}, {(tr('in force now') if mark.force else tr('overwritten since'))}"
 
     # --- Qt's side
 
@@ -282,4 +306,4 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     """``a, b, c and 3 more``."""
     if len(names) <= most + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:most])} and {wording.count(len(names) - most)} more"
+    return tr("{names} and {names2} more", names=", ".join(names[:most]), names2=wording.count(len(names) - most))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
+from gui.language import tr
 from gui.style import preferences, theme, wording
 from gui.views.history.map_model import MapMark, MapModel, MapRow
 from gui.views.history.map_sizes import MapSizes
@@ -287,7 +288,7 @@ def fields(
 
 def version_name(model: MapModel, column: int) -> str:
     """A column's version as people read it."""
-    return wording.version(model.versions[column].v) or ("current" if model.versions[column].current else "")
+    return wording.version(model.versions[column].v) or (tr("current") if model.versions[column].current else "")
 
 
 def counts_head(painter: QPainter) -> None:
@@ -295,8 +296,8 @@ def counts_head(painter: QPainter) -> None:
     painter.setFont(theme.font(11, 600))
     painter.setPen(theme.colour("text3"))
     y = theme.px(AXIS) - theme.px(10)
-    painter.drawText(QRectF(theme.px(16), y, theme.px(80), theme.px(20)), LEFT, "Last set")
-    painter.drawText(QRectF(0, y, theme.px(131), theme.px(20)), RIGHT, "Changes")
+    painter.drawText(QRectF(theme.px(16), y, theme.px(80), theme.px(20)), LEFT, tr("Last set"))
+    painter.drawText(QRectF(0, y, theme.px(131), theme.px(20)), RIGHT, tr("Changes"))
 
 
 def counts(

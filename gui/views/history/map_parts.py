@@ -6,18 +6,19 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from gui.language import tr
 from gui.style import symbols, theme, wording
 from gui.style.cells import Span
 from gui.views.history import map_painter
 
 LEGEND = (
-    ("force", "set here, in force now"),
-    ("set", "overwritten since"),
-    ("add", "added"),
-    ("remove", "removed"),
-    ("retype", "type only"),
-    ("gap", "somewhere in a gap"),
-    ("missing", "version missing"),
+    ("force", tr("set here, in force now")),
+    ("set", tr("overwritten since")),
+    ("add", tr("added")),
+    ("remove", tr("removed")),
+    ("retype", tr("type only")),
+    ("gap", tr("somewhere in a gap")),
+    ("missing", tr("version missing")),
 )
 
 

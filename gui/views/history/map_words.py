@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gui.language import tr, translated
 from gui.style import preferences, wording
 from gui.style.cells import Span
 from gui.views.history.map_model import DID, MapModel, MapRow, listed
@@ -22,39 +23,48 @@ def happened(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
     version = model.versions[column]
     if mark is not None:
         set_in = model.versions[mark.column]
-        by = f" by {set_in.author}" if set_in.author else ""
+        by = tr(" by {author}", author=set_in.author) if set_in.author else ""
         on = wording.moment(set_in.at)
         did = DID[mark.op]
         if mark.first < mark.column:
             stretch = f"{version_name(model, mark.first)}–{version_name(model, mark.column)}"
-            at_last = f"on {on} at the latest" if on else ""
+            at_last = tr("on {on} at the latest", on=on) if on else ""
             return (
                 field,
-                Span(f"was {did} somewhere in", "text2", sans=True),
+                Span(tr("was {did} somewhere in", did=did), "text2", sans=True),
                 Span(stretch, weight=600),
                 Span(at_last, "text2", sans=True),
             )
         return (
             field,
-            Span(f"was {did} in", "text2", sans=True),
+            Span(tr("was {did} in", did=did), "text2", sans=True),
             Span(name, weight=600),
-            Span(f"on {on}{by}" if on else by.strip(), "text2", sans=True),
+            Span(tr("on {on}{by}", on=on, by=by) if on else by.strip(), "text2", sans=True),
         )
     at = Span(name, weight=600)
     if version.state == "missing":
-        said = f"is missing: {version.detail or 'retention or loss'}"
-        return field, Span("in", "text2", sans=True), at, Span(said, "text2", sans=True)
+        said = tr("is missing: {detail}", detail=translated(version.detail) or tr("retention or loss"))
+        return field, Span(tr("in"), "text2", sans=True), at, Span(said, "text2", sans=True)
     if not model.readable(column):
-        return at, Span(f"takes no part: {version.detail or version.state}", "text2", sans=True)
+        return at, Span(
+            tr("takes no part: {detail}", detail=translated(version.detail) or translated(version.state)),
+            "text2",
+            sans=True,
+        )
     if row.seen(column) is None and row.track.key:
-        return field, Span("is not there in", "text2", sans=True), at
+        return field, Span(tr("is not there in"), "text2", sans=True), at
     setter = row.setter(column)
     if setter is None:
-        return field, Span("in", "text2", sans=True), at, Span("is as it was from the start", "text2", sans=True)
-    since = f"is as it was {DID[setter.op]} in"
+        return (
+            field,
+            Span(tr("in"), "text2", sans=True),
+            at,
+            Span(tr("is as it was from the start"), "text2", sans=True),
+        )
+    since = tr("is as it was {did} in", did=DID[setter.op])
     return (
         field,
-        Span("in", "text2", sans=True),
+        Span(tr("in"), "text2", sans=True),
         at,
         Span(since, "text2", sans=True),
         Span(version_name(model, setter.column)),
@@ -82,7 +92,7 @@ def values(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
     spans.append(Span(kinds, "text2"))
     others = model.together(row, mark.column)
     if others:
-        spans.append(Span(f"   together with {listed(others)}", "text2", sans=True))
+        spans.append(Span(tr("   together with {listed}", listed=listed(others)), "text2", sans=True))
     return spans
 
 

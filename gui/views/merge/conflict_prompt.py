@@ -13,6 +13,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, around
 from gui.style import boxes, preferences, theme
 from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
@@ -28,7 +29,18 @@ from model.values.canonical import Path, Value
 WIDTH = 784
 LONGEST = 4000  # characters of a text in which the difference is looked for
 ROWS = 8  # more than these scroll
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NUMBERS = (
+    tr("no"),
+    tr("one"),
+    tr("two"),
+    tr("three"),
+    tr("four"),
+    tr("five"),
+    tr("six"),
+    tr("seven"),
+    tr("eight"),
+    tr("nine"),
+)
 
 
 @dataclass(frozen=True)
@@ -142,7 +154,7 @@ def _waits(decision: Decision, change: Change) -> bool:
 class ClashModel(CellModel):
     """The prompt's table."""
 
-    headers = ("Changed in the database", "Your edit", "In the database", "")
+    headers = (tr("Changed in the database"), tr("Your edit"), tr("In the database"), "")
 
     def __init__(self, rows: list[Clash], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,31 +174,31 @@ class ClashModel(CellModel):
     def cell(self, index: Index) -> Cell:
         clash = self.rows[index.row()]
         if index.column() == 0:
-            said = text.path_text(clash.theirs.path) or "order of the fields"
+            said = text.path_text(clash.theirs.path) or tr("order of the fields")
             return Cell(spans=(Span(said),), mono=True, size=12, middle=True, indent=16)
         if index.column() == 1:
             return self._mine(clash)
         if index.column() == 2:
             return self._side(clash.theirs)
         if clash.needs_choice:
-            return Cell(badges=(Badge("Both changed", "warn", "warnT", "conflict"),))
+            return Cell(badges=(Badge(tr("Both changed"), "warn", "warnT", "conflict"),))
         if clash.mine is not None and clash.same:
-            return Cell(badges=(Badge("Both, the same"),))
-        return Cell(badges=(Badge("Both changed" if clash.mine is not None else "Only the database"),))
+            return Cell(badges=(Badge(tr("Both, the same")),))
+        return Cell(badges=(Badge(tr("Both changed") if clash.mine is not None else tr("Only the database")),))
 
     def _mine(self, clash: Clash) -> Cell:
         if clash.mine is None:
-            return plain("not changed", "text2", size=12)
+            return plain(tr("not changed"), "text2", size=12)
         if len(clash.mine.old_path) > len(clash.theirs.old_path):
-            return plain("changed inside", "text2", size=12)
+            return plain(tr("changed inside"), "text2", size=12)
         return self._side(clash.mine)
 
     def _side(self, change: Change) -> Cell:
         if change.op == "remove":
-            return plain("removed", "text2", size=12)
+            return plain(tr("removed"), "text2", size=12)
         if change.op == "reorder":
-            return plain("in another order", "text2", size=12)
-        word = {"add": "added", "move": "moved"}.get(change.op, "")
+            return plain(tr("in another order"), "text2", size=12)
+        word = {"add": tr("added"), "move": tr("moved")}.get(change.op, "")
         if change.old is not None and change.new is not None and change.old.type != change.new.type:
             word = change.new.kind
         spans: tuple[Span, ...] = ()
@@ -218,7 +230,7 @@ class ConflictPrompt(Sheet):
         self._page: QWidget | None = None
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(1, 1, 1, 1)
-        self.setAccessibleName("The document changed")
+        self.setAccessibleName(tr("The document changed"))
         self._ask()
 
     def first(self) -> QWidget | None:
@@ -259,7 +271,7 @@ class ConflictPrompt(Sheet):
             return
         table = CellTree(row_height=28)
         model = ClashModel(rows, table)
-        table.as_list(model, "What changed in the database")
+        table.as_list(model, tr("What changed in the database"))
         header = table.header()
         header.setStretchLastSection(False)
         for at, width in ((0, 192 + 16), (1, 160), (3, 144 + 16)):
@@ -320,13 +332,17 @@ class ConflictPrompt(Sheet):
 
     def _said(self, *parts: str) -> str:
         lead = ", ".join(part for part in parts if part)
-        return f"{lead}. Your edit is kept; nothing was written." if lead else "Your edit is kept; nothing was written."
+        return (
+            tr("{lead}. Your edit is kept; nothing was written.", lead=lead)
+            if lead
+            else tr("Your edit is kept; nothing was written.")
+        )
 
     def _changed(self) -> None:
         column = self._new_page(
             "git-merge",
             "acc",
-            "This document changed since you opened it",
+            tr("This document changed since you opened it"),
             self._said(self._moved(), many(len(self.rows), "field")),
         )
         self._list(column, self.rows)
@@ -337,72 +353,74 @@ class ConflictPrompt(Sheet):
         column = self._new_page(
             "git-merge",
             "acc",
-            "Only types or order changed since you opened it",
+            tr("Only types or order changed since you opened it"),
             self._said(self._moved(), many(len(self.rows), "field")),
         )
         self._list(column, self.rows)
         self._text(
             column,
-            "The values read the same; they are stored as another type or in another order. " + _advice(self.rows),
+            tr("The values read the same; they are stored as another type or in another order. ") + _advice(self.rows),
         )
         self._ways(column)
 
     def _ways(self, column: QVBoxLayout) -> None:
         row = self._row(column)
-        self._first = self._button(row, "review", "Review and merge", "main")
-        self._button(row, "take", "Take the database’s")
-        self._button(row, "save_new", "Save as a new document")
+        self._first = self._button(row, "review", tr("Review and merge"), "main")
+        self._button(row, "take", tr("Take the database’s"))
+        self._button(row, "save_new", tr("Save as a new document"))
         row.addStretch(1)
-        self._button(row, "ask_overwrite", "Overwrite…", "warnText")
-        self._button(row, "cancel", "Cancel")
+        self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")
+        self._button(row, "cancel", tr("Cancel"))
 
     def _deleted(self) -> None:
         was = version(self.conflict.base.v)
         column = self._new_page(
             "trash",
             "warn",
-            "This document was deleted since you opened it",
-            self._said(f"You opened {was}" if was else ""),
+            tr("This document was deleted since you opened it"),
+            self._said(tr("You opened {was}", was=was) if was else ""),
         )
         self._text(
-            column, "Create again saves your edit as a new document with the same id. Discard forgets your edit."
+            column, tr("Create again saves your edit as a new document with the same id. Discard forgets your edit.")
         )
         row = self._row(column)
-        self._first = self._button(row, "create_again", "Create again", "main")
-        self._button(row, "discard", "Discard")
+        self._first = self._button(row, "create_again", tr("Create again"), "main")
+        self._button(row, "discard", tr("Discard"))
         row.addStretch(1)
-        self._button(row, "cancel", "Cancel")
+        self._button(row, "cancel", tr("Cancel"))
 
     def _identical(self) -> None:
         moved = self._moved()
         column = self._new_page(
             "check-circle",
             "acc",
-            "Your edit is already in the database",
-            (f"{moved}. " if moved else "") + "Nothing was written.",
+            tr("Your edit is already in the database"),
+            (f"{moved}. " if moved else "") + tr("Nothing was written."),
         )
-        self._text(column, "Someone made the same change meanwhile, so there is nothing left to save.")
+        self._text(column, tr("Someone made the same change meanwhile, so there is nothing left to save."))
         row = self._row(column)
-        self._first = self._button(row, "take", "Show what is there", "main")
+        self._first = self._button(row, "take", tr("Show what is there"), "main")
         row.addStretch(1)
-        self._button(row, "cancel", "Cancel")
+        self._button(row, "cancel", tr("Cancel"))
 
     def _came_back(self) -> None:
         now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
         column = self._new_page(
-            "git-merge", "acc", "The version moved on, but the content came back", self._said(self._moved())
+            "git-merge", "acc", tr("The version moved on, but the content came back"), self._said(self._moved())
         )
         self._text(
             column,
-            "Someone changed this document and changed it back. Nobody’s work is lost by saving your edit"
-            + (f" over {now}." if now else "."),
+            tr("Someone changed this document and changed it back. Nobody’s work is lost by saving your edit")
+            + (tr(" over {now}.", now=now) if now else "."),
         )
         row = self._row(column)
-        self._first = self._button(row, "overwrite", f"Save over {now}" if now else "Save my edit", "main")
-        self._button(row, "review", "Review")
-        self._button(row, "take", "Take the database’s")
+        self._first = self._button(
+            row, "overwrite", tr("Save over {now}", now=now) if now else tr("Save my edit"), "main"
+        )
+        self._button(row, "review", tr("Review"))
+        self._button(row, "take", tr("Take the database’s"))
         row.addStretch(1)
-        self._button(row, "cancel", "Cancel")
+        self._button(row, "cancel", tr("Cancel"))
 
     def _overwrite(self) -> None:
         """Ask the second question: the changes that would be lost, by name, with the focus on Cancel."""
@@ -411,22 +429,33 @@ class ConflictPrompt(Sheet):
         column = self._new_page(
             "warning",
             "err",
-            f"Overwrite {now} with your edit?" if now else "Overwrite what is in the database with your edit?",
-            f"{many(len(lost), 'change')} made in the database since you opened it would be lost:"
+            tr("Overwrite {now} with your edit?", now=now)
+            if now
+            else tr("Overwrite what is in the database with your edit?"),
+            tr("{changes} made in the database since you opened it would be lost:", changes=many(len(lost), "change"))
             if lost
-            else "Your edit has all that was changed in the database since you opened it; nothing would be lost.",
+            else tr("Your edit has all that was changed in the database since you opened it; nothing would be lost."),
         )
         self._list(column, lost)
-        kept = f"{now} stays in the history where the layout keeps one. " if now else ""
+        kept = tr("{now} stays in the history where the layout keeps one. ", now=now) if now else ""
         self._text(
             column,
-            f"{kept}Your edit is saved only if the database is still "
-            f"{'at ' + now if now else 'as it is shown here'}; should it move again, you are asked again.",
+            tr(
+                "{kept}Your edit is saved only if the database is still {said}; should it move again, you "
+                "are asked again.",
+                kept=kept,
+                said=tr("at ") + now if now else tr("as it is shown here"),
+            ),
         )
         row = self._row(column)
         row.addStretch(1)
-        self._first = self._button(row, "back", "Cancel")
-        self._button(row, "overwrite", f"Overwrite {many(len(lost), 'field')}" if lost else "Overwrite", "danger")
+        self._first = self._button(row, "back", tr("Cancel"))
+        self._button(
+            row,
+            "overwrite",
+            tr("Overwrite {fields}", fields=many(len(lost), "field")) if lost else tr("Overwrite"),
+            "danger",
+        )
         self._turned()
 
     def _choose(self, name: str) -> None:
@@ -458,18 +487,20 @@ def _number(count: int) -> str:
 def _advice(rows: list[Clash]) -> str:
     asked = sum(clash.needs_choice for clash in rows)
     touched = sum(clash.mine is not None for clash in rows)
-    alone = "the others merge by themselves and are shown"
+    alone = tr("the others merge by themselves and are shown")
     if asked == 0:
         how = (
-            f"You changed {_number(touched)} of these fields as well, and it fits together"
+            tr("You changed {touched} of these fields as well, and it fits together", touched=_number(touched))
             if touched
-            else ("You changed none of these fields")
+            else (tr("You changed none of these fields"))
         )
-        return f"{how}. The edits merge by themselves; Review and merge shows the result first."
-    lead = f"You changed {_number(touched)} of these fields as well. Review and merge asks you about"
+        return tr("{how}. The edits merge by themselves; Review and merge shows the result first.", how=how)
+    lead = tr(
+        "You changed {touched} of these fields as well. Review and merge asks you about", touched=_number(touched)
+    )
     if touched > asked:
-        return f"{lead} {_number(asked)} of them; {alone}."
-    those = "that one" if asked == 1 else f"those {_number(asked)}"
+        return tr("{lead} {asked} of them; {alone}.", lead=lead, asked=_number(asked), alone=alone)
+    those = tr("that one") if asked == 1 else tr("those {asked}", asked=_number(asked))
     return f"{lead} {those}; {alone}." if asked < len(rows) else f"{lead} {those}."
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem, QWidget
 
+from gui.language import tr
 from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_cells import moved_names
 from gui.parts.fields.edit_changes import marked
@@ -63,7 +64,14 @@ class DecisionModel(CellModel):
     def _headers(self) -> tuple[str, ...]:
         conflict = self.resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
-        return "", "Field", f"When you opened it   {was}", "Your edit   draft", f"In the database   {now}", "Decision"
+        return (
+            "",
+            tr("Field"),
+            tr("When you opened it   {was}", was=was),
+            tr("Your edit   draft"),
+            tr("In the database   {now}", now=now),
+            tr("Decision"),
+        )
 
     def show(self, resolution: Resolution) -> None:
         """Show a resolution, or the next state of it after a choice."""
@@ -105,12 +113,16 @@ class DecisionModel(CellModel):
 
     def cell(self, index: Index) -> Cell:
         if not self.is_row(index):
-            said = many(self.unchanged, "field") + " unchanged" if self.unchanged is not None else "the rest unchanged"
+            said = (
+                many(self.unchanged, "field") + tr(" unchanged")
+                if self.unchanged is not None
+                else tr("the rest unchanged")
+            )
             return plain(said, "text2", size=12) if index.column() == FIELD else Cell()
         decision, column = self.resolution.decision(index.row()), index.column()
         if column == SYMBOL:
             if decision.open:
-                return Cell(change="conflict", bar="warn", indent=4, accessible="conflict, not decided")
+                return Cell(change="conflict", bar="warn", indent=4, accessible=tr("conflict, not decided"))
             return Cell(change=operation(decision, decision.result, self._in_array(decision)), indent=4)
         if column == FIELD:
             return Cell(
@@ -129,15 +141,15 @@ class DecisionModel(CellModel):
     def _words(self, row: int) -> str:
         """The whole row for a screen reader."""
         decision = self.resolution.decision(row)
-        state = "not decided" if decision.open else self._decision(decision, row).text
+        state = tr("not decided") if decision.open else self._decision(decision, row).text
         return f"{decision.place}, {state}"
 
     def _side(self, decision: Decision, side: str) -> Cell:
         value = {"base": decision.base, "mine": decision.mine, "theirs": decision.theirs}[side]
         taken = not decision.open and self._takes(decision, side)
         made = self._value(decision, side, value, taken)
-        who = {"base": "when you opened it", "mine": "your edit", "theirs": "in the database"}[side]
-        state = "not decided" if decision.open else "taken" if taken else "not taken"
+        who = {"base": tr("when you opened it"), "mine": tr("your edit"), "theirs": tr("in the database")}[side]
+        state = tr("not decided") if decision.open else tr("taken") if taken else tr("not taken")
         made = replace(made, accessible=f"{decision.place}, {who}: {made.text}, {state}")
         if decision.open:
             return replace(made, ground="warnT", radio=False)
@@ -157,7 +169,7 @@ class DecisionModel(CellModel):
 
     def _value(self, decision: Decision, side: str, value: Value | None, taken: bool) -> Cell:
         if value is None:
-            return plain("not there", "text2", size=12)
+            return plain(tr("not there"), "text2", size=12)
         if decision.kind == "order":
             return self._order(decision, side, value)
         shown = text.shown(value, self.zone, 200)
@@ -204,7 +216,7 @@ class DecisionModel(CellModel):
             spans.append(Span(here[at], mark="chgS" if here[at] in moved else ""))
             spans.append(Span(", " if at + 1 < len(here) else " ]", "text2"))
         if end < len(here):
-            spans.append(Span(f"… {len(here) - end:,} more ]", "text2"))
+            spans.append(Span(tr("… {here:,} more ]", here=len(here) - end), "text2"))
         return Cell(spans=tuple(spans), mono=True, size=12)
 
     def _decision(self, decision: Decision, row: int) -> Cell:
@@ -214,27 +226,29 @@ class DecisionModel(CellModel):
 
     def _decided(self, decision: Decision, row: int) -> Cell:
         if decision.open:
-            badge = Badge("Choose one", "warn", "warnT", "conflict")
+            badge = Badge(tr("Choose one"), "warn", "warnT", "conflict")
             return plain(clash(decision), "text2", size=12, badges=(badge,), badges_left=True)
         if decision.conflict or self.resolution.is_overridden(row):
-            badge = Badge("Decided" if decision.conflict else "Changed", "acc", "accTint", "check")
+            badge = Badge(tr("Decided") if decision.conflict else tr("Changed"), "acc", "accTint", "check")
             return plain(self._taken(decision), "text2", size=12, badges=(badge,), badges_left=True)
         who = {
-            "theirs": "The database’s: only it changed",
-            "mine": "Yours: only you changed it",
-            "both": "Both made the same change" if decision.mine == decision.theirs else "Both: they fit together",
+            "theirs": tr("The database’s: only it changed"),
+            "mine": tr("Yours: only you changed it"),
+            "both": tr("Both made the same change")
+            if decision.mine == decision.theirs
+            else tr("Both: they fit together"),
         }[decision.who]
-        return plain(who, "text2", size=12, badges=(Badge("Merged", symbol="check"),), badges_left=True)
+        return plain(who, "text2", size=12, badges=(Badge(tr("Merged"), symbol="check"),), badges_left=True)
 
     def _taken(self, decision: Decision) -> str:
         if isinstance(decision.action, Value):
-            return f"Yours, typed: {text.shown(decision.action, self.zone, 40)}"
+            return tr("Yours, typed: {action}", action=text.shown(decision.action, self.zone, 40))
         was = version(self.resolution.conflict.base.v)
         return {
-            "base": f"As in {was}" if was else "As you opened it",
-            "mine": "Yours",
-            "theirs": "The database’s",
-            "both": "Both",
+            "base": tr("As in {was}", was=was) if was else tr("As you opened it"),
+            "mine": tr("Yours"),
+            "theirs": tr("The database’s"),
+            "both": tr("Both"),
         }[decision.action]
 
 
@@ -257,18 +271,20 @@ def renamed(decision: Decision) -> str:
     way, _, name = decision.hint.partition(" ")[2].partition(" ")
     if not name:
         return ""
-    return f"it may have become {name}" if way == "to" else f"it may have been {name}"
+    return tr("it may have become {name}", name=name) if way == "to" else tr("it may have been {name}", name=name)
 
 
 def clash(decision: Decision) -> str:
     """Why a place needs a person, in a few words."""
     if decision.base is None:
-        return "both added it"
+        return tr("both added it")
     if decision.mine is None:
-        return "you removed it, the database changed it"
+        return tr("you removed it, the database changed it")
     if decision.theirs is None:
-        return "the database removed it, you changed it"
-    return {"order": "both ordered it anew", "inserted": "both added here"}.get(decision.kind, "both changed it")
+        return tr("the database removed it, you changed it")
+    return {"order": tr("both ordered it anew"), "inserted": tr("both added here")}.get(
+        decision.kind, tr("both changed it")
+    )
 
 
 class _DecisionDelegate(CellDelegate):
@@ -303,7 +319,7 @@ class DecisionTable(CellTree):
         super().__init__(parent, ROW, _DecisionDelegate(None, ROW))
         self.itemDelegate().setParent(self)
         self.rows = model
-        self.as_list(model, "What both sides changed")
+        self.as_list(model, tr("What both sides changed"))
         self.setSelectionMode(CellTree.SelectionMode.NoSelection)
         self.setObjectName("decisions")
         header = self.header()
@@ -366,9 +382,9 @@ class DecisionTable(CellTree):
         self.setCurrentIndex(index)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Show the whole values", self.whole_asked.emit)
+        menu.addAction(tr("Show the whole values"), self.whole_asked.emit)
         if index.column() in SIDES:
-            menu.addAction("Take this side", partial(self.taken.emit, index.row(), SIDES[index.column()]))
+            menu.addAction(tr("Take this side"), partial(self.taken.emit, index.row(), SIDES[index.column()]))
         where = self.visualRect(index).center() if by_key else event.pos()
         menu.popup(self.viewport().mapToGlobal(where))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
+from gui.language import tr
 from gui.parts.draft_saver import DraftSaver
 from model.errors import Refused
 from model.records import Version
@@ -27,7 +28,7 @@ class MergeDraft(QObject):
         self._base, self._mine = base, mine
         self._keeper = DraftSaver(session, ns, id, self)
         self._known = False
-        self.kept, self.said = True, "Your edit is kept as a draft"
+        self.kept, self.said = True, tr("Your edit is kept as a draft")
         tasks.run(lambda _: self._is_mine(), done=self._look, failed=self._unreadable, owner=self, key="draft")
 
     def _is_mine(self) -> bool | None:
@@ -38,10 +39,10 @@ class MergeDraft(QObject):
     def _look(self, is_mine: bool | None) -> None:
         if is_mine is None:
             self._keeper.keep(self._base, self._mine)
-        self._learn(is_mine is not False, "The draft is of another edit")
+        self._learn(is_mine is not False, tr("The draft is of another edit"))
 
     def _unreadable(self, error: BaseException) -> None:
-        self._learn(False, "The draft cannot be read")
+        self._learn(False, tr("The draft cannot be read"))
 
     def _learn(self, kept: bool, else_said: str) -> None:
         self._known, self.kept = True, kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gui.language import tr
 from gui.parts.fields.edit_changes import EditChanges
 from model import text
 from model.errors import Refused
@@ -69,20 +70,23 @@ class Resolution:
     def choose(self, row: int, action: str | Value) -> None:
         """Decide a row: base, mine, theirs, both or a value. Raises ``Refused`` where that is not to be had."""
         decision = self.decision(row)
-        self._take(f"choose for {decision.place}", replace(self.now, merge=self.now.merge.choose(decision, action)))
+        self._take(
+            tr("choose for {place}", place=decision.place),
+            replace(self.now, merge=self.now.merge.choose(decision, action)),
+        )
 
     def choose_all(self, action: str) -> int:
         """Decide every row that is open, as one step; returns how many there were."""
         made = tuple(_decided(decision, action) for decision in self.now.merge.decisions)
         before = self.unresolved
         merge = replace(self.now.merge, decisions=made)
-        self._take(f"choose for {before} fields", replace(self.now, merge=merge))
+        self._take(tr("choose for {before} fields", before=before), replace(self.now, merge=merge))
         return before - self.unresolved
 
     def reopen(self, row: int) -> None:
         """Take a row's choice back, as a step of its own."""
         decision = self.decision(row)
-        self._take(f"reopen {decision.place}", replace(self.now, merge=self.now.merge.reopen(decision)))
+        self._take(tr("reopen {place}", place=decision.place), replace(self.now, merge=self.now.merge.reopen(decision)))
 
     def type_value(self, path: Path, value: Value, row: int | None, seen: Merge | None = None) -> None:
         """Take a typed value: as the decision of a row, or for a field on which no decision was due.
@@ -102,10 +106,12 @@ class Resolution:
         if seen is not None and seen is not self.now.merge:
             followed = self._followed(((path, value),), seen, self.now.merge)
             if not followed:
-                raise Refused(f"{text.path_text(path)} is not there any more after what was chosen meanwhile.")
+                raise Refused(
+                    tr("{path} is not there any more after what was chosen meanwhile.", path=text.path_text(path))
+                )
             ((path, _),) = followed
         kept = tuple((at, old) for at, old in self.now.typed if at != path)
-        self._take(f"change {text.path_text(path)}", replace(self.now, typed=(*kept, (path, value))))
+        self._take(tr("change {path}", path=text.path_text(path)), replace(self.now, typed=(*kept, (path, value))))
 
     @property
     def undo_title(self) -> str:

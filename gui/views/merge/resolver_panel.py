@@ -14,6 +14,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.parts.fields.field_model import VALUE
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.notices import Notices
@@ -77,7 +78,7 @@ class ResolverPanel(QWidget):
         self.json.setReadOnly(True)
         self.json.setObjectName("json")
         self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.json.setAccessibleName("Result as Extended JSON")
+        self.json.setAccessibleName(tr("Result as Extended JSON"))
         self.notices = Notices()
         self._views = QStackedWidget()
         self._views.addWidget(self.tree)
@@ -186,7 +187,7 @@ class ResolverPanel(QWidget):
             failed=self._not_worked_out,
             owner=self,
             key="result",
-            title="Merging",
+            title=tr("Merging"),
         )
 
     def _not_worked_out(self, error: BaseException) -> None:
@@ -263,7 +264,9 @@ class ResolverPanel(QWidget):
             return
         one, conflict = self._resolution.decision(self.table.row), self._resolution.conflict
         now = wording.version(conflict.theirs.v) if conflict.theirs is not None else ""
-        self.value.show_pair(one.place, one.mine, one.theirs, "chgS", ("Your edit", f"In the database {now}".strip()))
+        self.value.show_pair(
+            one.place, one.mine, one.theirs, "chgS", (tr("Your edit"), tr("In the database {now}", now=now).strip())
+        )
 
     def _follow_tree(self) -> None:
         node = self.model.node(self.tree.currentIndex())
@@ -352,14 +355,14 @@ class ResolverPanel(QWidget):
     def save_reason(self) -> str:
         """Why the result cannot be saved; "" where it can."""
         if self._session.read_only:
-            return "This connection is read-only"
+            return tr("This connection is read-only")
         if self.unresolved:
-            return f"{many(self.unresolved, 'field')} still to decide"
+            return tr("{fields} still to decide", fields=many(self.unresolved, "field"))
         if self._saver.hold_reason:
             return self._saver.hold_reason
         if self._result is None:
-            return "The result is being worked out"
-        return "" if self._result.from_theirs.all else "The result is what is in the database already"
+            return tr("The result is being worked out")
+        return "" if self._result.from_theirs.all else tr("The result is what is in the database already")
 
     def say_writable(self) -> None:
         """Offer to save, or not, as the connection allows now."""
@@ -380,7 +383,7 @@ class ResolverPanel(QWidget):
         try:
             content = self._resolution.document()
         except Refused as refusal:
-            self._refused(str(refusal))
+            self._refused(translated(str(refusal)))
             return
         self._saver.save(theirs, content)
 
@@ -390,10 +393,14 @@ class ResolverPanel(QWidget):
         self.saved.emit(outcome)
 
     def _refused(self, sentence: str) -> None:
-        self.notices.put("refused", "failed", f"Nothing was saved. {sentence}")
+        self.notices.put("refused", "failed", tr("Nothing was saved. {sentence}", sentence=sentence))
 
     def _unknown(self, outcome: Outcome) -> None:
-        self.notices.doubt(f"It is not known whether {self._saver.sent_name} was saved", outcome, self._saver.settle)
+        self.notices.doubt(
+            tr("It is not known whether {sent_name} was saved", sent_name=self._saver.sent_name),
+            outcome,
+            self._saver.settle,
+        )
 
     def _moved_again(self, conflict: Conflict) -> None:
         """Merge the edit anew, as the database moved again; the choices that still fit are kept."""
@@ -401,7 +408,7 @@ class ResolverPanel(QWidget):
         if conflict.theirs is None:
             self.moved.emit(conflict)
             return
-        self._ask_again(self._merged_again, self._not_merged_again, "Merging again")
+        self._ask_again(self._merged_again, self._not_merged_again, tr("Merging again"))
 
     def _ask_again(self, done: Callable[[Conflict], None], failed: Callable[[BaseException], None], title: str) -> None:
         session, ns, id = self._session, self.ns, self.id
@@ -433,21 +440,25 @@ class ResolverPanel(QWidget):
         """Look whether the database moved again; decisions stay as far as they still fit."""
         if self._saver.hold_reason:
             return  # a save under way, or in doubt, has its own way to find out
-        self._ask_again(self._looked_again, self._not_looked_again, f"Looking at {wording.plain(self.id)}")
+        self._ask_again(self._looked_again, self._not_looked_again, tr("Looking at {id}", id=wording.plain(self.id)))
 
     def follow(self) -> None:
         """Merge anew with the version that was just written; where nothing is left to merge, say so and wait."""
         if not self._saver.hold_reason:
-            title = f"Looking at {wording.plain(self.id)}"
+            title = tr("Looking at {id}", id=wording.plain(self.id))
             self._ask_again(self._followed, self._not_looked_again, title)
 
     def _followed(self, conflict: Conflict) -> None:
         if self._is_still(conflict):
             return
         if conflict.theirs is None or conflict.merge is None or conflict.kind == "identical":
-            gone = "was deleted in the database" if conflict.theirs is None else "has your edit in the database already"
+            gone = (
+                tr("was deleted in the database")
+                if conflict.theirs is None
+                else tr("has your edit in the database already")
+            )
             said = f"{wording.plain(self.id)} {gone}."
-            self.notices.put("moved", "note", said, [("What now?", self.look_again)])
+            self.notices.put("moved", "note", said, [(tr("What now?"), self.look_again)])
         else:
             self._merged_again(conflict)
 
@@ -460,7 +471,9 @@ class ResolverPanel(QWidget):
         now = conflict.theirs
         if now is not None and self._is_still(conflict):
             at = version(now.v)
-            messages.tell(self, f"The database is still at {at}" if at else "The database has not moved again")
+            messages.tell(
+                self, tr("The database is still at {at}", at=at) if at else tr("The database has not moved again")
+            )
         else:
             self._merged_again(conflict)
 
@@ -480,10 +493,12 @@ class ResolverPanel(QWidget):
     def _ask_discard(self) -> None:
         messages.confirm(
             self,
-            "Discard your edit?",
-            f"Your edit{', its draft' if self._draft.kept else ''} and what you decided here would be forgotten. "
-            "The database stays as it is.",
-            "Discard 1 edit",
+            tr("Discard your edit?"),
+            tr(
+                "Your edit{how} and what you decided here would be forgotten. The database stays as it is.",
+                how=tr(", its draft") if self._draft.kept else "",
+            ),
+            tr("Discard 1 edit"),
             self.discard,
             danger=True,
         )
@@ -508,7 +523,9 @@ class ResolverPanel(QWidget):
         content = self._result.content
         if len(content) > HUGE:
             tasks.drop(self, "json")
-            self.json.setPlainText(f"The result is {wording.size(len(content))}; read it in the tree.")
+            self.json.setPlainText(
+                tr("The result is {content}; read it in the tree.", content=wording.size(len(content)))
+            )
         elif len(content) > AT_ONCE:  # half a megabyte takes a tenth of a second, at each choice
             tasks.run(
                 lambda _: text.to_text(content, 2),
@@ -544,15 +561,32 @@ class ResolverPanel(QWidget):
 
 def moved_again(was: str, now: str, kept: int, total: int, waiting: int) -> str:
     """The message for a person who was deciding while the database moved."""
-    lead = f"The database moved again while you decided, {was} → {now}." if was and now else "The database moved again."
+    lead = (
+        tr("The database moved again while you decided, {was} → {now}.", was=was, now=now)
+        if was and now
+        else tr("The database moved again.")
+    )
     if total == 0:
         choices = ""
     elif kept == total:
-        choices = " Your choice still applies." if total == 1 else f" All {total} of your choices still apply."
+        choices = (
+            tr(" Your choice still applies.")
+            if total == 1
+            else tr(" All {total} of your choices still apply.", total=total)
+        )
     else:
-        choices = f" {kept} of your {many(total, 'choice')} still {'applies' if kept == 1 else 'apply'}."
-    rest = f" {many(waiting, 'field')} to decide." if waiting else " Look at the result, then save again."
-    return f"{lead} Nothing was written.{choices}{rest}"
+        choices = tr(
+            " {kept} of your {choices} still {how}.",
+            kept=kept,
+            choices=many(total, "choice"),
+            how=tr("applies") if kept == 1 else tr("apply"),
+        )
+    rest = (
+        tr(" {fields} to decide.", fields=many(waiting, "field"))
+        if waiting
+        else tr(" Look at the result, then save again.")
+    )
+    return tr("{lead} Nothing was written.{choices}{rest}", lead=lead, choices=choices, rest=rest)
 
 
 def _column(widget: QWidget, *parts: QWidget, stretch: QWidget) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.parts.pill import Pill
 from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, tool, words
@@ -42,10 +43,10 @@ class MergeHead:
         said.addWidget(self.line)
         said.addStretch(1)
         row.addLayout(said, 1)
-        self.undo = button("Undo", None, "quiet", icon="arrow-counter-clockwise")
-        self.discard = button("Discard my edit…", None)
+        self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
+        self.discard = button(tr("Discard my edit…"), None)
         self.count = Pill()
-        self.save = button("Save", None, "main")
+        self.save = button(tr("Save"), None, "main")
         row.addWidget(self.undo)
         row.addSpacing(theme.px(4))
         row.addWidget(self.discard)
@@ -57,25 +58,31 @@ class MergeHead:
         """Say which edit is merged, and whether it is kept as a draft."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
-        lead = f"You opened {was}. The database is at {now} now." if was and now else "The document changed meanwhile."
-        self.title.setText(f"Merge your edit of {name}")
-        kept = "Your edit is kept; nothing was written." if keeps_draft else "Nothing was written."
+        lead = (
+            tr("You opened {was}. The database is at {now} now.", was=was, now=now)
+            if was and now
+            else tr("The document changed meanwhile.")
+        )
+        self.title.setText(tr("Merge your edit of {name}", name=name))
+        kept = tr("Your edit is kept; nothing was written.") if keeps_draft else tr("Nothing was written.")
         self.line.setText(f"{lead} {kept}")
-        self.save.setText(f"Save as {following}" if following else "Save")
+        self.save.setText(tr("Save as {following}", following=following) if following else tr("Save"))
 
     def show_state(self, resolution: Resolution, reason: str) -> None:
         """Say how much waits, and why the result cannot be saved where it cannot."""
         waiting = resolution.unresolved
         if waiting:
-            self.count.put(f"{waiting} unresolved", "warn", "warnT", "conflict")
+            self.count.put(tr("{waiting} unresolved", waiting=waiting), "warn", "warnT", "conflict")
         else:
-            self.count.put("All resolved" if resolution.asked else "Nothing to decide", "acc", "accTint", "check")
+            self.count.put(
+                tr("All resolved") if resolution.asked else tr("Nothing to decide"), "acc", "accTint", "check"
+            )
         self.save.setEnabled(not reason)
-        self.save.setToolTip(reason or "Save over what is in the database, if it is still that (Ctrl+S)")
+        self.save.setToolTip(reason or tr("Save over what is in the database, if it is still that (Ctrl+S)"))
         self.save.setAccessibleDescription(reason)
         title = resolution.undo_title
         self.undo.setEnabled(bool(title))
-        self.undo.setToolTip(wording.tip(f"Undo: {title} (Ctrl+Z)") if title else "Nothing to undo")
+        self.undo.setToolTip(wording.tip(tr("Undo: {title} (Ctrl+Z)", title=title)) if title else tr("Nothing to undo"))
 
 
 class ConflictBar:
@@ -94,8 +101,8 @@ class ConflictBar:
         for side in ("base", "mine", "theirs", "both"):
             self.ways[side] = button("", None)
             row.addWidget(self.ways[side])
-        self.up = tool("arrow-up", "Previous conflict (Ctrl+PgUp)", side=32)
-        self.down = tool("arrow-down", "Next conflict (Ctrl+PgDn)", side=32)
+        self.up = tool("arrow-up", tr("Previous conflict (Ctrl+PgUp)"), side=32)
+        self.down = tool("arrow-down", tr("Next conflict (Ctrl+PgDn)"), side=32)
         for made in (self.up, self.down):
             made.setProperty("boxed", True)
             row.addWidget(made)
@@ -106,46 +113,64 @@ class ConflictBar:
         """Say the current row's conflict, and offer its choices."""
         decision = resolution.decision(row) if row >= 0 else None
         was = version(resolution.conflict.base.v)
-        labels = {"base": f"Keep {was}" if was else "Keep as it was", "mine": "Use mine", "theirs": "Use database"}
+        labels = {
+            "base": tr("Keep {was}", was=was) if was else tr("Keep as it was"),
+            "mine": tr("Use mine"),
+            "theirs": tr("Use database"),
+        }
         for side, key in WAYS:
             made = self.ways[side]
             made.setText(labels[side] if self.is_narrow else f"{labels[side]}   {key}")
             made.setAccessibleName(labels[side])
-            made.setToolTip(f"{labels[side]} ({key}); with Shift for everything unresolved")
+            made.setToolTip(tr("{labels} ({key}); with Shift for everything unresolved", labels=labels[side], key=key))
             made.setEnabled(decision is not None)
-        self.ways["both"].setText("Both")
-        self.ways["both"].setToolTip("Keep both, mine first")
+        self.ways["both"].setText(tr("Both"))
+        self.ways["both"].setToolTip(tr("Keep both, mine first"))
         self.ways["both"].setVisible(decision is not None and decision.both is not None)
         several = resolution.asked > 0
         self.up.setEnabled(several)
         self.down.setEnabled(several)
-        self.which.setText(f"Conflict {row + 1} of {resolution.asked}" if 0 <= row < resolution.asked else "")
+        self.which.setText(
+            tr("Conflict {row} of {asked}", row=row + 1, asked=resolution.asked) if 0 <= row < resolution.asked else ""
+        )
         self.which.setVisible(bool(self.which.text()))
-        said = sentence(decision, resolution) if decision is not None else "Choose a row above."
+        said = sentence(decision, resolution) if decision is not None else tr("Choose a row above.")
         if decision is None and not resolution.rows:
-            said = "Nothing differs from what is in the database."
+            said = tr("Nothing differs from what is in the database.")
         self.said.setText(said)
 
 
 def sentence(decision: Decision, resolution: Resolution) -> str:
     """One decision in a sentence."""
     theirs = resolution.conflict.theirs
-    other = (theirs.author if theirs is not None else None) or "someone else"
+    other = (theirs.author if theirs is not None else None) or tr("someone else")
     hint = f"; {renamed(decision)}" if decision.hint else ""
     if not decision.open and decision.conflict:
-        return f"{decision.place}: decided; choose again to change your mind."
+        return tr("{place}: decided; choose again to change your mind.", place=decision.place)
     if not decision.conflict:
         if decision.who == "both":
-            return f"{decision.place}: you and {other} changed it, and both changes fit together{hint}."
-        return f"{decision.place}: only {'you' if decision.who == 'mine' else other} changed it{hint}."
-    if decision.kind == "changed" or clash(decision) == "both changed it":
-        return f"{decision.place}: you and {other} changed it in different ways{hint}."
+            return tr(
+                "{place}: you and {other} changed it, and both changes fit together{hint}.",
+                place=decision.place,
+                other=other,
+                hint=hint,
+            )
+        return tr(
+            "{place}: only {how} changed it{hint}.",
+            place=decision.place,
+            how=tr("you") if decision.who == "mine" else other,
+            hint=hint,
+        )
+    if decision.kind == "changed" or clash(decision) == tr("both changed it"):
+        return tr(
+            "{place}: you and {other} changed it in different ways{hint}.", place=decision.place, other=other, hint=hint
+        )
     words_of = {
-        "both added it": f"you and {other} added it with different values",
-        "you removed it, the database changed it": f"you removed it, {other} changed it",
-        "the database removed it, you changed it": f"{other} removed it, you changed it",
-        "both ordered it anew": f"you and {other} put it into different orders",
-        "both added here": f"you and {other} added different elements at the same place",
+        tr("both added it"): tr("you and {other} added it with different values", other=other),
+        tr("you removed it, the database changed it"): tr("you removed it, {other} changed it", other=other),
+        tr("the database removed it, you changed it"): tr("{other} removed it, you changed it", other=other),
+        tr("both ordered it anew"): tr("you and {other} put it into different orders", other=other),
+        tr("both added here"): tr("you and {other} added different elements at the same place", other=other),
     }
     return f"{decision.place}: {words_of[clash(decision)]}{hint}."
 
@@ -163,13 +188,13 @@ class ResultHead(QWidget):
         self.against = words("", "second")
         self.differs = OneLine("second")
         self.differs.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(words("Result", "head"))
+        row.addWidget(words(tr("Result"), "head"))
         row.addSpacing(theme.px(8))
         row.addWidget(self.against)
         row.addSpacing(theme.px(16))
         row.addWidget(self.differs, 1)
         row.addSpacing(theme.px(16))
-        choice, self.views = boxes.segments(self, ("Tree", "JSON"), "Result as {}")
+        choice, self.views = boxes.segments(self, (tr("Tree"), "JSON"), tr("Result as {}"))
         row.addLayout(choice)
         self.views.idToggled.connect(self._chosen)
 
@@ -180,18 +205,20 @@ class ResultHead(QWidget):
     def show_result(self, now: str, following: str, differing: list[str], waiting: int) -> None:
         """Say in which fields the result differs from the database."""
         self.against.setText(
-            f"what would be saved as {following}, against {now}" if following and now else "what would be saved"
+            tr("what would be saved as {following}, against {now}", following=following, now=now)
+            if following and now
+            else tr("what would be saved")
         )
         named = differing if len(differing) <= 2 else [*differing[:1], many(len(differing) - 1, "more field")]
-        where = " and ".join(named)
-        there = now or "the database"
-        still = f"{many(waiting, 'field')} still to decide" if waiting else ""
+        where = tr(" and ").join(named)
+        there = now or tr("the database")
+        still = tr("{fields} still to decide", fields=many(waiting, "field")) if waiting else ""
         if where and still:
-            said = f"Differs from {there} in {where}, and in {still}"
+            said = tr("Differs from {there} in {where}, and in {still}", there=there, where=where, still=still)
         elif where or still:
-            said = f"Differs from {there} in {where or still}"
+            said = tr("Differs from {there} in {where}", there=there, where=where or still)
         else:
-            said = f"The same as {there}"
+            said = tr("The same as {there}", there=there)
         self.differs.setText(said)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import QModelIndex, QObject
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from gui.language import tr
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
@@ -21,7 +22,7 @@ from model.values.canonical import Path
 class ResultModel(FieldModel):
     """The fields of the result; the last column says whose they are."""
 
-    headers = ("", "Field", "Value", "Type", "Where it comes from")
+    headers = ("", tr("Field"), tr("Value"), tr("Type"), tr("Where it comes from"))
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent, zone)
@@ -53,7 +54,7 @@ class ResultModel(FieldModel):
         if waiting is not None and waiting.kind != "order":
             return self._undecided(waiting, node, column)
         if column == SYMBOL_COLUMN and waiting is not None:
-            return Cell(change="conflict", bar="warn", indent=4, accessible="not decided")
+            return Cell(change="conflict", bar="warn", indent=4, accessible=tr("not decided"))
         if column == TYPE:
             return plain(node.value.kind, "text2", size=12)
         if column == ACTION:
@@ -65,16 +66,18 @@ class ResultModel(FieldModel):
 
     def _undecided(self, decision: Decision, node: FieldNode, column: int) -> Cell:
         if column == SYMBOL_COLUMN:
-            return Cell(change="conflict", bar="warn", indent=4, accessible="not decided")
+            return Cell(change="conflict", bar="warn", indent=4, accessible=tr("not decided"))
         if column == VALUE:
-            said = Span("not decided: choose above or type a value", "warn")
+            said = Span(tr("not decided: choose above or type a value"), "warn")
             return Cell(spans=(said,), size=13, ground="warnT")
         if column == TYPE:
             kinds = {v.kind for v in (decision.base, decision.mine, decision.theirs) if v is not None}
             return plain(kinds.pop() if len(kinds) == 1 else "", "text2", size=12)
         if column == ACTION:
-            return Cell(badges=(Badge("Choose one", "warn", "warnT", "conflict"),))
-        return replace(super().drawn(node, column), accessible=f"{text.path_text(self.path(node))}, not decided")
+            return Cell(badges=(Badge(tr("Choose one"), "warn", "warnT", "conflict"),))
+        return replace(
+            super().drawn(node, column), accessible=tr("{path}, not decided", path=text.path_text(self.path(node)))
+        )
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008 (Qt's signature)
         node = self.node(parent)
@@ -94,19 +97,19 @@ class ResultModel(FieldModel):
             )
             if within:
                 return ""
-            return "unchanged"
+            return tr("unchanged")
         if path in self._typed:
-            return "typed by you"
+            return tr("typed by you")
         row = result.places.get(path)
         if row is not None and self.resolution is not None:
             action = self.resolution.decision(row).action
             if not isinstance(action, str):
-                return "typed by you"
+                return tr("typed by you")
         by_theirs = not any(c.touches_now(path) for c in result.from_theirs.all)
         by_mine = not any(c.touches_now(path) for c in result.from_mine.all)
         if by_theirs and by_mine:
-            return "from both"
-        return "from the database" if by_theirs else "from your edit" if by_mine else "merged from both"
+            return tr("from both")
+        return tr("from the database") if by_theirs else tr("from your edit") if by_mine else tr("merged from both")
 
 
 class ResultTree(FieldTree):
@@ -119,7 +122,7 @@ class ResultTree(FieldTree):
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         for column, width in ((SYMBOL_COLUMN, 44), (FIELD, 308), (TYPE, 180), (ACTION, 320)):
             self.setColumnWidth(column, theme.px(width))
-        self.setAccessibleName("Result")
+        self.setAccessibleName(tr("Result"))
 
     def edit_cell(self, index: Index, kind: str = "", start: str | None = None, wrong: str = "") -> bool:
         node = self.result.node(index)

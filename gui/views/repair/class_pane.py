@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.style import boxes, states, symbols, theme, wording
 from gui.style.states import button, tool, words
 from gui.views.repair.class_tree import ClassModel, ClassTree
@@ -64,12 +65,12 @@ class ClassPane(QWidget):
         self.tree = ClassTree(self.model)
         self.tree.setObjectName("sidebartree")
         self._count = Tag()
-        self.again = button("Scan again", partial(self.scan_asked.emit, False), "small", icon="arrows-clockwise")
-        self.more = tool("dots-three", "More", self._menu)
+        self.again = button(tr("Scan again"), partial(self.scan_asked.emit, False), "small", icon="arrows-clockwise")
+        self.more = tool("dots-three", tr("More"), self._menu)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), theme.px(6))
         head.setSpacing(theme.px(8))
-        head.addWidget(words("Findings", "head"))
+        head.addWidget(words(tr("Findings"), "head"))
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(self.again)
@@ -80,9 +81,9 @@ class ClassPane(QWidget):
         self.doubts.hide()
         self.done = words("", "second", wrap=True)
         self.left_out = words("", "second", wrap=True)
-        self.hold = button("Pause", self._hold, "small")
-        self.stop = button("Stop", scanner.stop, "small", "quiet")
-        self.on = button("Go on", partial(self.scan_asked.emit, True), "small")
+        self.hold = button(tr("Pause"), self._hold, "small")
+        self.stop = button(tr("Stop"), scanner.stop, "small", "quiet")
+        self.on = button(tr("Go on"), partial(self.scan_asked.emit, True), "small")
         self._run = QWidget()
         row = QHBoxLayout(self._run)
         row.setContentsMargins(0, theme.px(4), 0, 0)
@@ -122,15 +123,15 @@ class ClassPane(QWidget):
         self.plan = None
         self.put({})
         self.again.setEnabled(False)
-        self.done.setText("Scanning…")
+        self.done.setText(tr("Scanning…"))
         for part in (self.left_out, self.doubts):
             part.setText("")
             part.hide()
         self._buttons()
 
     def _progress(self, done: int, total: int | None) -> None:
-        of = f" of {wording.count(total)}" if total else ""
-        self.done.setText(f"{wording.count(done)}{of} documents so far")
+        of = tr(" of {total}", total=wording.count(total)) if total else ""
+        self.done.setText(tr("{done}{of} documents so far", done=wording.count(done), of=of))
 
     def end(self, plan: Plan | None = None) -> None:
         """Show that no scan is under way; ``plan`` came of the last one, or of a file."""
@@ -138,11 +139,21 @@ class ClassPane(QWidget):
         scanner = self._scanner
         self.again.setEnabled(True)
         if plan is not None and plan.note:
-            self.done.setText(f"A plan of {wording.moment(plan.made)}, from {Path(plan.note).name}.")
+            self.done.setText(
+                tr("A plan of {made}, from {name}.", made=wording.moment(plan.made), name=Path(plan.note).name)
+            )
         elif scanner.at is not None:
             at = wording.moment(scanner.at)[-5:]
-            how = "Scanned" if scanner.whole else "Stopped after"
-            self.done.setText(f"{how} {wording.many(scanner.documents, 'document')} in {_span(scanner.seconds)}, {at}")
+            how = tr("Scanned") if scanner.whole else tr("Stopped after")
+            self.done.setText(
+                tr(
+                    "{how} {documents} in {span}, {at}",
+                    how=how,
+                    documents=wording.many(scanner.documents, "document"),
+                    span=_span(scanner.seconds),
+                    at=at,
+                )
+            )
         else:
             self.done.setText("")
         left = not_checked(plan.unchecked if plan is not None else scanner.unchecked)
@@ -157,7 +168,7 @@ class ClassPane(QWidget):
         running = self._scanner.running and self.plan is None
         self.hold.setVisible(running)
         self.stop.setVisible(running)
-        self.hold.setText("Go on" if self._scanner.held else "Pause")
+        self.hold.setText(tr("Go on") if self._scanner.held else tr("Pause"))
         self.on.setVisible(not running and self._scanner.can_go_on)
         self._run.setVisible(running or self._scanner.can_go_on)
 
@@ -175,12 +186,12 @@ class ClassPane(QWidget):
     def menu(self) -> QMenu:
         """The menu of further actions on a scan and its plan."""
         menu = QMenu(self)
-        menu.addAction("Save the plan…", self._save).setEnabled(self.plan is not None and bool(self.plan.items))
-        menu.addAction("Open a plan…", self._open)
+        menu.addAction(tr("Save the plan…"), self._save).setEnabled(self.plan is not None and bool(self.plan.items))
+        menu.addAction(tr("Open a plan…"), self._open)
         menu.addSeparator()
-        menu.addAction("Health: findings over time", self.health_asked.emit)
+        menu.addAction(tr("Health: findings over time"), self.health_asked.emit)
         menu.addSeparator()
-        gently = menu.addAction("Scan gently: small batches, with rests")
+        gently = menu.addAction(tr("Scan gently: small batches, with rests"))
         gently.setCheckable(True)
         gently.setChecked(self._scanner.gently)
         gently.toggled.connect(self._gently)
@@ -193,14 +204,17 @@ class ClassPane(QWidget):
 
     def _save(self) -> None:
         plan = self.plan
-        path, _ = QFileDialog.getSaveFileName(self, "Save the plan", "repair-plan.json", "Plans (*.json)")
+        path, _ = QFileDialog.getSaveFileName(self, tr("Save the plan"), "repair-plan.json", tr("Plans (*.json)"))
         if path and plan is not None:
             tasks.run(
-                lambda _: plan.save(path), done=partial(self._kept, "The plan", path), failed=self._failed, owner=self
+                lambda _: plan.save(path),
+                done=partial(self._kept, tr("The plan"), path),
+                failed=self._failed,
+                owner=self,
             )
 
     def _open(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, "Open a plan", "", "Plans (*.json);;All files (*)")
+        path, _ = QFileDialog.getOpenFileName(self, tr("Open a plan"), "", tr("Plans (*.json);;All files (*)"))
         if path:
             self.load(path)
 
@@ -213,8 +227,8 @@ class ClassPane(QWidget):
         self, session: Session, plan: Plan, results: Sequence[tuple[int, str, str]], applied: bool, run: str
     ) -> None:
         """Ask for a file and write the report into it."""
-        kinds = "A page (*.html);;JSON (*.json)"
-        path, _ = QFileDialog.getSaveFileName(self, "Save the report", "repair-report.html", kinds)
+        kinds = tr("A page (*.html);;JSON (*.json)")
+        path, _ = QFileDialog.getSaveFileName(self, tr("Save the report"), "repair-report.html", kinds)
         if path:
             self.write_report(path, session, plan, results, applied, run)
 
@@ -227,10 +241,10 @@ class ClassPane(QWidget):
         def work(_: tasks.Progress) -> None:
             session.repairs.keep_report(path, make(plan, results, applied, run))
 
-        tasks.run(work, done=partial(self._kept, "The report", path), failed=self._failed, owner=self)
+        tasks.run(work, done=partial(self._kept, tr("The report"), path), failed=self._failed, owner=self)
 
     def _kept(self, what: str, path: str, _: object) -> None:
-        messages.tell(self, f"{what} is in {path}")
+        messages.tell(self, tr("{what} is in {path}", what=what, path=path))
 
     def _failed(self, error: BaseException) -> None:
         messages.fail(self, error)
@@ -238,5 +252,5 @@ class ClassPane(QWidget):
 
 def _span(seconds: float) -> str:
     if seconds < 1:
-        return "under a second"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        return tr("under a second")
+    return f"{seconds:.0f} s" if seconds < 120 else tr("{seconds:.0f} min", seconds=seconds / 60)

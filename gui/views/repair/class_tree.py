@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from gui.language import tr, translated
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span
 from gui.views.repair.repair_words import badge
@@ -31,7 +32,7 @@ class _Node:
 class ClassModel(CellModel):
     """Groups, and their classes below them."""
 
-    headers = ("Findings", "")
+    headers = (tr("Findings"), "")
     right_headers = frozenset({1})
 
     def __init__(self) -> None:
@@ -114,12 +115,15 @@ class ClassModel(CellModel):
         if index.column() == 1:
             return Cell(spans=(Span(wording.count(node.count), "text2" if group else "text"),), right=True)
         if group:
-            said = f"{node.name}: {wording.many(node.count, 'finding')}"
-            return Cell(spans=(Span(node.name, weight=600),), accessible=said)
+            said = f"{translated(node.name)}: {wording.many(node.count, 'finding')}"
+            return Cell(spans=(Span(translated(node.name), weight=600),), accessible=said)
         ink, ground = badge(class_of(node.codes[0]))
-        said = f"{node.codes[0]}, {node.name}: {wording.many(node.count, 'finding')}"
+        said = f"{node.codes[0]}, {translated(node.name)}: {wording.many(node.count, 'finding')}"
         return Cell(
-            spans=(Span(node.name),), badges=(Badge(node.codes[0], ink, ground),), badges_left=True, accessible=said
+            spans=(Span(translated(node.name)),),
+            badges=(Badge(node.codes[0], ink, ground),),
+            badges_left=True,
+            accessible=said,
         )
 
 
@@ -134,7 +138,7 @@ class ClassTree(CellTree):
         self.setModel(model)
         self.setHeaderHidden(True)
         self.setIndentation(theme.px(12))
-        self.setAccessibleName("Findings by class")
+        self.setAccessibleName(tr("Findings by class"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.header()
         header.setStretchLastSection(False)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, plain, value
@@ -24,7 +25,7 @@ _PITCH, _BAR = 10, 7
 class CoursesModel(RowsModel[Course]):
     """A row for each class that was ever found in a place."""
 
-    headers = ("Class", "Over the scans", "First", "Before", "Now", "Since the first scan")
+    headers = (tr("Class"), tr("Over the scans"), tr("First"), tr("Before"), tr("Now"), tr("Since the first scan"))
     right_headers = frozenset({FIRST, BEFORE, LAST})
 
     def key(self, row: Course) -> Hashable:
@@ -36,11 +37,16 @@ class CoursesModel(RowsModel[Course]):
         ink, ground = badge(found)
         match index.column():
             case 0:
-                said = f"{row.code}, {found.title}: {spoken(row)}"
-                tip = f"{found.meaning} {found.today}".strip()
+                said = f"{row.code}, {translated(found.title)}: {spoken(row)}"
+                tip = f"{translated(found.meaning)} {translated(found.today)}".strip()
                 mark = Badge(row.code, ink, ground)
                 return Cell(
-                    spans=(Span(found.title),), badges=(mark,), badges_left=True, accessible=said, tip=tip, indent=8
+                    spans=(Span(translated(found.title)),),
+                    badges=(mark,),
+                    badges_left=True,
+                    accessible=said,
+                    tip=tip,
+                    indent=8,
                 )
             case 1:
                 return Cell(accessible=spoken(row), tip=spoken(row))
@@ -56,23 +62,23 @@ class CoursesModel(RowsModel[Course]):
 def _change(row: Course) -> Cell:
     by = row.last - row.first
     if len(row.known) < 2:
-        return plain("One scan so far" if row.known else "", "text2")
+        return plain(tr("One scan so far") if row.known else "", "text2")
     if not row.last:
-        gone = "Gone" if row.first else "None now; there were some between"
+        gone = tr("Gone") if row.first else tr("None now; there were some between")
         return Cell(spans=(Span(gone),), tick=True)
     if by > 0:
-        said = "New" if not row.first else f"{wording.count(by)} more"
+        said = tr("New") if not row.first else tr("{by} more", by=wording.count(by))
         return Cell(badges=(Badge(said, "warn", "warnT"),))
-    return plain(f"{wording.count(-by)} fewer" if by else "The same", "text" if by else "text2")
+    return plain(tr("{said} fewer", said=wording.count(-by)) if by else tr("The same"), "text" if by else "text2")
 
 
 def spoken(row: Course) -> str:
     """A course as a sentence, for people who cannot see the bars: ``15, 15, 1 findings in the last 3 scans``."""
-    said = ", ".join("not known" if count is None else wording.count(count) for count in row.counts[-SHOWN:])
+    said = ", ".join(tr("not known") if count is None else wording.count(count) for count in row.counts[-SHOWN:])
     shown = min(len(row.counts), SHOWN)
     if shown == 1:
-        return f"{said} in one scan"
-    return f"{said} in the last {shown} scans, oldest first"
+        return tr("{said} in one scan", said=said)
+    return tr("{said} in the last {shown} scans, oldest first", said=said, shown=shown)
 
 
 class BarsDelegate(CellDelegate):
@@ -119,14 +125,20 @@ class CourseList(CellTree):
     def __init__(self, model: CoursesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, delegate=BarsDelegate(None, 28))
         self.itemDelegate().setParent(self)
-        self.as_list(model, "Findings by class, over the scans")
+        self.as_list(model, tr("Findings by class, over the scans"))
         self.narrow_below(1000, self.NARROW, self.WIDTHS)
 
 
 class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
     """Scans, newest first, each with the one that it is compared with."""
 
-    headers = ("When", "Documents", "Took", "Findings", "By class, and the change since the scan before")
+    headers = (
+        tr("When"),
+        tr("Documents"),
+        tr("Took"),
+        tr("Findings"),
+        tr("By class, and the change since the scan before"),
+    )
     right_headers = frozenset({1, 2, 3})
 
     def key(self, row: tuple[Counted, Counted | None]) -> Hashable:
@@ -143,17 +155,21 @@ class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
                 return value(took(scan.seconds), "text2", right=True)
             case 3:
                 return value(wording.count(scan.findings), right=True)
-        said = told(scan, before) or "Nothing found"
-        left = f"{wording.count(scan.unchecked)} not checked" if scan.unchecked else ""
-        spans = [Span("Nothing found", "text2")] if not steps(scan, before) else []
+        said = told(scan, before) or tr("Nothing found")
+        left = tr("{unchecked} not checked", unchecked=wording.count(scan.unchecked)) if scan.unchecked else ""
+        spans = [Span(tr("Nothing found"), "text2")] if not steps(scan, before) else []
         for step in steps(scan, before):
             moved = step[1] != step[2]
             spans += [Span(", ", "text2")] if spans else []
             spans += [Span(step_text(*step), "text" if moved else "text2", weight=600 if moved else 0)]
         spans += [Span(f"    {left}", "text2")] if left else []
-        stopped = () if scan.whole else (Badge("Stopped", "warn", "warnT"),)
-        words = ", ".join(filter(None, ("stopped before its end" if stopped else "", said, left)))
-        tip = words if scan.whole else f"{words}. What a stopped scan has not seen is not known, so it is not compared."
+        stopped = () if scan.whole else (Badge(tr("Stopped"), "warn", "warnT"),)
+        words = ", ".join(filter(None, (tr("stopped before its end") if stopped else "", said, left)))
+        tip = (
+            words
+            if scan.whole
+            else tr("{words}. What a stopped scan has not seen is not known, so it is not compared.", words=words)
+        )
         return Cell(spans=tuple(spans), badges=stopped, badges_left=True, accessible=words, tip=tip)
 
 
@@ -162,11 +178,11 @@ class ScanList(CellTree):
 
     def __init__(self, model: ScansModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, row_height=28)
-        self.as_list(model, "Scans, newest first", (160, 100, 80, 84, 400))
+        self.as_list(model, tr("Scans, newest first"), (160, 100, 80, 84, 400))
 
 
 def took(seconds: float) -> str:
     """``0.4 s``, ``12 s``, ``3 min``."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds < 120 else tr("{seconds:.0f} min", seconds=seconds / 60)

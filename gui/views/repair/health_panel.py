@@ -9,6 +9,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
 from gui import messages, tasks
+from gui.language import tr
 from gui.paging import refill
 from gui.style import boxes, states, theme, wording
 from gui.style.states import StateStack, button, words
@@ -19,7 +20,7 @@ from model.health import Counted, compared, courses, subject
 from model.session import Session
 from model.values.canonical import Value
 
-EVERYWHERE = "All databases"
+EVERYWHERE = tr("All databases")
 
 
 class HealthPanel(QWidget):
@@ -53,15 +54,15 @@ class HealthPanel(QWidget):
         self.setFocusProxy(self.class_list)
 
     def _title_row(self) -> QHBoxLayout:
-        row, self.said = boxes.titled("Health")
+        row, self.said = boxes.titled(tr("Health"))
         self.places = QComboBox()
-        self.places.setAccessibleName("Where")
+        self.places.setAccessibleName(tr("Where"))
         self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.places.setMaximumWidth(theme.px(280))
         self.places.activated.connect(self._place_chosen)
         row.addWidget(self.places)
-        row.addWidget(button("Look at the findings", self.repairs_asked.emit, "small", "quiet", icon="wrench"))
-        self.again = button("Scan now", self.scan, "small", icon="arrows-clockwise")
+        row.addWidget(button(tr("Look at the findings"), self.repairs_asked.emit, "small", "quiet", icon="wrench"))
+        self.again = button(tr("Scan now"), self.scan, "small", icon="arrows-clockwise")
         row.addWidget(self.again)
         return row
 
@@ -69,7 +70,7 @@ class HealthPanel(QWidget):
         made = QWidget()
         column = boxes.column(made)
         head = boxes.row(y=8)
-        head.addWidget(words("Scans", "head"))
+        head.addWidget(words(tr("Scans"), "head"))
         self._how_many = words("", "second")
         head.addWidget(self._how_many, 1)
         column.addLayout(head)
@@ -92,7 +93,7 @@ class HealthPanel(QWidget):
         if self.scanning:
             return
         health = self._session.health
-        self.states.show_loading("Reading what was kept of the scans")
+        self.states.show_loading(tr("Reading what was kept of the scans"))
         tasks.run(lambda _: health.scans(), done=self._shown, failed=self._failed, owner=self, key="health")
 
     def _failed(self, error: BaseException) -> None:
@@ -117,25 +118,31 @@ class HealthPanel(QWidget):
                 self.class_list.setCurrentIndex(self.classes.index(0, 0))
         else:
             self._sound.show_empty(
-                "Nothing was ever found here",
-                f"{wording.many(len(mine), 'scan')} looked, and each document was as its layout wants it.",
+                tr("Nothing was ever found here"),
+                tr(
+                    "{scans} looked, and each document was as its layout wants it.",
+                    scans=wording.many(len(mine), "scan"),
+                ),
                 icon="check-circle",
             )
 
     def _kept(self, count: int) -> str:
-        where = "on this computer" if self._session.health.kept else "as long as this connection is open"
-        return f"{wording.count(count)}, kept {where}: counts alone, no document"
+        where = tr("on this computer") if self._session.health.kept else tr("as long as this connection is open")
+        return tr("{count}, kept {where}: counts alone, no document", count=wording.count(count), where=where)
 
     def _show_none(self) -> None:
         here = self._words()
         until = (
             "" if self._session.health.kept
-            else " These data are in memory, so it is remembered until they are closed."
+            else tr(" These data are in memory, so it is remembered until they are closed.")
         )  # fmt: skip
         self.states.show_empty(
-            f"No scan of {here} was made from here yet",
-            f"Each scan leaves its counts by class here, so that the next one shows whether a fix worked.{until}",
-            [("Scan now", self.scan)],
+            tr("No scan of {here} was made from here yet", here=here),
+            tr(
+                "Each scan leaves its counts by class here, so that the next one shows whether a fix worked.{until}",
+                until=until,
+            ),
+            [(tr("Scan now"), self.scan)],
         )
 
     def _words(self) -> str:
@@ -150,7 +157,7 @@ class HealthPanel(QWidget):
             self.places.addItem(each or EVERYWHERE, each)
         self.places.setCurrentIndex(self.places.findData(self.place))
         self.places.setVisible(self._ids is None and len(found) > 1)
-        self.places.setToolTip("Where the scans looked")
+        self.places.setToolTip(tr("Where the scans looked"))
 
     def _place_chosen(self, at: int) -> None:
         self.place = str(self.places.itemData(at))
@@ -180,7 +187,7 @@ class HealthPanel(QWidget):
         self.scanner.failed.connect(self._scan_failed)
         self.again.setEnabled(False)
         self.scanner.begin()
-        self.states.show_loading("Looking for damage", self.scanner.stop)
+        self.states.show_loading(tr("Looking for damage"), self.scanner.stop)
 
     def _ask_first(self) -> None:
         if self.consent is None:
@@ -227,11 +234,21 @@ def _verdict(scans: Sequence[Counted]) -> str:
     """In one sentence whether it became better; scans come newest first."""
     whole = [scan for scan in scans if scan.whole]
     if not whole:
-        return "The scans were stopped before their end, so nothing can be compared yet." if scans else ""
+        return tr("The scans were stopped before their end, so nothing can be compared yet.") if scans else ""
     last, first = whole[0], whole[-1]
-    now = f"{wording.many(last.findings, 'finding')} on {wording.moment(last.at)}"
+    now = tr("{findings} on {at}", findings=wording.many(last.findings, "finding"), at=wording.moment(last.at))
     if len(whole) == 1:
-        return f"{now}. Scan again after a fix, and this page shows what it changed."
+        return tr("{now}. Scan again after a fix, and this page shows what it changed.", now=now)
     by = last.findings - first.findings
-    change = f"{wording.count(abs(by))} {'more' if by > 0 else 'fewer'} than" if by else "as many as"
-    return f"{now}, {change} in the first of {len(whole)} scans, on {wording.moment(first.at)}."
+    change = (
+        tr("{by} {how} than", by=wording.count(abs(by)), how=tr("more") if by > 0 else tr("fewer"))
+        if by
+        else tr("as many as")
+    )
+    return tr(
+        "{now}, {change} in the first of {whole} scans, on {at}.",
+        now=now,
+        change=change,
+        whole=len(whole),
+        at=wording.moment(first.at),
+    )

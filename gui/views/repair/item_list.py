@@ -10,6 +10,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
@@ -41,7 +42,14 @@ class ItemsModel(RowsModel[Item]):
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
         """The words above the columns; the last one says whether the rows were done already."""
-        return ("", "_id", "What was found", "Written", "Size", "Result" if self.ends else "Dry run")
+        return (
+            "",
+            "_id",
+            tr("What was found"),
+            tr("Written"),
+            tr("Size"),
+            tr("Result") if self.ends else tr("Dry run"),
+        )
 
     def key(self, row: Item) -> Hashable:
         return row.no
@@ -93,18 +101,21 @@ class ItemsModel(RowsModel[Item]):
         if end is not None:
             # One word for the end; the sentence is in the tooltip and in the preview.
             known = REPAIRS.get(row.repair or "") if end.kind == "applied" else None
-            return (*ENDS[end.kind], known.done.capitalize() if known is not None else end.detail)
+            return (
+                *ENDS[end.kind],
+                translated(known.done).capitalize() if known is not None else translated(end.detail),
+            )
         dry = self.dry.get(row.no)
         if self.left_out(row):
-            return (*VERDICTS["young"], "Younger than the grace period: left out")
+            return (*VERDICTS["young"], tr("Younger than the grace period: left out"))
         if row.repair is None:
-            return "info", "text2", row.advice or "There is no repair for it"
+            return "info", "text2", translated(row.advice) or tr("There is no repair for it")
         if row.asks:
-            return (*VERDICTS["asks"], "Needs an answer below")
+            return (*VERDICTS["asks"], tr("Needs an answer below"))
         if dry is None:
             return "", "", ""
         # Two words for the repair; the whole sentence is in the tooltip and in the preview.
-        words = dry.text.partition(":")[0] if dry.verdict == "would" else dry.text
+        words = translated(dry.text.partition(":")[0]) if dry.verdict == "would" else translated(dry.text)
         return (*VERDICTS[dry.verdict], words)
 
     def counts(self) -> str:
@@ -112,14 +123,14 @@ class ItemsModel(RowsModel[Item]):
         numbers = {row.no for row in self.rows}
         ends = Counter(end.kind for no, end in self.ends.items() if no in numbers)
         repairs = [str(row.repair) for row in self.rows if row.repair]
-        done = done_word(repairs) if repairs else "repaired"
+        done = done_word(repairs) if repairs else tr("repaired")
         if ends:
             named: dict[Kind, str] = {
                 "applied": done,
-                "skipped": "skipped",
-                "conflict": "changed meanwhile",
-                "refused": "refused",
-                "unknown": "not known",
+                "skipped": tr("skipped"),
+                "conflict": tr("changed meanwhile"),
+                "refused": tr("refused"),
+                "unknown": tr("not known"),
             }
             return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
         left_out = {row.no for row in self.rows if self.left_out(row)}
@@ -127,12 +138,12 @@ class ItemsModel(RowsModel[Item]):
         young = len(left_out)
         person = sum(1 for row in self.rows if row.repair is None and not waits(row.finding))
         parts = [
-            f"{wording.count(verdicts['would'])} would be {done}" if repairs else "",
-            f"{wording.count(young)} left out, too young" if young else "",
-            f"{wording.count(verdicts['asks'])} wait for an answer" if verdicts["asks"] else "",
-            f"{wording.count(verdicts['changed'])} changed since the scan" if repairs else "",
-            f"{wording.count(verdicts['refused'])} would be refused" if repairs else "",
-            f"{wording.count(person)} for a person to see to" if person else "",
+            tr("{verdicts} would be {done}", verdicts=wording.count(verdicts["would"]), done=done) if repairs else "",
+            tr("{young} left out, too young", young=wording.count(young)) if young else "",
+            tr("{verdicts} wait for an answer", verdicts=wording.count(verdicts["asks"])) if verdicts["asks"] else "",
+            tr("{verdicts} changed since the scan", verdicts=wording.count(verdicts["changed"])) if repairs else "",
+            tr("{verdicts} would be refused", verdicts=wording.count(verdicts["refused"])) if repairs else "",
+            tr("{person} for a person to see to", person=wording.count(person)) if person else "",
         ]
         return "     ".join(part for part in parts if part)
 
@@ -144,15 +155,15 @@ class ItemsModel(RowsModel[Item]):
                 on = self.is_ticked(row)
                 state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
                 can = self.can_tick(row)
-                said = ("ticked" if on else "not ticked") if can else "cannot be ticked"
+                said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
                 return Cell(check=state if can else None, accessible=said)
             case 1:
                 return value("" if finding.id is None else wording.plain(finding.id), middle=True)
             case 2:
                 ink, ground = badge(class_of(finding.code))
                 badges = (Badge(finding.code, ink, ground),) if len(self.codes) > 1 else ()
-                tip = f"{finding.ns}: {finding.detail}"
-                return Cell(spans=(Span(finding.detail),), badges=badges, badges_left=True, tip=tip)
+                tip = f"{finding.ns}: {translated(finding.detail)}"
+                return Cell(spans=(Span(translated(finding.detail)),), badges=badges, badges_left=True, tip=tip)
             case 3:
                 return plain(wording.moment(finding.at), "text2")
             case 4:
@@ -160,7 +171,13 @@ class ItemsModel(RowsModel[Item]):
                 return value("" if size is None else wording.size(size), "text2", right=True)
         icon, token, words = self.said(row)
         dry, end = self.dry.get(row.no), self.ends.get(row.no)
-        tip = end.detail if end is not None else dry.text if dry is not None and not row.asks else words
+        tip = (
+            translated(end.detail)
+            if end is not None
+            else translated(dry.text)
+            if dry is not None and not row.asks
+            else words
+        )
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, tip=tip)
 
 
@@ -170,7 +187,7 @@ class ItemList(CellTree):
     def __init__(self, model: ItemsModel) -> None:
         super().__init__(row_height=28)
         self._items = model
-        self.as_list(model, "What was found")
+        self.as_list(model, tr("What was found"))
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
         self.narrow_below(900, NARROW, WIDTHS)

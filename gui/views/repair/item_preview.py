@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.parts.differences.diff_grouping import Plan as DiffPlan
 from gui.parts.differences.diff_grouping import plan as planned
@@ -38,7 +39,7 @@ class _StoredLine:
 class _LinesModel(RowsModel[_StoredLine]):
     """Collection, before, after: a row for each stored document that the item is about."""
 
-    headers = ("", "Collection", "Before", "After", "")  # the last stands above the types of the fields
+    headers = ("", tr("Collection"), tr("Before"), tr("After"), "")  # the last stands above the types of the fields
 
     def key(self, row: _StoredLine) -> Hashable:
         return row
@@ -55,7 +56,7 @@ class _LinesModel(RowsModel[_StoredLine]):
                 return Cell()
         shown = row.before if index.column() == 2 else row.after
         if not shown:
-            return Cell(hatch=True, accessible="not there")
+            return Cell(hatch=True, accessible=tr("not there"))
         return value(shown, "text" if row.op else "text2", ground=tint, tip=shown)
 
 
@@ -72,18 +73,18 @@ class ItemPreview(QWidget):
         self.code = QPlainTextEdit()
         self.code.setReadOnly(True)
         self.code.setObjectName("plainjson")
-        self.code.setAccessibleName("The writes of this item")
+        self.code.setAccessibleName(tr("The writes of this item"))
         self.code.setFont(theme.mono(11))
         self._which = OneLine("second", middle=True)  # an id, which may be long
         self._which.setFont(theme.mono(12))
         self._of = words("", "second")
-        self.up = tool("arrow-up", "The item above", self._up)
-        self.down = tool("arrow-down", "The item below", self._down)
-        self.writes = button("Writes", self._switch, "small", "quiet")
-        self.copy = button("Copy as PyMongo", self._copy_pymongo, "small", icon="copy")
-        self.copy_shell = button("Copy as mongosh", self._copy_shell, "small", "quiet")
+        self.up = tool("arrow-up", tr("The item above"), self._up)
+        self.down = tool("arrow-down", tr("The item below"), self._down)
+        self.writes = button(tr("Writes"), self._switch, "small", "quiet")
+        self.copy = button(tr("Copy as PyMongo"), self._copy_pymongo, "small", icon="copy")
+        self.copy_shell = button(tr("Copy as mongosh"), self._copy_shell, "small", "quiet")
         head = boxes.row(y=6)
-        head.addWidget(words("Preview", "head"))
+        head.addWidget(words(tr("Preview"), "head"))
         head.addWidget(self._which, 1)
         for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):
             head.addWidget(part)
@@ -91,12 +92,12 @@ class ItemPreview(QWidget):
         column = boxes.column(documents)
         self.table = CellTree()
         self.table.setItemDelegate(SidesDelegate(self.table))
-        self.table.as_list(self.lines, "Stored documents before and after")
+        self.table.as_list(self.lines, tr("Stored documents before and after"))
         self.table.setSelectionMode(CellTree.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.table.header().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.at_stake = DiffTable(self.fields)
-        self.at_stake.setAccessibleName("The fields at stake")
+        self.at_stake.setAccessibleName(tr("The fields at stake"))
         self.at_stake.header().sectionResized.connect(self._align)
         self._same = words("", "second", wrap=True)
         self._note = ""  # how it ended, or the advice where there is no repair
@@ -135,12 +136,14 @@ class ItemPreview(QWidget):
         self._dry = dry
         sending = dry.sending if dry is not None and dry.changes else None
         self._which.setText("" if item is None or item.finding.id is None else wording.plain(item.finding.id))
-        self._of.setText(f"{at + 1} of {of}" if of else "")
+        self._of.setText(tr("{at} of {of}", at=at + 1, of=of) if of else "")
         self.up.setEnabled(at > 0)
         self.down.setEnabled(at + 1 < of)
         for part in (self.copy, self.copy_shell, self.writes):
             part.setEnabled(sending is not None)
-        self.code.setPlainText("" if sending is None else f"{sending.short_pymongo}\n\n# {sending.explanation}")
+        self.code.setPlainText(
+            "" if sending is None else f"{sending.short_pymongo}\n\n# {translated(sending.explanation)}"
+        )
         if sending is None:
             self._show_writes(False)
         rows = [] if item is None else _lines(item, dry)
@@ -149,7 +152,7 @@ class ItemPreview(QWidget):
         pair = None if item is None else _pair(item, dry, own)
         self.fields.show(None, ("", ""), True)
         self.at_stake.setVisible(pair is not None)
-        self._note = end.detail if end is not None else item.advice if item is not None else ""
+        self._note = translated(end.detail) if end is not None else translated(item.advice) if item is not None else ""
         self._say(self._note if pair is None else "")  # beside fields there is no room to spare; the row has a tooltip
         tasks.drop(self, "fields")  # of the item before
         if pair is None:
@@ -165,7 +168,7 @@ class ItemPreview(QWidget):
         self.fields.show(*found, True)
         if not found[0].changes:
             self.at_stake.hide()
-            self._say(f"Both hold the same content. {self._note}".strip())
+            self._say(tr("Both hold the same content. {note}", note=self._note).strip())
 
     def _not_compared(self, error: BaseException) -> None:
         self._say(tasks.describe(error)[0])
@@ -185,7 +188,7 @@ class ItemPreview(QWidget):
 
     def _show_writes(self, on: bool) -> None:
         self._pages.setCurrentIndex(1 if on else 0)
-        self.writes.setText("Documents" if on else "Writes")
+        self.writes.setText(tr("Documents") if on else tr("Writes"))
 
     def _copy_pymongo(self) -> None:
         if self._dry is not None:
@@ -208,11 +211,11 @@ def _lines(item: Item, dry: DryItem | None) -> list[_StoredLine]:
     for each in item.finding.evidence:
         if each.raw not in touched:
             name = wording.version(each.v) if each.v is not None else each.name
-            said = f"{name}   {'unchanged' if changes else digest(each.raw)}"
+            said = f"{name}   {(tr('unchanged') if changes else digest(each.raw))}"
             rows.append(_StoredLine("", _place(each.ns), said, said))
     for change in changes:
         op = "add" if change.before is None else "remove" if change.after is None else "replace"
-        label = f"{change.label}   " if change.label else ""
+        label = f"{translated(change.label)}   " if change.label else ""
         before = f"{label}{digest(change.before)}" if change.before is not None else ""
         after = f"{label}{digest(change.after)}" if change.after is not None else ""
         rows.append(_StoredLine(op, _place(change.ns), before, after))
@@ -223,12 +226,12 @@ def _pair(item: Item, dry: DryItem | None, own: Collection[str]) -> tuple[bytes,
     """The two documents whose fields are worth a look, each with its name."""
     for change in dry.changes if dry is not None else ():
         if change.before is not None and change.after is not None:
-            return change.before, change.after, ("Before", "After")
+            return change.before, change.after, (tr("Before"), tr("After"))
     seen = item.finding.evidence
     if len(seen) < 2:
         return None
     a, b = seen[0], seen[-1]
     try:
-        return without(a.raw, own), without(b.raw, own), (a.name, b.name)
+        return without(a.raw, own), without(b.raw, own), (translated(a.name), translated(b.name))
     except Unreadable:
         return None

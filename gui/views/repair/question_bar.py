@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from gui.language import tr, translated
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
 from model.errors import Refused
@@ -51,33 +52,43 @@ class QuestionBar(QWidget):
         if item is None or not item.question:
             self.hide()
             return
-        said = {choice.name: choice.label for choice in item.choices}
+        said = {choice.name: translated(choice.label) for choice in item.choices}
         if item.answer is None:
-            self._text.setText(item.question)
+            self._text.setText(translated(item.question))
         else:
-            self._text.setText(f"{item.question}  Answered: {said.get(item.answer, item.answer)}.")
+            self._text.setText(
+                tr(
+                    "{question}  Answered: {said}.",
+                    question=translated(item.question),
+                    said=said.get(item.answer, item.answer),
+                )
+            )
         if item.wants:
             self.field.setPlaceholderText(f"a {item.wants}")
-            self.field.setAccessibleName(item.question)
+            self.field.setAccessibleName(translated(item.question))
             self.field.setText("" if item.answer in (None, *said) else item.answer or "")
             self._row.addWidget(self.field)
-            self._add("Answer", "", self._typed)
+            self._add(tr("Answer"), "", self._typed)
         self.field.setVisible(bool(item.wants))
         for choice in item.choices:
-            self._add(choice.label, choice.name, partial(self.answered.emit, choice.name, False))
+            self._add(translated(choice.label), choice.name, partial(self.answered.emit, choice.name, False))
         if alike > 1 and item.choices and not item.wants:
             first = item.choices[0]
-            label = f"{first.label.partition(':')[0]}, for all {wording.count(alike)}"
-            self._add(label, f"all {first.name}", partial(self.answered.emit, first.name, True), quiet=True)
+            label = tr(
+                "{label}, for all {alike}", label=translated(first.label).partition(":")[0], alike=wording.count(alike)
+            )
+            self._add(
+                label, tr("all {name}", name=first.name), partial(self.answered.emit, first.name, True), quiet=True
+            )
         if item.answer is not None:
-            self._add("Take the answer back", "back", partial(self.answered.emit, None, False), quiet=True)
+            self._add(tr("Take the answer back"), "back", partial(self.answered.emit, None, False), quiet=True)
         self._row.addStretch(1)
-        self.setAccessibleName(item.question)
+        self.setAccessibleName(translated(item.question))
         self.show()
 
     def refuse(self, error: Refused) -> None:
         """Say why the typed words are no answer."""
-        self._wrong.setText(str(error))
+        self._wrong.setText(translated(str(error)))
         self._wrong.show()
 
     def _add(self, label: str, name: str, call: Callable[[], object], quiet: bool = False) -> None:

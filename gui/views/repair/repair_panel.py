@@ -13,6 +13,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
@@ -35,7 +36,7 @@ from model.values.canonical import Value
 
 MANY = 100  # items from which on their number must be typed
 LEFT = 305
-GONE = Outcome("skipped", "", None, "It is not there any more.")
+GONE = Outcome("skipped", "", None, tr("It is not there any more."))
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
 
 
@@ -172,7 +173,7 @@ class RepairPanel(QWidget):
         self.model.put(None, ())
         self.scanner.begin(go_on)
         self.pane.begin()
-        self.states.show_loading("Looking for damage", self.scanner.stop)
+        self.states.show_loading(tr("Looking for damage"), self.scanner.stop)
         self.changed.emit()
 
     def _found(self) -> None:
@@ -196,7 +197,7 @@ class RepairPanel(QWidget):
 
     def _scan_failed(self, error: BaseException) -> None:
         self.pane.end()
-        self.states.show_failed(error, self.scan, "The scan did not come to its end")
+        self.states.show_failed(error, self.scan, tr("The scan did not come to its end"))
         self.changed.emit()
 
     def _planned(self, found: tuple[Plan, dict[str, Mapping[str, str]]]) -> None:
@@ -288,7 +289,9 @@ class RepairPanel(QWidget):
                 ends[item.no] = GONE
         more = len(found - {_key(item.finding) for item in plan.items})
         if more:
-            self._note.setText(f"{wording.many(more, 'finding is', 'findings are')} new; scan again to see what.")
+            self._note.setText(
+                tr("{findings} new; scan again to see what.", findings=wording.many(more, "finding is", "findings are"))
+            )
         self._count(plan)
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
         self.model.change(plan)
@@ -303,16 +306,18 @@ class RepairPanel(QWidget):
         scanner = self.scanner
         if not scanner.whole:
             self.states.show_empty(
-                "Nothing was found so far",
-                "The scan was stopped before its end.",
-                [("Go on", partial(self.scan, True)), ("Scan again", self.scan)],
+                tr("Nothing was found so far"),
+                tr("The scan was stopped before its end."),
+                [(tr("Go on"), partial(self.scan, True)), (tr("Scan again"), self.scan)],
             )
             return
         self.states.show_empty(
-            "Nothing is wrong here",
-            f"{wording.many(scanner.documents, 'document was', 'documents were')} looked at, and each is as its layout "
-            "wants it.",
-            [("Scan again", self.scan)],
+            tr("Nothing is wrong here"),
+            tr(
+                "{documents_were} looked at, and each is as its layout wants it.",
+                documents_were=wording.many(scanner.documents, "document was", "documents were"),
+            ),
+            [(tr("Scan again"), self.scan)],
             icon="check-circle",
         )
 
@@ -323,10 +328,12 @@ class RepairPanel(QWidget):
         self._codes = codes
         first = class_of(codes[0])
         one = len(codes) == 1
-        self._title.setText(first.title if one else first.group)
+        self._title.setText(translated(first.title) if one else translated(first.group))
         self._tag.put(first.code if one else "", *badge(first))
         self._meaning.setText(
-            f"{first.meaning} {first.today}" if one else f"{wording.many(len(codes), 'class', 'classes')} of findings."
+            f"{translated(first.meaning)} {translated(first.today)}"
+            if one
+            else tr("{classes} of findings.", classes=wording.many(len(codes), "class", "classes"))
         )
         self.list.clearSelection()
         self.list.setCurrentIndex(QModelIndex())
@@ -365,7 +372,7 @@ class RepairPanel(QWidget):
             partial=self._one_dried,
             owner=self,
             key="dry",
-            title="Dry run",
+            title=tr("Dry run"),
         )
 
     def _one_dried(self, dry: DryItem) -> None:
@@ -447,26 +454,32 @@ class RepairPanel(QWidget):
         self.plan = self.pane.plan = self.model.plan or self.plan
         rows, ticked = self.model.rows, self.model.ticked()
         able = [row for row in rows if self.model.can_tick(row)]
-        self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'finding')} ticked")
+        self._all.setText(
+            tr(
+                "{ticked} of {findings} ticked",
+                ticked=wording.count(len(ticked)),
+                findings=wording.many(len(rows), "finding"),
+            )
+        )
         self._all.setIcon(icons.tick(len(ticked), len(rows)))
         self._all.setEnabled(bool(able))
-        self._all.setToolTip("Tick all that can be repaired" if len(ticked) < len(able) else "Untick all")
+        self._all.setToolTip(tr("Tick all that can be repaired") if len(ticked) < len(able) else tr("Untick all"))
         repairs = [str(row.repair) for row in ticked]
         removing = removes(repairs)
         self._guard.setText(
-            "Each is copied to quarantine, then removed only if it is still exactly what the scan saw."
+            tr("Each is copied to quarantine, then removed only if it is still exactly what the scan saw.")
             if removing
-            else "Each is one guarded write: only if everything is still exactly what the scan saw."
+            else tr("Each is one guarded write: only if everything is still exactly what the scan saw.")
             if repairs
             else ""
         )
-        self._report_head.setText("Report" if self.model.ends else "Dry run report")
+        self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
         at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
         self._report_time.setText(wording.moment(at)[-5:])
         self.report.setText(self.model.counts())
         self.save.setEnabled(bool(rows))
         why = self._why_not(ticked)
-        self.go.setText(verb(repairs) if repairs else "Repair")
+        self.go.setText(verb(repairs) if repairs else tr("Repair"))
         if self.go.property("danger") != removing:
             self.go.setProperty("danger", removing)
             self.go.setProperty("main", not removing)
@@ -476,7 +489,7 @@ class RepairPanel(QWidget):
         self.go.setEnabled(not why and not self.busy)
         self.go.setToolTip(why)
         self.again.setEnabled(bool(rows) and not self.busy)
-        self.cancel.setText("Stop" if self.busy else "Close" if self.model.ends else "Cancel")
+        self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()
 
     def say_writable(self) -> None:
@@ -485,8 +498,8 @@ class RepairPanel(QWidget):
 
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:
-            return f"{self._session.name} is open read-only; to repair, allow writes."
-        return "" if ticked else "Nothing is ticked."
+            return tr("{name} is open read-only; to repair, allow writes.", name=self._session.name)
+        return "" if ticked else tr("Nothing is ticked.")
 
     def _save_report(self) -> None:
         plan = self.model.plan
@@ -517,12 +530,15 @@ class RepairPanel(QWidget):
         if typed is None:
             self.apply()  # the list, its dry run and the way back are all in sight
             return
-        marked = f"{self._session.name} is marked as production. " if self.production else ""
+        marked = tr("{name} is marked as production. ", name=self._session.name) if self.production else ""
         messages.confirm(
             self,
             f"{what}?",
-            f"{marked}Each is one guarded write that looks again at what the scan saw; what changed since is skipped. "
-            "What goes is kept first, and undo stays in the journal.",
+            tr(
+                "{marked}Each is one guarded write that looks again at what the scan saw; what changed since "
+                "is skipped. What goes is kept first, and undo stays in the journal.",
+                marked=marked,
+            ),
             what,
             self.apply,
             danger=True,
@@ -573,17 +589,21 @@ class RepairPanel(QWidget):
     def _ended(self, run: list[str], _: object = None) -> None:
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
-        self._note.setText("Each write stands in the journal with its way back. Scan again to see what is left.")
+        self._note.setText(tr("Each write stands in the journal with its way back. Scan again to see what is left."))
         self._look()
         self._said()
         ends = [end for no, end in self.model.ends.items()]
         done = [end for end in ends if end.kind == "applied"]
         if done:
             undo = partial(self.undo, self.run)
-            messages.tell(self, f"{wording.many(len(done), 'finding')} repaired", undo)
+            messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
         unknown = sum(1 for end in ends if end.kind == "unknown")
         if unknown:
-            messages.doubt(self, f"It is not known whether {wording.many(unknown, 'repair')} arrived.", self.scan)
+            messages.doubt(
+                self,
+                tr("It is not known whether {repairs} arrived.", repairs=wording.many(unknown, "repair")),
+                self.scan,
+            )
         self._look_again()
 
     def _broke(self, run: list[str], error: BaseException) -> None:
@@ -597,14 +617,14 @@ class RepairPanel(QWidget):
         def work(progress: tasks.Progress) -> list[Outcome]:
             return list(session.repairs.undo(run, progress))
 
-        tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title="Undoing the repair")
+        tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title=tr("Undoing the repair"))
 
     def _undone(self, ends: list[Outcome]) -> None:
         back = sum(end.kind == "applied" for end in ends)
-        messages.tell(self, f"{wording.many(back, 'write')} taken back")
+        messages.tell(self, tr("{writes} taken back", writes=wording.many(back, "write")))
         for end in ends:
             if end.kind != "applied":
-                messages.fail(self, end.detail)
+                messages.fail(self, translated(end.detail))
         self.scan()
 
     def _undo_failed(self, error: BaseException) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.style import boxes, theme
 from gui.style.states import button, words
 from gui.views.repair.class_pane import Tag
 
-NOTHING_YET = "Nothing has been written yet. Undo stays in the journal."
+NOTHING_YET = tr("Nothing has been written yet. Undo stays in the journal.")
 
 
 class TitleRow(QVBoxLayout):
@@ -53,7 +54,7 @@ class ReportRow(QHBoxLayout):
     def __init__(self, save: Callable[[], object]) -> None:
         super().__init__()
         self.head, self.time, self.report = words("", "head"), words("", "second"), words("", wrap=True)
-        self.save = button("Save report…", save, "quiet", "small")
+        self.save = button(tr("Save report…"), save, "quiet", "small")
         self.setContentsMargins(theme.px(16), theme.px(9), theme.px(8), theme.px(9))
         self.setSpacing(theme.px(8))
         self.addWidget(self.head)
@@ -70,9 +71,9 @@ class Foot(QWidget):
         super().__init__()
         boxes.ground(self, "toolrow")
         self.note = words(NOTHING_YET, "second", wrap=True)
-        self.cancel = button("Cancel", cancel)
-        self.again = button("Dry run again", again, icon="play")
-        self.go = button("Repair", go, "main")
+        self.cancel = button(tr("Cancel"), cancel)
+        self.again = button(tr("Dry run again"), again, icon="play")
+        self.go = button(tr("Repair"), go, "main")
         row = boxes.row(self, gap=12)
         row.addWidget(self.note, 1)
         for part in (self.cancel, self.again, self.go):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from gui.language import tr, translated
 from gui.style import wording
 from model import text
 from model.errors import Unreadable
@@ -34,14 +35,18 @@ def verb(repairs: Sequence[str]) -> str:
     count = len(repairs)
     repair = _alone(repairs)
     if repair is None:
-        return f"Repair {wording.many(count, 'finding')}"
-    return f"{repair.verb} {wording.many(count, repair.noun, repair.nouns or f'{repair.noun}s')}"
+        return tr("Repair {findings}", findings=wording.many(count, "finding"))
+    return tr(
+        "{verb} {count}",
+        verb=translated(repair.verb),
+        count=wording.many(count, repair.noun, repair.nouns or f"{repair.noun}s"),
+    )
 
 
 def done_word(repairs: Sequence[str]) -> str:
     """``removed``, or ``repaired`` where kinds are mixed."""
     repair = _alone(repairs)
-    return repair.done if repair is not None else "repaired"
+    return translated(repair.done) if repair is not None else tr("repaired")
 
 
 def removes(repairs: Sequence[str]) -> bool:
@@ -67,12 +72,14 @@ def badge(found: DamageClass) -> tuple[str, str]:
 def not_checked(unchecked: Sequence[Unchecked]) -> str:
     """The documents that were not looked at, in one sentence; "" where all were."""
     documents = Counter(each.ns for each in unchecked if each.id is not None)
-    parts = [f"{wording.many(count, 'document')} of {ns}" for ns, count in documents.items()]
-    parts += [f"{each.ns} ({each.why.rstrip('.')})" for each in unchecked if each.id is None]
+    parts = [
+        tr("{documents} of {ns}", documents=wording.many(count, "document"), ns=ns) for ns, count in documents.items()
+    ]
+    parts += [f"{each.ns} ({translated(each.why).rstrip('.')})" for each in unchecked if each.id is None]
     if not parts:
         return ""
-    most = parts[:4] + ([f"{len(parts) - 4} more"] if len(parts) > 4 else [])
-    return f"Not checked: {'; '.join(most)}."
+    most = parts[:4] + ([tr("{parts} more", parts=len(parts) - 4)] if len(parts) > 4 else [])
+    return tr("Not checked: {most}.", most="; ".join(most))
 
 
 def digest(raw: bytes | None) -> str:
@@ -82,7 +89,7 @@ def digest(raw: bytes | None) -> str:
     try:
         found: list[tuple[str, Value]] = fields(raw)
     except Unreadable:
-        return f"{wording.size(len(raw))} that do not decode"
+        return tr("{raw} that do not decode", raw=wording.size(len(raw)))
     named = next(((n, v) for n, v in found if n != "_id" and not v.is_container), None) or (found[0] if found else None)
     if named is None:
         return "{ }"

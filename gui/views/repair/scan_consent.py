@@ -8,15 +8,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.style import boxes, preferences, theme, wording
 from gui.style.states import button, words
 from model.scan import ScanEstimate
 from model.session import Session
 
-EVERYWHERE = "All databases"
+EVERYWHERE = tr("All databases")
 _HINTS = (
-    "Gently: small batches with rests between them, from a secondary where there is one.",
-    "Fast: as quickly as the server answers.",
+    tr("Gently: small batches with rests between them, from a secondary where there is one."),
+    tr("Fast: as quickly as the server answers."),
 )
 
 
@@ -65,35 +66,39 @@ class ScanConsent(QWidget):
         boxes.ground(self, "surface")
         self._session = session
         self.scope = QComboBox()
-        self.scope.setAccessibleName("Where to look")
+        self.scope.setAccessibleName(tr("Where to look"))
         database = place.partition(".")[0]
         for each in dict.fromkeys((place, database, "")):
             self.scope.addItem(each or EVERYWHERE, each)
         self.scope.activated.connect(self._estimate)
-        pace, self.paces = boxes.segments(self, ("Gently", "Fast"), "{}: the pace of the scan")
+        pace, self.paces = boxes.segments(self, (tr("Gently"), tr("Fast")), tr("{}: the pace of the scan"))
         pace.addStretch(1)
         self.paces.button(0 if production else 1).setChecked(True)
         self.paces.idClicked.connect(self._say)
         self._hint = words("", "hint", wrap=True)
         self.estimate = words("", "second", wrap=True)
         self._found: ScanEstimate | None = None
-        self.go = button("Look for damage", self._go, "main")
+        self.go = button(tr("Look for damage"), self._go, "main")
         form = QFormLayout()
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(8))
-        form.addRow("&Where", self.scope)
-        form.addRow("Pace", pace)
+        form.addRow(tr("&Where"), self.scope)
+        form.addRow(tr("Pace"), pace)
         form.addRow("", self._hint)
-        form.addRow("About", self.estimate)
+        form.addRow(tr("About"), self.estimate)
         column = boxes.column(self)
         column.setContentsMargins(theme.px(16), theme.px(24), theme.px(16), theme.px(24))
         column.setSpacing(theme.px(12))
-        marked = ", which is marked as production" if production else ""
-        column.addWidget(words(f"Look for damage on {session.name}{marked}?", "title", wrap=True))
+        marked = tr(", which is marked as production") if production else ""
+        column.addWidget(
+            words(tr("Look for damage on {name}{marked}?", name=session.name, marked=marked), "title", wrap=True)
+        )
         column.addWidget(
             words(
-                "A scan reads every document there once, archives too, and writes nothing. "
-                "The answer is remembered for this server.",
+                tr(
+                    "A scan reads every document there once, archives too, and writes nothing. "
+                    "The answer is remembered for this server."
+                ),
                 "second",
                 wrap=True,
             )
@@ -101,7 +106,7 @@ class ScanConsent(QWidget):
         column.addLayout(form)
         row = boxes.row(x=0, y=0)
         row.addWidget(self.go)
-        row.addWidget(button("Not now", self.declined.emit))
+        row.addWidget(button(tr("Not now"), self.declined.emit))
         row.addStretch(1)
         column.addLayout(row)
         column.addStretch(1)
@@ -136,21 +141,23 @@ class ScanConsent(QWidget):
         self._say()
 
     def _unknown(self, error: BaseException) -> None:
-        self.estimate.setText(f"How much that is cannot be told: {tasks.describe(error)[0]}")
+        self.estimate.setText(tr("How much that is cannot be told: {describe}", describe=tasks.describe(error)[0]))
 
     def _say(self, _: int = 0) -> None:
         self._hint.setText(_HINTS[0 if self.gently else 1])
         found = self._found
         if found is None:
-            self.estimate.setText("Counting…")
+            self.estimate.setText(tr("Counting…"))
             return
         counted = wording.many(found.documents, "document")
         more = (
-            f" and {wording.many(found.uncounted, 'collection')} that could not be counted" if found.uncounted else ""
+            tr(" and {collections} that could not be counted", collections=wording.many(found.uncounted, "collection"))
+            if found.uncounted
+            else ""
         )
         seconds = found.seconds("gentle" if self.gently else "fast")
         where = wording.many(found.collections, "collection")
-        self.estimate.setText(f"{where}, {counted}{more}: {_span(seconds)}{' or more' if more else ''}")
+        self.estimate.setText(f"{where}, {counted}{more}: {_span(seconds)}{(tr(' or more') if more else '')}")
 
     def _go(self) -> None:
         before = Agreement.kept(self._session)
@@ -163,9 +170,9 @@ class ScanConsent(QWidget):
 def _span(seconds: float) -> str:
     """A rough time, as nobody knows it better beforehand."""
     if seconds < 10:
-        return "a few seconds"
+        return tr("a few seconds")
     if seconds < 100:
-        return f"about {round(seconds, -1):.0f} seconds"
+        return tr("about {seconds:.0f} seconds", seconds=round(seconds, -1))
     if seconds < 5400:
-        return f"about {max(2, round(seconds / 60))} minutes"
-    return f"about {round(seconds / 3600, 1):g} hours"
+        return tr("about {max} minutes", max=max(2, round(seconds / 60)))
+    return tr("about {seconds:g} hours", seconds=round(seconds / 3600, 1))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
+from gui.language import tr
 from model.errors import Refused
 from model.findings import Finding, Unchecked
 from model.health import counted
@@ -126,7 +127,7 @@ class Scanner(QObject):
             partial=self._part,
             owner=self,
             key="scan",
-            title=f"Looking for damage in {', '.join(self._places) or session.name}",
+            title=tr("Looking for damage in {places}", places=", ".join(self._places) or session.name),
         )
         self._task.progressed.connect(self.progressed)
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.style import boxes, theme
 from gui.views.stating.key_row import KeyRow
 from model.profile.profile_keys import ProfileKey
@@ -26,7 +27,7 @@ class KeyForm(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(self.horizontalScrollBarPolicy().ScrollBarAlwaysOff)
-        self.setAccessibleName("The keys of the layout")
+        self.setAccessibleName(tr("The keys of the layout"))
         boxes.ground(self.viewport(), "surface")
 
     def show_keys(

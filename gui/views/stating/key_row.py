@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr, translated
 from gui.style import theme
 from gui.style.states import words
 from model.profile.profile_keys import ProfileKey
@@ -75,9 +76,11 @@ class KeyRow(QWidget):
             edit = choice.lineEdit()
             line = edit if edit is not None else QLineEdit()
         line.setProperty("mono", True)
-        line.setPlaceholderText(key.empty or default or (f"as in {key.example}" if key.example else ""))
+        line.setPlaceholderText(
+            translated(key.empty) or default or (tr("as in {example}", example=key.example) if key.example else "")
+        )
         self.editor.setAccessibleName(key.name)
-        self.editor.setAccessibleDescription(key.about)
+        self.editor.setAccessibleDescription(translated(key.about))
         name = words(key.name)
         name.setFont(theme.mono(12))
         name.setBuddy(self.editor)
@@ -86,7 +89,7 @@ class KeyRow(QWidget):
         first.setSpacing(theme.px(12))
         first.addWidget(name)
         first.addWidget(self.editor, 1)
-        self.about = words(key.about, "hint", wrap=True)
+        self.about = words(translated(key.about), "hint", wrap=True)
         self.state = words("", "hint")
         second = QHBoxLayout()
         second.setSpacing(theme.px(8))
@@ -127,7 +130,7 @@ class KeyRow(QWidget):
         """Say in place of its meaning why the text will not do; "" where it will."""
         if trouble != self._trouble:
             self._trouble = trouble
-            self.about.setText(f"{self.key.name} {trouble}" if trouble else self.key.about)
+            self.about.setText(f"{self.key.name} {trouble}" if trouble else translated(self.key.about))
             self.editor.setAccessibleDescription(self.about.text())
             self.about.setProperty("role", "error" if trouble else "hint")
             self.about.style().unpolish(self.about)
@@ -139,7 +142,9 @@ class KeyRow(QWidget):
 
     def _say(self) -> None:
         text = self.text.strip()
-        said = "stated" if self.told else "" if not text else "default" if text == self._default else self._origin
+        said = (
+            tr("stated") if self.told else "" if not text else tr("default") if text == self._default else self._origin
+        )
         self.state.setText(said)
         self.state.setProperty("role", "strong" if self.told else "hint")
         self.state.style().unpolish(self.state)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import messages, tasks
+from gui.language import tr, translated
 from gui.parts.pill import Pill
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
@@ -58,12 +59,12 @@ class LayoutSheet(Sheet):
         self._task: tasks.Task | None = None
         self._again = False
         self._why_not = ""
-        self.setAccessibleName("Layout")
+        self.setAccessibleName(tr("Layout"))
         self.badge = Pill()
-        self.title = words(f"Layout of {ns}", "title")
+        self.title = words(tr("Layout of {ns}", ns=ns), "title")
         self.grounds = words("", "body2", wrap=True)
         self.layout_choice = Choice(editable=False)
-        self.layout_choice.setAccessibleName("Layout")
+        self.layout_choice.setAccessibleName(tr("Layout"))
         self.layout_choice.setItemDelegate(_WithMeaning(self.layout_choice))
         self.about = words("", "hint", wrap=True)
         self.form = KeyForm()
@@ -71,12 +72,12 @@ class LayoutSheet(Sheet):
         self.trouble = words("", "error", wrap=True)
         self.question = boxes.ground(QWidget(), "lostline")
         self.asked = words("", wrap=True)
-        self.agree = button("Save", self._keep, "small")
-        self.refuse = button("Do not save", self._drop_question, "small", "quiet")
-        self.keep = button("Save as profile…", self.pick_file, icon="file-text")
-        self.forget = button("Leave it to recognition", self._forget, "quiet")
-        self.cancel = button("Cancel", self.reject)
-        self.use = button("Use this layout", self._use, "main")
+        self.agree = button(tr("Save"), self._keep, "small")
+        self.refuse = button(tr("Do not save"), self._drop_question, "small", "quiet")
+        self.keep = button(tr("Save as profile…"), self.pick_file, icon="file-text")
+        self.forget = button(tr("Leave it to recognition"), self._forget, "quiet")
+        self.cancel = button(tr("Cancel"), self.reject)
+        self.use = button(tr("Use this layout"), self._use, "main")
         self._still = QTimer(self)
         self._still.setSingleShot(True)
         self._still.setInterval(PAUSE)
@@ -116,7 +117,7 @@ class LayoutSheet(Sheet):
         top = QHBoxLayout()
         top.setContentsMargins(theme.px(24), theme.px(12), theme.px(16 + SCROLLBAR), 0)
         top.setSpacing(theme.px(12))
-        self._name = QLabel("&Layout")
+        self._name = QLabel(tr("&Layout"))
         self._name.setBuddy(self.layout_choice)
         top.addWidget(self._name)
         top.addWidget(self.layout_choice, 1)
@@ -183,7 +184,9 @@ class LayoutSheet(Sheet):
             return begun, (name, begun.texts, statements.defaults(begun.info.ns, name), "")
 
         self.trial.reading(self.reject)
-        tasks.run(work, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=f"Looking at {ns}")
+        tasks.run(
+            work, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
+        )
 
     def _not_begun(self, error: BaseException) -> None:
         self.trial.show_failed(error, self._begin)
@@ -192,14 +195,14 @@ class LayoutSheet(Sheet):
         self._statement, filled = found
         info = self._statement.info
         self._ns = info.ns
-        self.title.setText(f"Layout of {info.ns}")
+        self.title.setText(tr("Layout of {ns}", ns=info.ns))
         self.badge.put(info.writer or info.layout)
         self.grounds.setText(grounds(info, self._statement.stated))
         self.forget.setVisible(self._statement.stated)
         self.layout_choice.blockSignals(True)
         for name, about in self._session.layouts.items():
             self.layout_choice.addItem(name, name)
-            self.layout_choice.setItemData(self.layout_choice.count() - 1, about, ABOUT)
+            self.layout_choice.setItemData(self.layout_choice.count() - 1, translated(about), ABOUT)
         self.layout_choice.setCurrentIndex(self.layout_choice.findData(info.layout))
         self.layout_choice.blockSignals(False)
         self._place()
@@ -216,7 +219,9 @@ class LayoutSheet(Sheet):
 
         self._still.stop()
         self.trial.reading(self.reject)
-        tasks.run(work, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=f"Looking at {ns}")
+        tasks.run(
+            work, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
+        )
 
     def _other_writer(self, writer: str) -> None:
         """A program was chosen: its histories have a layout and keys of their own."""
@@ -246,7 +251,7 @@ class LayoutSheet(Sheet):
         if statement is None or name != self.layout_choice.currentData():
             return
         as_now = statement.stated and name == statement.info.layout
-        self.form.show_keys(self._statements.keys(name), texts, defaults, "in use" if as_now else "recognised")
+        self.form.show_keys(self._statements.keys(name), texts, defaults, tr("in use") if as_now else tr("recognised"))
         self.about.setText(str(self.layout_choice.currentData(ABOUT)))
         self._name.setFixedWidth(self.form.label_width)
         self._indent.setFixedWidth(self.form.label_width)
@@ -305,7 +310,7 @@ class LayoutSheet(Sheet):
             self._offer_others()
         _, troubles = self._statements.entry(self._texts)
         self.form.show_troubles(troubles)
-        self._say(f"{', '.join(troubles)} cannot be as stated." if troubles else "")
+        self._say(tr("{troubles} cannot be as stated.", troubles=", ".join(troubles)) if troubles else "")
         self._can_use(not troubles)
         if troubles:
             self._still.stop()
@@ -332,7 +337,11 @@ class LayoutSheet(Sheet):
 
         self.trial.reading(self._drop_trial)
         self._task = tasks.run(
-            work, done=self._tried, failed=self._not_tried, owner=self, title=f"Reading three documents of {ns}"
+            work,
+            done=self._tried,
+            failed=self._not_tried,
+            owner=self,
+            title=tr("Reading three documents of {ns}", ns=ns),
         )
         self._task.finished.connect(self._try_newest)
 
@@ -345,7 +354,7 @@ class LayoutSheet(Sheet):
         if self._task is not None:
             self._task.drop()
         if not self.trial.model.rows:
-            self.trial.show_trouble("Nothing was read.")
+            self.trial.show_trouble(tr("Nothing was read."))
         else:
             self.trial.states.show_content()
 
@@ -356,7 +365,7 @@ class LayoutSheet(Sheet):
 
     def _not_tried(self, error: BaseException) -> None:
         if isinstance(error, Refused) and type(error) is Refused:
-            self.trial.show_trouble(str(error))
+            self.trial.show_trouble(translated(str(error)))
             self._can_use(False)
         else:
             self.trial.show_failed(error, self._try)
@@ -387,7 +396,13 @@ class LayoutSheet(Sheet):
             tasks.run(lambda _: statements.use(ns, entry), done=self._used, failed=self._failed, owner=self, key="use")
 
     def _used(self, info: CollectionInfo) -> None:
-        self._end(f"{info.ns} is read as {info.layout} until it is disconnected; a profile would keep that")
+        self._end(
+            tr(
+                "{ns} is read as {layout} until it is disconnected; a profile would keep that",
+                ns=info.ns,
+                layout=info.layout,
+            )
+        )
 
     def _forget(self) -> None:
         statements, ns = self._statements, self._ns
@@ -395,7 +410,7 @@ class LayoutSheet(Sheet):
         tasks.run(lambda _: statements.forget(ns), done=self._forgot, failed=self._failed, owner=self, key="use")
 
     def _forgot(self, info: CollectionInfo) -> None:
-        self._end(f"{info.ns} is left to recognition, which takes it for {info.layout}")
+        self._end(tr("{ns} is left to recognition, which takes it for {layout}", ns=info.ns, layout=info.layout))
 
     def _failed(self, error: BaseException) -> None:
         self._ready(True)
@@ -414,9 +429,9 @@ class LayoutSheet(Sheet):
         start = self._session.profile_file or Path.cwd() / FILE
         path, _ = QFileDialog.getSaveFileName(
             self.window(),
-            "Save as profile",
+            tr("Save as profile"),
             str(start),
-            "Profiles (*.toml)",
+            tr("Profiles (*.toml)"),
             options=QFileDialog.Option.DontConfirmOverwrite,
         )
         if path:
@@ -443,7 +458,7 @@ class LayoutSheet(Sheet):
             self._keep()
             return
         self.asked.setText(question(edit, self._ns))
-        self.agree.setText(f"Save to {edit.path.name}")
+        self.agree.setText(tr("Save to {name}", name=edit.path.name))
         self.question.show()
         self.agree.setFocus()
 
@@ -466,8 +481,8 @@ class LayoutSheet(Sheet):
     def _kept(self, kept: tuple[Path, bool]) -> None:
         path, in_use = kept
         other = self._session.profile_file
-        also = "" if in_use or other is None else f"; all else is read by {other.name} as before"
-        self._end(f"{self._ns} is stated in {path}{also}")
+        also = "" if in_use or other is None else tr("; all else is read by {name} as before", name=other.name)
+        self._end(tr("{ns} is stated in {path}{also}", ns=self._ns, path=path, also=also))
 
 
 class _WithMeaning(QStyledItemDelegate):
@@ -484,16 +499,33 @@ class _WithMeaning(QStyledItemDelegate):
 
 def grounds(info: CollectionInfo, stated: bool) -> str:
     """What a collection is taken for, and why."""
-    sure = "" if stated else f" ({info.confidence:.0%} sure)"
-    also = f" It fits {' or '.join(info.alternatives)} as well." if info.alternatives else ""
-    return f"Taken for {info.layout}, {info.about}{sure}. {info.why}{also}"
+    sure = "" if stated else tr(" ({confidence:.0%} sure)", confidence=info.confidence)
+    also = (
+        tr(" It fits {alternatives} as well.", alternatives=tr(" or ").join(info.alternatives))
+        if info.alternatives
+        else ""
+    )
+    return tr(
+        "Taken for {layout}, {about}{sure}. {why}{also}",
+        layout=info.layout,
+        about=translated(info.about),
+        sure=sure,
+        why=translated(info.why),
+        also=also,
+    )
 
 
 def question(edit: ProfileEdit, ns: str) -> str:
     """What a file says of a collection already, and what would become of that."""
     changes = [
-        f"{key} = {old} goes" if not new else f"{key} = {old} becomes {new}" if old else f"{key} becomes {new}"
+        tr("{key} = {old} goes", key=key, old=old)
+        if not new
+        else tr("{key} = {old} becomes {new}", key=key, old=old, new=new)
+        if old
+        else tr("{key} becomes {new}", key=key, new=new)
         for key, old, new in edit.changed
     ]
-    stays = [f"{key} = {value} stays" for key, value in edit.kept]
-    return f"{edit.path.name} states {ns} already: {', '.join([*changes, *stays])}."
+    stays = [tr("{key} = {value} stays", key=key, value=value) for key, value in edit.kept]
+    return tr(
+        "{name} states {ns} already: {changes}.", name=edit.path.name, ns=ns, changes=", ".join([*changes, *stays])
+    )

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import copying
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.parts.fields.edit_changes import Change, EditChanges, around
 from gui.style import boxes, preferences, theme, wording
@@ -40,25 +41,30 @@ def rows_of(trial: Trial) -> list[TrialRow]:
 def _document(at: int, document: TriedDocument) -> Iterator[TrialRow]:
     yield TrialRow((at,), document)
     both = document.first is not None and document.last is not None
-    for n, (comparison, name) in enumerate(((document.first, "First difference"), (document.last, "Last difference"))):
+    for n, (comparison, name) in enumerate(
+        ((document.first, tr("First difference")), (document.last, tr("Last difference")))
+    ):
         if comparison is None:
             continue
         a, b = wording.version(comparison.a.v), wording.version(comparison.b.v)
         pair = f", {a} → {b}" if a and b else ""
-        yield TrialRow((at, n), said=f"{name if both else 'The only difference'}{pair}")
+        yield TrialRow((at, n), said=f"{(name if both else tr('The only difference'))}{pair}")
         changes = EditChanges(comparison.a.content or b"", comparison.b.content or b"").all
         for i, change in enumerate(changes[:MOST]):
             yield TrialRow((at, n, i), change=change)
         if len(changes) > MOST:
-            yield TrialRow((at, n, MOST), said=f"and {wording.many(len(changes) - MOST, 'more change')}")
+            yield TrialRow(
+                (at, n, MOST),
+                said=tr("and {more_changes}", more_changes=wording.many(len(changes) - MOST, "more change")),
+            )
         elif not changes:
-            yield TrialRow((at, n, MOST), said="nothing differs")
+            yield TrialRow((at, n, MOST), said=tr("nothing differs"))
 
 
 class TrialModel(RowsModel[TrialRow]):
     """The rows of a trial."""
 
-    headers = ("Document and field", "Before", "After")
+    headers = (tr("Document and field"), tr("Before"), tr("After"))
 
     def key(self, row: TrialRow) -> Hashable:
         return row.at
@@ -85,11 +91,11 @@ class TrialModel(RowsModel[TrialRow]):
 
     def _of_change(self, change: Change, column: int) -> Cell:
         if column == 0:
-            said = text.path_text(change.path) or "order of the fields"
+            said = text.path_text(change.path) or tr("order of the fields")
             return Cell(change=change.op, spans=(Span(said),), mono=True, size=12, middle=True, indent=20)
         one, other = (change.old, change.new) if column == 1 else (change.new, change.old)
         if one is None:
-            return Cell(hatch=change.op in ("add", "remove"), accessible="absent")
+            return Cell(hatch=change.op in ("add", "remove"), accessible=tr("absent"))
         shown = text.shown(one, preferences.zone(), LONGEST)
         if other is None or other.type != one.type or one.is_container:
             return value(shown[:200])
@@ -99,7 +105,7 @@ class TrialModel(RowsModel[TrialRow]):
 def found_words(document: TriedDocument) -> str:
     """``6 versions``, ``6 versions, 2 missing``."""
     said = wording.many(document.versions, "version")
-    said += f", {wording.count(document.missing)} missing" if document.missing else ""
+    said += tr(", {missing} missing", missing=wording.count(document.missing)) if document.missing else ""
     damaged = document.outline is not None and document.outline.severity == "error"
     return f"{said}: {document.outline.health}" if damaged and document.outline else said
 
@@ -112,7 +118,7 @@ class TrialPane(QWidget):
         self.where = words("", "second", wrap=True)
         self.model = TrialModel()
         self.table = CellTree(row_height=24)
-        self.table.as_list(self.model, "Three documents as they would be read", (190, 170))
+        self.table.as_list(self.model, tr("Three documents as they would be read"), (190, 170))
         self.table.header().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.states = StateStack(self.table)
         self.against = boxes.ground(QWidget(), "lostline")
@@ -124,17 +130,17 @@ class TrialPane(QWidget):
         self.toml.setObjectName("code")
         self.toml.setFont(theme.mono(11))
         self.toml.setTabChangesFocus(True)
-        self.toml.setAccessibleName("The lines of a profile")
+        self.toml.setAccessibleName(tr("The lines of a profile"))
         head = QVBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(10), theme.px(24), theme.px(8))
         head.setSpacing(theme.px(2))
-        head.addWidget(words("Read so, on three documents", "head"))
+        head.addWidget(words(tr("Read so, on three documents"), "head"))
         head.addWidget(self.where)
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(16), theme.px(6), theme.px(24), theme.px(4))
-        foot.addWidget(words("In a profile", "head"))
+        foot.addWidget(words(tr("In a profile"), "head"))
         foot.addStretch(1)
-        self.copy = button("Copy", self._copy, "small", icon="copy")
+        self.copy = button(tr("Copy"), self._copy, "small", icon="copy")
         foot.addWidget(self.copy)
         lines = QHBoxLayout()
         lines.setContentsMargins(theme.px(16), 0, theme.px(24), theme.px(8))
@@ -156,20 +162,24 @@ class TrialPane(QWidget):
 
     def reading(self, stop: Callable[[], object]) -> None:
         """The preview is read anew; what is shown stays until it is there."""
-        self.states.show_loading("Reading three documents", stop)
+        self.states.show_loading(tr("Reading three documents"), stop)
 
     def show_trial(self, trial: Trial, rows: Sequence[TrialRow]) -> None:
         """Show what came of a statement."""
-        self.where.setText(f"{trial.info.layout.capitalize()}: {trial.info.where or trial.info.about}.")
+        self.where.setText(
+            f"{trial.info.layout.capitalize()}: {translated(trial.info.where) or translated(trial.info.about)}."
+        )
         self.toml.setPlainText(trial.toml.rstrip("\n"))
         self._say_against(trial.against)
         self.model.fill(rows)
         if rows:
             self.states.show_content()
         elif trial.against:
-            self.states.show_empty("No document can be read so", "What speaks against it stands above.", icon="warning")
+            self.states.show_empty(
+                tr("No document can be read so"), tr("What speaks against it stands above."), icon="warning"
+            )
         else:
-            self.states.show_empty("There is no document yet", "A preview needs documents to read.")
+            self.states.show_empty(tr("There is no document yet"), tr("A preview needs documents to read."))
 
     def show_trouble(self, sentence: str) -> None:
         """Say why there is nothing to preview."""
@@ -177,14 +187,15 @@ class TrialPane(QWidget):
         self.where.setText("")
         self.toml.clear()
         self.model.fill([])
-        self.states.show_empty("There is nothing to preview", sentence, icon="warning")
+        self.states.show_empty(tr("There is nothing to preview"), sentence, icon="warning")
 
     def show_failed(self, error: BaseException, again: Callable[[], object]) -> None:
         """Say why the documents could not be read."""
         self._say_against(())
-        self.states.show_failed(error, again, "The documents could not be read")
+        self.states.show_failed(error, again, tr("The documents could not be read"))
 
-    def _say_against(self, sentences: Sequence[str]) -> None:
+    def _say_against(self, against: Sequence[str]) -> None:
+        sentences = [translated(each) for each in against]
         while (item := self._against.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()

@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
+from gui.language import tr
 from gui.parts.versions_model import VersionsModel
 from gui.style import theme
 from gui.style.cells import CellDelegate
@@ -60,7 +61,7 @@ class Strip(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setMinimumHeight(theme.px(HEIGHT))
         self.setMouseTracking(True)
-        self.setAccessibleName("Versions, newest first")
+        self.setAccessibleName(tr("Versions, newest first"))
         self.setModel(model)
         model.chosen.connect(self.viewport().update)
         model.modelReset.connect(self._began)

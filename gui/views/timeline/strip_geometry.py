@@ -14,6 +14,7 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
+from gui.language import tr
 from gui.parts.versions_model import VersionMark, VersionsModel
 from gui.style import symbols, theme
 
@@ -332,7 +333,7 @@ def _words(layout: StripGeometry, row: int, line: int) -> tuple[str, str, QFont]
         return mark.name if _has_room(layout, row) else mark.name.removesuffix(" missing"), "text2", font
     font = theme.font(11)
     if mark.missing:
-        return mark.under if _has_room(layout, row) else "missing", "text3", font
+        return mark.under if _has_room(layout, row) else tr("missing"), "text3", font
     return mark.under, "err" if damaged else "text3", font
 
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, tasks
+from gui.language import tr
 from gui.parts.document_side import remembered
 from gui.parts.values.value_pane import StoredDialog
 from gui.parts.versions_model import VersionsModel, name_of
@@ -128,7 +129,7 @@ class TimelinePanel(QWidget):
         self._summary = states.words("", "second")
         self._legend = StripLegend(self.model)
         self._busy = states.words("", "second")
-        self._stop = states.button("Stop", self._stopped, "small", "quiet")
+        self._stop = states.button(tr("Stop"), self._stopped, "small", "quiet")
         self._busy.hide()
         self._stop.hide()
         self._timer = QTimer(self)
@@ -140,7 +141,7 @@ class TimelinePanel(QWidget):
         row.addWidget(self._legend, 1)
         row.addWidget(self._busy)
         row.addWidget(self._stop)
-        segments, group = boxes.segments(self, ("By version", "By time"))
+        segments, group = boxes.segments(self, (tr("By version"), tr("By time")))
         self.by_version, self.by_time = group.buttons()
         self._fit_segments()
         theme.signals.changed.connect(self._fit_segments)
@@ -152,8 +153,8 @@ class TimelinePanel(QWidget):
         self.as_list.setIcon(icons.icon("list-bullets"))
         self.as_list.setIconSize(QSize(theme.px(16), theme.px(16)))
         self.as_list.setFixedSize(theme.px(26), theme.px(26))
-        self.as_list.setToolTip("Show as a list, newest first")
-        self.as_list.setAccessibleName("Show versions as a list")
+        self.as_list.setToolTip(tr("Show as a list, newest first"))
+        self.as_list.setAccessibleName(tr("Show versions as a list"))
         self.as_list.toggled.connect(self._show_form)
         self.as_list.toggled.connect(self.form_changed)
         row.addWidget(self.as_list)
@@ -218,7 +219,7 @@ class TimelinePanel(QWidget):
             cancelled=self._cancelled,
             partial=self._arrived,
             owner=self,
-            title=f"Reading versions of {wording.plain(id)}",
+            title=tr("Reading versions of {id}", id=wording.plain(id)),
             key="history",
         )
 
@@ -321,7 +322,7 @@ class TimelinePanel(QWidget):
         self._say()
         if not self.model.marks:
             self.cleared.emit()
-            self._note.put("tray", "text2", "No version of this document is there", "It may have been deleted.")
+            self._note.put("tray", "text2", tr("No version of this document is there"), tr("It may have been deleted."))
             self._stack.setCurrentWidget(self._note)
         _, b = self.chosen()
         if b is not None and self._told != self.chosen():
@@ -334,13 +335,15 @@ class TimelinePanel(QWidget):
         sentence, details = tasks.describe(error)
         name = self._show_none()
         copy: Callable[[], object] = lambda: copying.put(details)  # noqa: E731 (a choice wants a callable)
-        choices = [("Try again", self._again), ("Copy details", copy)]
-        self._note.put("warning-circle", "err", f"The versions of {name} could not be read", sentence, choices)
+        choices = [(tr("Try again"), self._again), (tr("Copy details"), copy)]
+        self._note.put(
+            "warning-circle", "err", tr("The versions of {name} could not be read", name=name), sentence, choices
+        )
         self._stack.setCurrentWidget(self._note)
 
     def _show_none(self) -> str:
         """Show no versions, for none could be read; returns the document's name."""
-        name = wording.plain(self.id) if self.id is not None else "this document"
+        name = wording.plain(self.id) if self.id is not None else tr("this document")
         self._shown_id = None
         self.model.reset([])
         self.cleared.emit()
@@ -355,11 +358,11 @@ class TimelinePanel(QWidget):
         if self.id == self._shown_id and self.model.marks:
             self._choose()
             self._say()
-            self._summary.setText(f"{self.model.summary()}; reading was stopped")
+            self._summary.setText(tr("{summary}; reading was stopped", summary=self.model.summary()))
             self.loaded.emit(list(self.model.versions))
             return
         self._show_none()
-        self._note.put("hourglass", "text2", "Reading was stopped", "", [("Read again", self._again)])
+        self._note.put("hourglass", "text2", tr("Reading was stopped"), "", [(tr("Read again"), self._again)])
         self._stack.setCurrentWidget(self._note)
 
     def _again(self) -> None:
@@ -388,8 +391,8 @@ class TimelinePanel(QWidget):
             return
         seen = len(self._waiting) if self._quietly else len(self.model.versions) if self.id == self._shown_id else 0
         name = wording.plain(self.id)
-        so_far = f": {wording.count(seen)} so far" if seen else ""
-        self._busy.setText(f"Reading versions of {name}{so_far}")
+        so_far = tr(": {seen} so far", seen=wording.count(seen)) if seen else ""
+        self._busy.setText(tr("Reading versions of {name}{so_far}", name=name, so_far=so_far))
 
     def _say(self) -> None:
         if self.id is not None:
@@ -404,8 +407,8 @@ class TimelinePanel(QWidget):
         self._name.put("")
         self._summary.setText("")
         self._legend.quiet(True)
-        help = "Choose one above to see its versions."
-        self._note.put("clock-counter-clockwise", "text2", "No document is chosen", help)
+        help = tr("Choose one above to see its versions.")
+        self._note.put("clock-counter-clockwise", "text2", tr("No document is chosen"), help)
         self._show_form()
         self._stack.setCurrentWidget(self._note)
 
@@ -477,25 +480,29 @@ class TimelinePanel(QWidget):
             return action
 
         menu.setToolTipsVisible(True)
-        add(f"Set {name} as A", lambda: self._set_a(row))
-        add(f"Set {name} as B", lambda: self._set_b(row))
-        add("Compare with current", lambda: self._compare_with(row, target), target is not None and target != row)
-        add(f"Show {name} by itself", lambda: self.show_alone(row))
-        add(f"Remember {name} for a comparison", lambda: self.remember_asked.emit(one.v))
+        add(tr("Set {name} as A", name=name), lambda: self._set_a(row))
+        add(tr("Set {name} as B", name=name), lambda: self._set_b(row))
+        add(tr("Compare with current"), lambda: self._compare_with(row, target), target is not None and target != row)
+        add(tr("Show {name} by itself", name=name), lambda: self.show_alone(row))
+        add(tr("Remember {name} for a comparison", name=name), lambda: self.remember_asked.emit(one.v))
         if remembered.side is not None:
-            words = wording.item(f"Compare with {remembered.side.name} of {remembered.side.place}", 80)
+            words = wording.item(
+                tr("Compare with {name} of {place}", name=remembered.side.name, place=remembered.side.place), 80
+            )
             add(words, lambda: self.compare_remembered_asked.emit(one.v))
         menu.addSeparator()
-        why = "This version says that the document is deleted." if one.deleted else "This is the current version."
-        why = "This connection is read-only." if self._session.read_only else why
+        why = (
+            tr("This version says that the document is deleted.") if one.deleted else tr("This is the current version.")
+        )
+        why = tr("This connection is read-only.") if self._session.read_only else why
         may = not self._session.read_only and not one.current and not one.deleted and one.v is not None
-        add(f"Restore {name}…", lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
-        add("Show as stored…", lambda: self._show_stored(id, one))
-        add("Copy hash", lambda: copying.put(one.hash or ""), bool(one.hash))
+        add(tr("Restore {name}…", name=name), lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
+        add(tr("Show as stored…"), lambda: self._show_stored(id, one))
+        add(tr("Copy hash"), lambda: copying.put(one.hash or ""), bool(one.hash))
         return menu
 
     def _show_stored(self, id: Value, one: Version) -> None:
-        title = f"{wording.plain(id)}, {name_of(one)}, as stored"
+        title = tr("{id}, {one}, as stored", id=wording.plain(id), one=name_of(one))
         dialog = StoredDialog(title, self)
         session, ns, v = self._session, self._ns, one.v
 
@@ -503,7 +510,7 @@ class TimelinePanel(QWidget):
             raw = session.version(ns, id, v).raw
             return None if raw is None else session.stored(ns, raw)
 
-        tasks.run(work, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title="Reading a version")
+        tasks.run(work, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title=tr("Reading a version"))
         dialog.open()
 
     def changeEvent(self, event: QEvent) -> None:

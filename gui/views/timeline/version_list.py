@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, 
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
+from gui.language import tr, translated
 from gui.parts.versions_model import AUTHOR, CHANGED, MARK, OPERATION, REASON, VERSION, VersionsModel
 from gui.style import symbols, theme, wording
 from gui.style.cells import CellDelegate, CellTree
@@ -34,9 +35,9 @@ class StripLegend(QWidget):
         kinds = self._model.kinds
         places, conditions = {place for place, _ in kinds}, {state for _, state in kinds}
         made: list[tuple[str, str]]
-        made = [(place, place) for place in ("document", "archive", "prev", "delta") if place in places]
-        made += [(state, state) for state in ("unproven", "missing", "damaged") if state in conditions]
-        return [*made, ("count", "fields changed")] if self._model.counted else made
+        made = [(place, translated(place)) for place in ("document", "archive", "prev", "delta") if place in places]
+        made += [(state, translated(state)) for state in ("unproven", "missing", "damaged") if state in conditions]
+        return [*made, ("count", tr("fields changed"))] if self._model.counted else made
 
     def sizeHint(self) -> QSize:
         return QSize(theme.px(420), theme.px(26))
@@ -110,7 +111,7 @@ class VersionList(CellTree):
         super().__init__(parent)
         self.setItemDelegate(_MarkDelegate(self))
         self._history = model
-        self.as_list(model, "Versions, newest first", WIDTHS)
+        self.as_list(model, tr("Versions, newest first"), WIDTHS)
         model.chosen.connect(self.viewport().update)
         header = self.header()
         header.setStretchLastSection(True)

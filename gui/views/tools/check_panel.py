@@ -6,15 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gui import tasks
+from gui.language import tr, translated
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, StateStack, button, words
 from model.session import Guarantee, Session
 
 MARKS = {
-    "safe": ("check-circle", "acc", "Holds"),
-    "unsafe": ("warning-circle", "err", "Unsafe"),
-    "limited": ("info", "warn", "Limited"),
-    "unknown": ("question", "warn", "Not measured"),
+    "safe": ("check-circle", "acc", tr("Holds")),
+    "unsafe": ("warning-circle", "err", tr("Unsafe")),
+    "limited": ("info", "warn", tr("Limited")),
+    "unknown": ("question", "warn", tr("Not measured")),
 }
 
 
@@ -29,14 +30,14 @@ class CheckPanel(QWidget):
         self.found: list[Guarantee] = []
         self._task: tasks.Task | None = None
         self._had_focus = False
-        self.run = button("Measure", self.refresh, "small", icon="play")
+        self.run = button(tr("Measure"), self.refresh, "small", icon="play")
         self._summary = words("", "second", wrap=True)
         head = boxes.ground(QWidget(), "sunken")
         row = QHBoxLayout(head)
         row.setContentsMargins(theme.px(16), theme.px(12), theme.px(16), theme.px(12))
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
-        column.addWidget(words("What this server guarantees", "title"))
+        column.addWidget(words(tr("What this server guarantees"), "title"))
         column.addWidget(self._summary)
         row.addLayout(column, 1)
         row.addWidget(self.run, 0, Qt.AlignmentFlag.AlignTop)
@@ -50,13 +51,13 @@ class CheckPanel(QWidget):
         self._grid.setColumnStretch(3, 1)
         scroll = QScrollArea()
         scroll.setObjectName("scrolled")
-        scroll.setAccessibleName("Guarantees")
+        scroll.setAccessibleName(tr("Guarantees"))
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._rows)
         self.states = StateStack(scroll)
-        self.states.setAccessibleName("What this server guarantees")
+        self.states.setAccessibleName(tr("What this server guarantees"))
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         whole = boxes.column(self)
         whole.addWidget(head)
@@ -68,21 +69,33 @@ class CheckPanel(QWidget):
         known = self._session.measured
         if self.found:
             bad = sum(1 for each in self.found if each.verdict == "unsafe")
-            said = f"{wording.many(bad, 'promise')} broken" if bad else "Nothing unsafe was found"
-            self._summary.setText(f"{said} in {self._session.source}, measured just now.")
+            said = (
+                tr("{promises} broken", promises=wording.many(bad, "promise"))
+                if bad
+                else tr("Nothing unsafe was found")
+            )
+            self._summary.setText(tr("{said} in {source}, measured just now.", said=said, source=self._session.source))
         elif known is None:
-            self._summary.setText(f"{self._session.source} was not measured yet.")
+            self._summary.setText(tr("{source} was not measured yet.", source=self._session.source))
         else:
-            said = "A broken promise was found" if known.unsafe else "Nothing unsafe was found"
+            said = tr("A broken promise was found") if known.unsafe else tr("Nothing unsafe was found")
             self._summary.setText(
-                f"{said} in {self._session.source} when it was measured on {wording.moment(known.at)}."
+                tr(
+                    "{said} in {source} when it was measured on {at}.",
+                    said=said,
+                    source=self._session.source,
+                    at=wording.moment(known.at),
+                )
             )
         if not self.found:
             self.states.show_empty(
-                "Nothing is measured without your word",
-                "The check writes into a scratch database of its own and drops it at the end: eight writers at once, "
-                "every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.",
-                [("Measure", self.refresh)],
+                tr("Nothing is measured without your word"),
+                tr(
+                    "The check writes into a scratch database of its own and drops it at the end: eight "
+                    "writers at once, "
+                    "every type, the order of fields, retried writes, change streams, the clock. It takes some seconds."
+                ),
+                [(tr("Measure"), self.refresh)],
                 icon="hard-drives",
             )
 
@@ -107,10 +120,10 @@ class CheckPanel(QWidget):
             partial=self._add,
             owner=self,
             key="check",
-            title=f"Measuring {session.name}",
+            title=tr("Measuring {name}", name=session.name),
         )
         self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(f"Measuring {session.name}", self._task.cancel)
+        self.states.show_loading(tr("Measuring {name}", name=session.name), self._task.cancel)
 
     def _add(self, found: Guarantee) -> None:
         if not self.found:
@@ -121,12 +134,14 @@ class CheckPanel(QWidget):
         top = Qt.AlignmentFlag.AlignTop
         self._grid.addWidget(Glyph(icon, token), at, 0, top)
         self._grid.addWidget(words(said, "strong"), at, 1, top)
-        self._grid.addWidget(words(found.title), at, 2, top)
-        detail = words(found.detail, wrap=True)
+        self._grid.addWidget(words(translated(found.title)), at, 2, top)
+        detail = words(translated(found.detail), wrap=True)
         detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        detail.setAccessibleName(f"{found.title}: {said}. {found.detail} {found.advice}")
+        detail.setAccessibleName(
+            f"{translated(found.title)}: {said}. {translated(found.detail)} {translated(found.advice)}"
+        )
         self._grid.addWidget(detail, at, 3)
-        advice = words(found.advice, "second", wrap=True)
+        advice = words(translated(found.advice), "second", wrap=True)
         advice.setContentsMargins(0, 0, 0, theme.px(12))
         self._grid.addWidget(advice, at + 1, 3)
         self._grid.setRowStretch(at, 0)
@@ -151,7 +166,7 @@ class CheckPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         self._ready()
-        self.states.show_failed(error, self.refresh, "The server could not be measured")
+        self.states.show_failed(error, self.refresh, tr("The server could not be measured"))
 
     def _stopped(self) -> None:
         self._ready()

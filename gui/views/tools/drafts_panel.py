@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, subscriptions, tasks
+from gui.language import tr
 from gui.paging import RowsModel, refill
 from gui.style import boxes, states, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
@@ -24,7 +25,7 @@ WIDTHS = (220, 240, 100, 120, 160)
 class DraftsModel(RowsModel[tuple[Draft, int]]):
     """Drafts, newest first, each with how many fields it changes."""
 
-    headers = ("Document", "Collection", "From", "Changes", "Kept", "Source")
+    headers = (tr("Document"), tr("Collection"), tr("From"), tr("Changes"), tr("Kept"), tr("Source"))
 
     def key(self, row: tuple[Draft, int]) -> Hashable:
         return row[0].source, row[0].ns, row[0].id
@@ -56,14 +57,16 @@ class DraftsPanel(QWidget):
         boxes.ground(self, "surface")
         self.model = DraftsModel()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, "Drafts", WIDTHS)
+        self.list.as_list(self.model, tr("Drafts"), WIDTHS)
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         column = boxes.column(self)
-        row, _ = boxes.titled("Drafts", "Edits that are not saved. They stay when a tab or the window is closed.")
-        self.discard = button("Discard…", self._ask, "small", icon="trash")
+        row, _ = boxes.titled(
+            tr("Drafts"), tr("Edits that are not saved. They stay when a tab or the window is closed.")
+        )
+        self.discard = button(tr("Discard…"), self._ask, "small", icon="trash")
         row.addWidget(self.discard)
-        self.open = button("Go on editing", self._open, "small")
+        self.open = button(tr("Go on editing"), self._open, "small")
         row.addWidget(self.open)
         column.addLayout(row)
         column.addWidget(states.hair())
@@ -90,13 +93,13 @@ class DraftsPanel(QWidget):
                 rows.append((draft, changed_fields(draft.base_content, draft.content)))
             return rows
 
-        self.states.show_loading("Reading the drafts")
+        self.states.show_loading(tr("Reading the drafts"))
         tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="drafts")
 
     def _shown(self, rows: list[tuple[Draft, int]]) -> None:
         refill(self.list, self.model, rows)
         if not rows:
-            self.states.show_empty("There are no drafts", "An edit that you do not save at once is kept here.")
+            self.states.show_empty(tr("There are no drafts"), tr("An edit that you do not save at once is kept here."))
             return
         self.states.show_content()
         if not self.list.selectionModel().hasSelection():
@@ -109,7 +112,9 @@ class DraftsPanel(QWidget):
         draft = self.draft
         here = draft is not None and draft.source == self._session.source
         self.open.setEnabled(here)
-        self.open.setToolTip("" if here or draft is None else f"It belongs to {draft.source}; open that first.")
+        self.open.setToolTip(
+            "" if here or draft is None else tr("It belongs to {source}; open that first.", source=draft.source)
+        )
         self.discard.setEnabled(draft is not None)
 
     def _activated(self, _: QModelIndex) -> None:
@@ -124,9 +129,9 @@ class DraftsPanel(QWidget):
         if draft is not None:
             messages.confirm(
                 self,
-                f"Discard your edit of {wording.plain(draft.id)}?",
-                "What you changed is forgotten. The document in the database is not touched.",
-                "Discard 1 draft",
+                tr("Discard your edit of {id}?", id=wording.plain(draft.id)),
+                tr("What you changed is forgotten. The document in the database is not touched."),
+                tr("Discard 1 draft"),
                 self._discard,
                 danger=True,
             )

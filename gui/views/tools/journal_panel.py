@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.paging import RowsModel, refill
 from gui.parts.differences import diff_grouping
 from gui.parts.differences.diff_model import DiffModel
@@ -27,23 +28,32 @@ PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
 NARROW = (56, 134, 72, 110, 150, 96, 160)  # at 1024 pixels, so that the last column says something
 _ENDS = {
-    "applied": Badge("Applied", "text2", "typT"),
-    "refused": Badge("Refused", "err", "errT", "conflict"),
-    "conflict": Badge("Conflict", "warn", "warnT", "conflict"),
-    "unknown": Badge("Not known", "warn", "warnT", "conflict"),
-    "begun": Badge("Not known", "warn", "warnT", "conflict"),
-    "skipped": Badge("Skipped", "typ", "typT"),
+    "applied": Badge(tr("Applied"), "text2", "typT"),
+    "refused": Badge(tr("Refused"), "err", "errT", "conflict"),
+    "conflict": Badge(tr("Conflict"), "warn", "warnT", "conflict"),
+    "unknown": Badge(tr("Not known"), "warn", "warnT", "conflict"),
+    "begun": Badge(tr("Not known"), "warn", "warnT", "conflict"),
+    "skipped": Badge(tr("Skipped"), "typ", "typT"),
 }
 
 
-EARLIER = Badge("Earlier data, gone", "typ", "typT")
+EARLIER = Badge(tr("Earlier data, gone"), "typ", "typT")
 """The end of a write to data in memory that were thrown away since."""
 
 
 class EntriesModel(RowsModel[Entry]):
     """Entries, newest first; further ones are fetched as they are scrolled to."""
 
-    headers = ("Entry", "When", "What", "Document", "Collection", "Version", "How it ended", "Detail")
+    headers = (
+        tr("Entry"),
+        tr("When"),
+        tr("What"),
+        tr("Document"),
+        tr("Collection"),
+        tr("Version"),
+        tr("How it ended"),
+        tr("Detail"),
+    )
 
     def key(self, row: Entry) -> Hashable:
         return row.id
@@ -57,7 +67,7 @@ class EntriesModel(RowsModel[Entry]):
             case 1:
                 return plain(wording.moment(row.at), ink)
             case 2:
-                return plain(row.action.capitalize(), ink)
+                return plain(translated(row.action).capitalize(), ink)
             case 3:
                 return value(_document(row), ink, middle=True)
             case 4:
@@ -67,9 +77,13 @@ class EntriesModel(RowsModel[Entry]):
             case 6:
                 if row.gone:  # the documents that are there now know nothing of it
                     return Cell(badges=(EARLIER,), tip=row.why_not)
-                undone = (Badge(f"Undone by {row.undone_by}", "typ", "typT"),) if row.undone_by else ()
+                undone = (
+                    (Badge(tr("Undone by {undone_by}", undone_by=row.undone_by), "typ", "typT"),)
+                    if row.undone_by
+                    else ()
+                )
                 return Cell(badges=(_ENDS[row.kind], *undone))
-        return Cell(spans=(Span(row.detail, "text2"),))
+        return Cell(spans=(Span(translated(row.detail), "text2"),))
 
 
 class JournalPanel(QWidget):
@@ -84,12 +98,12 @@ class JournalPanel(QWidget):
         self.model = EntriesModel()
         self.model.wanted.connect(self._more)
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, "Journal")
+        self.list.as_list(self.model, tr("Journal"))
         self.list.narrow_below(1080, NARROW, WIDTHS)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)
-        self.tree.setAccessibleName("What this write changed")
+        self.tree.setAccessibleName(tr("What this write changed"))
         column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
@@ -101,13 +115,13 @@ class JournalPanel(QWidget):
 
     def _title_row(self) -> QHBoxLayout:
         row, _ = boxes.titled(
-            "Journal", "Every write from this computer: noted before it is sent, with its outcome after."
+            tr("Journal"), tr("Every write from this computer: noted before it is sent, with its outcome after.")
         )
-        self.everywhere = QCheckBox("All sources")
-        self.everywhere.setToolTip(f"Also what was written to other sources than {self._session.name}")
+        self.everywhere = QCheckBox(tr("All sources"))
+        self.everywhere.setToolTip(tr("Also what was written to other sources than {name}", name=self._session.name))
         self.everywhere.toggled.connect(self.refresh)
         row.addWidget(self.everywhere)
-        row.addWidget(button("Refresh", self.refresh, "small", icon="arrows-clockwise"))
+        row.addWidget(button(tr("Refresh"), self.refresh, "small", icon="arrows-clockwise"))
         return row
 
     def _detail(self) -> QWidget:
@@ -119,14 +133,14 @@ class JournalPanel(QWidget):
         head.addWidget(self._what)
         self._detail_text = words("", "second", wrap=True)
         head.addWidget(self._detail_text, 1)
-        self.copy = button("Copy as JSON", self._copy, "quiet", "small", icon="copy")
+        self.copy = button(tr("Copy as JSON"), self._copy, "quiet", "small", icon="copy")
         head.addWidget(self.copy)
-        self.check = button("Check again", self._look_again, "small")
+        self.check = button(tr("Check again"), self._look_again, "small")
         head.addWidget(self.check)
-        self.undo = button("Undo this write", self._undo, "small", icon="arrow-counter-clockwise")
+        self.undo = button(tr("Undo this write"), self._undo, "small", icon="arrow-counter-clockwise")
         head.addWidget(self.undo)
-        self.undo_run = button("Undo the whole run…", self._ask_undo_run, "small")
-        self.undo_run.setToolTip("Take back every write that was asked for together with this one")
+        self.undo_run = button(tr("Undo the whole run…"), self._ask_undo_run, "small")
+        self.undo_run.setToolTip(tr("Take back every write that was asked for together with this one"))
         self.undo_run.hide()
         head.addWidget(self.undo_run)
         column.addWidget(tools)
@@ -149,15 +163,17 @@ class JournalPanel(QWidget):
         def work(_: tasks.Progress) -> list[Entry]:
             return session.journal.entries(PAGE, source)
 
-        self.states.show_loading("Reading the journal")
+        self.states.show_loading(tr("Reading the journal"))
         tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="entries")
 
     def _shown(self, entries: list[Entry]) -> None:
         refill(self.list, self.model, entries, more=len(entries) == PAGE)
         if not entries:
-            help = "What you save, restore, finish or undo is listed here, each with its way back."
-            choices = [] if self.everywhere.isChecked() else [("Show all sources", self.everywhere.toggle)]
-            self.states.show_empty(f"Nothing was written to {self._session.name} from here", help, choices)
+            help = tr("What you save, restore, finish or undo is listed here, each with its way back.")
+            choices = [] if self.everywhere.isChecked() else [(tr("Show all sources"), self.everywhere.toggle)]
+            self.states.show_empty(
+                tr("Nothing was written to {name} from here", name=self._session.name), help, choices
+            )
             return
         self.states.show_content()
         if not self.list.selectionModel().hasSelection():
@@ -190,10 +206,12 @@ class JournalPanel(QWidget):
         tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
         if entry is None:
             return
-        self._what.setText(f"{entry.action.capitalize()} of {_document(entry)}")
-        self._detail_text.setText(entry.detail)
+        self._what.setText(
+            tr("{action} of {document}", action=translated(entry.action).capitalize(), document=_document(entry))
+        )
+        self._detail_text.setText(translated(entry.detail))
         if entry.before is None and entry.after is None:
-            self._inner.show_empty("This write kept no content", entry.detail)
+            self._inner.show_empty(tr("This write kept no content"), translated(entry.detail))
             return
 
         def work(progress: tasks.Progress) -> diff_grouping.Plan:
@@ -201,7 +219,7 @@ class JournalPanel(QWidget):
             b = EMPTY if entry.after is None else text.from_text(entry.after)
             return diff_grouping.plan(a, b, diff(a, b), progress)
 
-        self._inner.show_loading("Comparing")
+        self._inner.show_loading(tr("Comparing"))
         tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
 
     def say_writable(self) -> None:
@@ -218,8 +236,8 @@ class JournalPanel(QWidget):
         entry = self.entry
         if entry is None:
             return
-        before = "before" if entry.before is not None else "was not there"
-        after = "after" if entry.after is not None else "not there any more"
+        before = tr("before") if entry.before is not None else tr("was not there")
+        after = tr("after") if entry.after is not None else tr("not there any more")
         named = tuple(
             " ".join(filter(None, (word, _version(v))))
             for word, v in ((before, entry.version_before), (after, entry.version_after))
@@ -234,8 +252,8 @@ class JournalPanel(QWidget):
         if entry.why_not or not entry.undoable:
             return entry.why_not
         if entry.source != self._session.source:
-            return f"It was written to {entry.source}; open that to undo it."
-        return f"{self._session.name} is open read-only." if self._session.read_only else ""
+            return tr("It was written to {source}; open that to undo it.", source=entry.source)
+        return tr("{name} is open read-only.", name=self._session.name) if self._session.read_only else ""
 
     def _copy(self) -> None:
         if self.entry is not None:
@@ -254,19 +272,24 @@ class JournalPanel(QWidget):
             done=partial(self._undo_ended, entry),  # another may be chosen by then
             failed=self._undo_failed,
             owner=self,
-            title="Undoing",
+            title=tr("Undoing"),
             key="undo",
         )
 
     def _undo_ended(self, entry: Entry, outcome: Outcome) -> None:
         if outcome.kind == "applied":
-            messages.tell(self, outcome.detail if outcome.detail.startswith("Undone") else f"Undone: {outcome.detail}")
+            messages.tell(
+                self,
+                translated(outcome.detail)
+                if outcome.detail.startswith("Undone")
+                else tr("Undone: {detail}", detail=translated(outcome.detail)),
+            )
         elif outcome.kind == "unknown":
-            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
+            messages.doubt(self, translated(outcome.detail), partial(self._look_again_at, entry), outcome.token or "")
         elif outcome.kind == "conflict" and entry.before is not None and entry.after is not None:
-            messages.note(self, outcome.detail, [("Review and merge", partial(self._merge, entry))])
+            messages.note(self, translated(outcome.detail), [(tr("Review and merge"), partial(self._merge, entry))])
         else:
-            messages.fail(self, outcome.detail)
+            messages.fail(self, translated(outcome.detail))
         self.refresh()
 
     def _ask_undo_run(self) -> None:
@@ -274,10 +297,13 @@ class JournalPanel(QWidget):
         if entry is not None and entry.run:
             messages.confirm(
                 self,
-                "Undo the whole run?",
-                f"Every write of {entry.run} is taken back, the last one first; each of them only where its document "
-                "is still as the run left it.",
-                "Undo the run",
+                tr("Undo the whole run?"),
+                tr(
+                    "Every write of {run} is taken back, the last one first; each of them only where its "
+                    "document is still as the run left it.",
+                    run=entry.run,
+                ),
+                tr("Undo the run"),
                 partial(self._undo_run, entry.run),
             )
 
@@ -288,18 +314,21 @@ class JournalPanel(QWidget):
             done=partial(self._run_undone, run),
             failed=self._undo_failed,
             owner=self,
-            title="Undoing a run",
+            title=tr("Undoing a run"),
             key="undo",
         )
 
     def _run_undone(self, run: str, outcomes: list[Outcome]) -> None:
         back = sum(outcome.kind == "applied" for outcome in outcomes)
-        said = f"{wording.many(back, 'write')} of {run} taken back"
-        left = [outcome.detail for outcome in outcomes if outcome.kind != "applied"]
+        said = tr("{writes} of {run} taken back", writes=wording.many(back, "write"), run=run)
+        left = [translated(outcome.detail) for outcome in outcomes if outcome.kind != "applied"]
         if left:
-            messages.note(self, f"{said}, {wording.many(len(left), 'write')} not. {left[0]}")
+            messages.note(
+                self,
+                tr("{said}, {writes} not. {left}", said=said, writes=wording.many(len(left), "write"), left=left[0]),
+            )
         else:
-            messages.tell(self, said if outcomes else f"Nothing of {run} is left to undo")
+            messages.tell(self, said if outcomes else tr("Nothing of {run} is left to undo", run=run))
         self.refresh()
 
     def _undo_failed(self, error: BaseException) -> None:
@@ -314,7 +343,7 @@ class JournalPanel(QWidget):
         def found(conflict: object) -> None:
             self.conflict_found.emit(entry, conflict)
 
-        tasks.run(work, done=found, failed=self._undo_failed, owner=self, title="Merging", key="undo")
+        tasks.run(work, done=found, failed=self._undo_failed, owner=self, title=tr("Merging"), key="undo")
 
     def _look_again(self) -> None:
         if self.entry is not None:
@@ -327,20 +356,20 @@ class JournalPanel(QWidget):
             done=partial(self._looked, entry),
             failed=self._undo_failed,
             owner=self,
-            title="Checking",
+            title=tr("Checking"),
         )
 
     def _looked(self, entry: Entry, outcome: Outcome) -> None:
         if outcome.kind == "unknown":
-            messages.doubt(self, outcome.detail, partial(self._look_again_at, entry), outcome.token or "")
+            messages.doubt(self, translated(outcome.detail), partial(self._look_again_at, entry), outcome.token or "")
         else:
-            messages.tell(self, outcome.detail)
+            messages.tell(self, translated(outcome.detail))
         self.refresh()
 
 
 def _document(entry: Entry) -> str:
     if not entry.document:
-        return "the collection"
+        return tr("the collection")
     try:
         return wording.plain(text.value_from_text(entry.document))
     except Refused:

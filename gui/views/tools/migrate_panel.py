@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import boxes, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
@@ -40,7 +41,7 @@ _ICONS = {
 class OutcomesModel(RowsModel[Outcome]):
     """Documents, each with its outcome."""
 
-    headers = ("Document", "What happens")
+    headers = (tr("Document"), tr("What happens"))
 
     def key(self, row: Outcome) -> Hashable:
         return row.id
@@ -50,7 +51,7 @@ class OutcomesModel(RowsModel[Outcome]):
         if index.column() == 0:
             return value("" if row.id is None else wording.plain(row.id), middle=True, indent=8)
         icon, token = _ICONS[row.kind]
-        return Cell(spans=(Span(row.detail),), icon=icon, icon_token=token, tip=row.detail)
+        return Cell(spans=(Span(translated(row.detail)),), icon=icon, icon_token=token, tip=translated(row.detail))
 
 
 class MigratePanel(QWidget):
@@ -64,42 +65,46 @@ class MigratePanel(QWidget):
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
         boxes.ground(self, "surface")
         self.layout_choice = QComboBox()
-        self.layout_choice.setAccessibleName("The new layout")
+        self.layout_choice.setAccessibleName(tr("The new layout"))
         now = session.info(ns).layout
         for name, about in session.histories.items():
             if name != now:
-                self.layout_choice.addItem(f"{name}: {about}", name)
+                self.layout_choice.addItem(f"{name}: {translated(about)}", name)
         self.target = QLineEdit()
-        self.target.setAccessibleName("The new collection")
-        self.newest = QCheckBox("Take the newest version only; earlier ones stay where they are")
-        self.dry = button("Dry run", self.try_it, icon="play")
-        self.go = button("Copy and verify", self.copy, "main")
-        self.back = button("Take back…", self._ask_back, "quiet")
+        self.target.setAccessibleName(tr("The new collection"))
+        self.newest = QCheckBox(tr("Take the newest version only; earlier ones stay where they are"))
+        self.dry = button(tr("Dry run"), self.try_it, icon="play")
+        self.go = button(tr("Copy and verify"), self.copy, "main")
+        self.back = button(tr("Take back…"), self._ask_back, "quiet")
         self.model = OutcomesModel()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, "Documents", (220,))
+        self.list.as_list(self.model, tr("Documents"), (220,))
         self.toml = QPlainTextEdit()
         self.toml.setReadOnly(True)
         self.toml.setObjectName("plainjson")
         self.toml.setFont(theme.mono(11))
-        self.toml.setAccessibleName("What to put into a profile")
-        self.report = words("Nothing has been written yet.", wrap=True)
+        self.toml.setAccessibleName(tr("What to put into a profile"))
+        self.report = words(tr("Nothing has been written yet."), wrap=True)
         self._assemble(now)
         self.layout_choice.currentIndexChanged.connect(self._chosen)
         self.target.textChanged.connect(self._other)
         self.newest.toggled.connect(self._other)
         self._chosen()
-        self.report.setText("Nothing has been written yet.")
+        self.report.setText(tr("Nothing has been written yet."))
 
     def _assemble(self, now: str) -> None:
         head = QVBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
         head.setSpacing(theme.px(8))
-        head.addWidget(words(f"Move {self.ns} to another layout", "title"))
+        head.addWidget(words(tr("Move {ns} to another layout", ns=self.ns), "title"))
         head.addWidget(
             words(
-                f"Its layout is {now} now. Every document's whole history is copied beside it and compared byte for "
-                "byte. The old collection stays as it is; people may go on writing, and copying again brings it over.",
+                tr(
+                    "Its layout is {now} now. Every document's whole history is copied beside it and compared "
+                    "byte for byte. The old collection stays as it is; people may go on writing, and copying "
+                    "again brings it over.",
+                    now=now,
+                ),
                 "second",
                 wrap=True,
             )
@@ -108,8 +113,8 @@ class MigratePanel(QWidget):
             field.setMaximumWidth(theme.px(460))
         form = QFormLayout()
         form.setSpacing(theme.px(8))
-        form.addRow("Layout", self.layout_choice)
-        form.addRow("New collection", self.target)
+        form.addRow(tr("Layout"), self.layout_choice)
+        form.addRow(tr("New collection"), self.target)
         form.addRow("", self.newest)
         head.addLayout(form)
         row = QHBoxLayout()
@@ -122,9 +127,9 @@ class MigratePanel(QWidget):
         column = boxes.column(below)
         title = QHBoxLayout()
         title.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        title.addWidget(words("In a profile", "head"))
+        title.addWidget(words(tr("In a profile"), "head"))
         title.addStretch(1)
-        title.addWidget(button("Copy", self._copy_toml, "small", icon="copy"))
+        title.addWidget(button(tr("Copy"), self._copy_toml, "small", icon="copy"))
         column.addLayout(title)
         column.addWidget(self.toml)
         split = boxes.split(self.list, below, sizes=(330, 200))
@@ -165,7 +170,7 @@ class MigratePanel(QWidget):
     def _misnamed(self) -> str:
         """Why the new collection's name will not do; "" where it will."""
         database, _, collection = self.target.text().strip().partition(".")
-        return "" if database and collection else "Name the new collection as database.collection."
+        return "" if database and collection else tr("Name the new collection as database.collection.")
 
     def _show_toml(self) -> None:
         if self._misnamed:
@@ -188,7 +193,11 @@ class MigratePanel(QWidget):
 
     def _ready(self) -> None:
         busy = self._task is not None and self._task.running
-        why = f"{self._session.name} is open read-only; to copy, allow writes." if self._session.read_only else ""
+        why = (
+            tr("{name} is open read-only; to copy, allow writes.", name=self._session.name)
+            if self._session.read_only
+            else ""
+        )
         why = self._misnamed or why
         self.dry.setEnabled(not busy and not self._misnamed)
         self.dry.setToolTip(self._misnamed)
@@ -202,13 +211,13 @@ class MigratePanel(QWidget):
 
     def try_it(self) -> None:
         """Say for each document how copying would end."""
-        stopped = "Stopped. Nothing has been written."
-        self._run("Looking at what would be copied", lambda m, p: m.dry_run(p), self._tried, stopped)
+        stopped = tr("Stopped. Nothing has been written.")
+        self._run(tr("Looking at what would be copied"), lambda m, p: m.dry_run(p), self._tried, stopped)
 
     def copy(self) -> None:
         """Copy until nothing is left to do, then compare."""
-        make, stopped = self._making(), "Stopped. Copying again goes on where it ended."
-        self._run(f"Moving {self.ns}", lambda m, p: m.run(p), partial(self._copied, make), stopped)
+        make, stopped = self._making(), tr("Stopped. Copying again goes on where it ended.")
+        self._run(tr("Moving {ns}", ns=self.ns), lambda m, p: m.run(p), partial(self._copied, make), stopped)
 
     def _run(
         self,
@@ -258,14 +267,18 @@ class MigratePanel(QWidget):
     def _tried(self, _: object) -> None:
         self.states.show_content()
         left = self._counts["refused"]
-        said = f"Dry run: {wording.many(self._counts['applied'], 'document')} would be copied"
-        said += f", {wording.count(self._counts['skipped'])} are there already" if self._counts["skipped"] else ""
-        said += f", {wording.count(left)} cannot be held and would stay" if left else ""
-        self.report.setText(f"{said}. Nothing has been written.")
+        said = tr("Dry run: {documents} would be copied", documents=wording.many(self._counts["applied"], "document"))
+        said += (
+            tr(", {counts} are there already", counts=wording.count(self._counts["skipped"]))
+            if self._counts["skipped"]
+            else ""
+        )
+        said += tr(", {left} cannot be held and would stay", left=wording.count(left)) if left else ""
+        self.report.setText(tr("{said}. Nothing has been written.", said=said))
 
     def _copied(self, make: Callable[[], Migration], _: object) -> None:
         self.states.show_content()
-        title = f"Comparing {self.ns}"
+        title = tr("Comparing {ns}", ns=self.ns)
 
         def work(progress: tasks.Progress) -> list[Checked]:
             return list(make().verify(progress))
@@ -274,7 +287,7 @@ class MigratePanel(QWidget):
             work,
             done=self._verified,
             failed=partial(self._failed, partial(self._copied, make, None), title),
-            cancelled=partial(self._stopped, "Stopped. Everything is copied, and not all of it is compared."),
+            cancelled=partial(self._stopped, tr("Stopped. Everything is copied, and not all of it is compared.")),
             owner=self,
             key="move",
             title=title,
@@ -290,16 +303,22 @@ class MigratePanel(QWidget):
         wrong = [each.wrong for each in found if each.wrong and each.id not in self._stay]
         stay = sum(bool(each.wrong) and each.id in self._stay for each in found)
         versions = sum(each.versions for each in equal)
-        said = f"{wording.many(versions, 'version')} of {wording.many(len(equal), 'document')} are equal in both places"
-        said += f", {wording.many(stay, 'document')} cannot be held and stay" if stay else ""
+        said = tr(
+            "{versions} of {documents} are equal in both places",
+            versions=wording.many(versions, "version"),
+            documents=wording.many(len(equal), "document"),
+        )
+        said += tr(", {documents} cannot be held and stay", documents=wording.many(stay, "document")) if stay else ""
         if wrong:
-            said += f"; {wording.count(len(wrong))} are not: {wrong[0].rstrip('.')}"
+            said += tr("; {wrong} are not: {wrong2}", wrong=wording.count(len(wrong)), wrong2=wrong[0].rstrip("."))
         elif not stay:
-            messages.tell(self, f"{self.ns} is in {self.target.text()} too, every version equal")
-        self.report.setText(f"{said}. The old collection stays as it is.")
+            messages.tell(
+                self, tr("{ns} is in {target} too, every version equal", ns=self.ns, target=self.target.text())
+            )
+        self.report.setText(tr("{said}. The old collection stays as it is.", said=said))
 
     def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
-        self.states.show_failed(error, again, f"{title} did not come to its end")
+        self.states.show_failed(error, again, tr("{title} did not come to its end", title=title))
 
     def _stopped(self, said: str) -> None:
         self.states.show_content()
@@ -308,15 +327,18 @@ class MigratePanel(QWidget):
     def _ask_back(self) -> None:
         messages.confirm(
             self,
-            f"Take {self.target.text()} back?",
-            "What the migration has put there is removed where it is still exactly that; what somebody changed stays.",
-            "Take back",
+            tr("Take {target} back?", target=self.target.text()),
+            tr(
+                "What the migration has put there is removed where it is still exactly that; what somebody "
+                "changed stays."
+            ),
+            tr("Take back"),
             partial(
                 self._run,
-                f"Taking back {self.target.text()}",
+                tr("Taking back {target}", target=self.target.text()),
                 lambda m, p: m.take_back(p),
                 self._taken,
-                "Stopped. Taking back again goes on where it ended.",
+                tr("Stopped. Taking back again goes on where it ended."),
             ),
             danger=True,
         )
@@ -324,8 +346,8 @@ class MigratePanel(QWidget):
     def _taken(self, _: object) -> None:
         self.states.show_content()
         kept = self._counts["conflict"] + self._counts["refused"]
-        said = f"{wording.many(self._counts['applied'], 'document')} taken back"
-        self.report.setText(f"{said}{f', {wording.count(kept)} stay' if kept else ''}.")
+        said = tr("{documents} taken back", documents=wording.many(self._counts["applied"], "document"))
+        self.report.setText(f"{said}{(tr(', {kept} stay', kept=wording.count(kept)) if kept else '')}.")
 
     def _copy_toml(self) -> None:
         copying.put(self.toml.toPlainText())

@@ -15,6 +15,7 @@ from PySide6.QtCore import QModelIndex, QSize, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 
 from gui import copying, messages, tasks
+from gui.language import tr, translated
 from gui.paging import refill
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack, button, words
@@ -25,8 +26,8 @@ from model import text
 from model.records import Outcome, PendingToken
 from model.session import Session
 
-_VERBS: dict[str, str] = {"finish": "Finish", "drop": "Drop"}
-_DONE: dict[str, str] = {"finish": "finished", "drop": "dropped"}
+_VERBS: dict[str, str] = {"finish": tr("Finish"), "drop": tr("Drop")}
+_DONE: dict[str, str] = {"finish": tr("finished"), "drop": tr("dropped")}
 
 
 class PendingPanel(QWidget):
@@ -70,10 +71,10 @@ class PendingPanel(QWidget):
 
     def _title_row(self) -> QHBoxLayout:
         row, _ = boxes.titled(
-            "Pending tokens",
-            "Step one was written and step two never was, so the counter is behind by what these tokens stand for.",
+            tr("Pending tokens"),
+            tr("Step one was written and step two never was, so the counter is behind by what these tokens stand for."),
         )
-        self._again = button("Scan again", self.refresh, "small", icon="arrows-clockwise")
+        self._again = button(tr("Scan again"), self.refresh, "small", icon="arrows-clockwise")
         row.addWidget(self._again)
         return row
 
@@ -81,8 +82,8 @@ class PendingPanel(QWidget):
         made = boxes.ground(QWidget(), "toolrow")
         row = boxes.row(made, 16, 5)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Document, token or owner")
-        self.search.setAccessibleName("Show tokens with these words")
+        self.search.setPlaceholderText(tr("Document, token or owner"))
+        self.search.setAccessibleName(tr("Show tokens with these words"))
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter_changed)
         row.addWidget(self.search, 1)
@@ -91,9 +92,9 @@ class PendingPanel(QWidget):
             self.ages.addItem(name, hours)
         self.kinds.addItems(STATES)
         for box, said in (
-            (self.ages, "How old the tokens shown are"),
-            (self.kinds, "What can be done about the tokens shown"),
-            (self.places, "Of which collection the tokens shown are"),
+            (self.ages, tr("How old the tokens shown are")),
+            (self.kinds, tr("What can be done about the tokens shown")),
+            (self.places, tr("Of which collection the tokens shown are")),
         ):
             box.setAccessibleName(said)
             box.currentIndexChanged.connect(self._filter_changed)
@@ -110,7 +111,7 @@ class PendingPanel(QWidget):
         self._all.setIconSize(QSize(theme.px(20), theme.px(16)))
         row.addWidget(self._all)
         row.addStretch(1)
-        row.addWidget(words("Each is written only if it is still pending and was not applied.", "second"))
+        row.addWidget(words(tr("Each is written only if it is still pending and was not applied."), "second"))
         return made
 
     def _report_row(self) -> QHBoxLayout:
@@ -118,22 +119,24 @@ class PendingPanel(QWidget):
         row.setContentsMargins(theme.px(16), theme.px(9), theme.px(16), theme.px(9))
         self.report = words("", wrap=True)
         row.addWidget(self.report, 1)
-        self._save = button("Copy report", self._copy_report, "quiet", "small")
+        self._save = button(tr("Copy report"), self._copy_report, "quiet", "small")
         row.addWidget(self._save)
         return row
 
     def _foot(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
         row = boxes.row(made)
-        self._note = words("Nothing has been written yet. What is written stands in the journal.", "second", wrap=True)
+        self._note = words(
+            tr("Nothing has been written yet. What is written stands in the journal."), "second", wrap=True
+        )
         row.addWidget(self._note, 1)
-        self.cancel = button("Close", self._cancel)
+        self.cancel = button(tr("Close"), self._cancel)
         row.addWidget(self.cancel)
-        self.drop = button("Drop…", partial(self._ask, "drop"))
+        self.drop = button(tr("Drop…"), partial(self._ask, "drop"))
         row.addWidget(self.drop)
-        self.older = button("Finish all older than…", self._ask_age)
+        self.older = button(tr("Finish all older than…"), self._ask_age)
         row.addWidget(self.older)
-        self.go = button("Finish", partial(self._ask, "finish"), "main")
+        self.go = button(tr("Finish"), partial(self._ask, "finish"), "main")
         row.addWidget(self.go)
         return made
 
@@ -150,10 +153,10 @@ class PendingPanel(QWidget):
         def work(progress: tasks.Progress) -> list[PendingToken]:
             return list(session.pending(ns, None, progress))
 
-        self.states.show_loading("Looking for pending tokens", self._stop)
+        self.states.show_loading(tr("Looking for pending tokens"), self._stop)
         self._task = tasks.run(
             work, done=self._shown, failed=self._failed, owner=self, cancelled=self._stopped, key="tokens",
-            title="Looking for pending tokens",
+            title=tr("Looking for pending tokens"),
         )  # fmt: skip
         self._task.progressed.connect(self.states.progress)
 
@@ -176,7 +179,7 @@ class PendingPanel(QWidget):
         kept = self.places.currentData()
         self.places.blockSignals(True)
         self.places.clear()
-        self.places.addItem("All collections", "")
+        self.places.addItem(tr("All collections"), "")
         for ns in places:
             self.places.addItem(ns, ns)
         self.places.setCurrentIndex(max(0, self.places.findData(kept)))
@@ -200,15 +203,19 @@ class PendingPanel(QWidget):
                 self.list.setCurrentIndex(self.model.index(0, 0))
         elif not self.tokens:
             self.states.show_empty(
-                "No token is pending",
-                "Every counter has been raised by the step that follows its token.",
+                tr("No token is pending"),
+                tr("Every counter has been raised by the step that follows its token."),
                 [],
                 icon="check-circle",
             )
         else:
-            none = "No token is that old" if wanted == Filter(wanted.age) else "No token matches these filters"
-            said = f"{wording.many(len(self.tokens), 'token')} {'is' if len(self.tokens) == 1 else 'are'} pending."
-            self.states.show_empty(none, said, [("Show all tokens", self._show_all)], icon="funnel")
+            none = tr("No token is that old") if wanted == Filter(wanted.age) else tr("No token matches these filters")
+            said = tr(
+                "{tokens} {how} pending.",
+                tokens=wording.many(len(self.tokens), "token"),
+                how=tr("is") if len(self.tokens) == 1 else tr("are"),
+            )
+            self.states.show_empty(none, said, [(tr("Show all tokens"), self._show_all)], icon="funnel")
         self._said()
 
     def _show_all(self) -> None:
@@ -237,19 +244,25 @@ class PendingPanel(QWidget):
         ticked, rows = self.model.ticked(), self.model.rows
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
         able = sum(self.model.can_tick(row) for row in rows)
-        self._all.setText(f"{wording.count(len(ticked))} of {wording.many(len(rows), 'token')} ticked")
+        self._all.setText(
+            tr(
+                "{ticked} of {tokens} ticked",
+                ticked=wording.count(len(ticked)),
+                tokens=wording.many(len(rows), "token"),
+            )
+        )
         self._all.setIcon(icons.tick(len(ticked), able))
         self._all.setEnabled(old > 0 or bool(ticked))
-        self._all.setToolTip("Tick all that are old enough" if len(ticked) < old else "Untick all")
+        self._all.setToolTip(tr("Tick all that are old enough") if len(ticked) < old else tr("Untick all"))
         self.report.setText(self._report())
         count = wording.many(len(ticked), "token")
-        self.go.setText(f"Finish {count}" if ticked else "Finish")
-        self.drop.setText(f"Drop {count}…" if ticked else "Drop…")
+        self.go.setText(tr("Finish {count}", count=count) if ticked else tr("Finish"))
+        self.drop.setText(tr("Drop {count}…", count=count) if ticked else tr("Drop…"))
         why = ""
         if self._session.read_only:
-            why = f"{self._session.name} is open read-only; to finish or drop tokens, allow writes."
+            why = tr("{name} is open read-only; to finish or drop tokens, allow writes.", name=self._session.name)
         elif not ticked:
-            why = "No token is ticked."
+            why = tr("No token is ticked.")
         for one in (self.go, self.drop):
             one.setEnabled(not why and not self.busy)
             one.setToolTip(why)
@@ -259,20 +272,27 @@ class PendingPanel(QWidget):
     def _report(self) -> str:
         if self.busy:
             done, total = self._done_so_far
-            return f"{_VERBS[self._doing]}ing {wording.count(done)} of {wording.count(total or 0)}"
+            return tr(
+                "{verbs}ing {done} of {total}",
+                verbs=_VERBS[self._doing],
+                done=wording.count(done),
+                total=wording.count(total or 0),
+            )
         ends: Counter[str] = Counter(end.kind for end in self.model.ends.values())
         if ends:
             dropped = sum(end.kind == "applied" and key in self.model.dropped for key, end in self.model.ends.items())
-            counts = {"finished": ends["applied"] - dropped, "dropped": dropped, "skipped": ends["skipped"],
-                      "changed meanwhile": ends["conflict"], "refused": ends["refused"],
-                      "not known": ends["unknown"]}  # fmt: skip
-            return "Report:  " + "    ".join(f"{wording.count(n)} {word}" for word, n in counts.items() if n)
+            counts = {tr("finished"): ends["applied"] - dropped, tr("dropped"): dropped, tr("skipped"): ends["skipped"],
+                      tr("changed meanwhile"): ends["conflict"], tr("refused"): ends["refused"],
+                      tr("not known"): ends["unknown"]}  # fmt: skip
+            return tr("Report:  ") + "    ".join(f"{wording.count(n)} {word}" for word, n in counts.items() if n)
         rows = self.model.rows
         left = sum(not is_old(row) and not self.model.is_ticked(row) for row in rows)
         asks = sum(bool(row.problem) for row in rows)
-        return (
-            f"Dry run:  {wording.count(len(self.model.ticked()))} would be finished    "
-            f"{wording.count(left)} left out, too young    {wording.count(asks)} need a person"
+        return tr(
+            "Dry run:  {ticked} would be finished    {left} left out, too young    {asks} need a person",
+            ticked=wording.count(len(self.model.ticked())),
+            left=wording.count(left),
+            asks=wording.count(asks),
         )
 
     def _copy_report(self) -> None:
@@ -281,7 +301,7 @@ class PendingPanel(QWidget):
             token = text.shown(row.token)
             lines.append(f"{row.ns}  {wording.plain(row.id)}  {token}  {self.model.verdict(row)[2]}")
         copying.put("\n".join(lines))
-        messages.copied(self, "The report is in the clipboard.")
+        messages.copied(self, tr("The report is in the clipboard."))
 
     # --- writing
 
@@ -308,9 +328,9 @@ class PendingPanel(QWidget):
         count, young = wording.many(len(ticked), "token"), [row for row in ticked if not is_old(row)]
         messages.confirm(
             self,
-            f"{_VERBS[what]} {count}?",
+            tr("{verbs} {count}?", verbs=_VERBS[what], count=count),
             consequences(what, ticked),
-            f"{_VERBS[what]} {count}",
+            tr("{verbs} {count}", verbs=_VERBS[what], count=count),
             partial(self._write, what, ticked, bool(young)),
             danger=what == "drop" or bool(young),
             typed=to_type(ticked, self._production),
@@ -327,10 +347,11 @@ class PendingPanel(QWidget):
         self._doing, self._done_so_far = what, (0, len(ticked))
         self._task = tasks.run(
             work, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,
-            key="write", title=f"{_VERBS[what]}ing {wording.many(len(ticked), 'token')}",
+            key="write", title=tr(
+"{verbs}ing {tokens}", verbs=_VERBS[what], tokens=wording.many(len(ticked), 'token')),
         )  # fmt: skip
         self._task.progressed.connect(self._progressed)
-        self.cancel.setText("Stop")
+        self.cancel.setText(tr("Stop"))
         self._said()
 
     def _progressed(self, done: int, total: int | None) -> None:
@@ -348,11 +369,11 @@ class PendingPanel(QWidget):
         self._said()
 
     def _ended(self, _: object = None) -> None:
-        self.cancel.setText("Close")
+        self.cancel.setText(tr("Close"))
         self._said()
         ends = list(self.model.ends.values())
         done = [end for end in ends if end.kind == "applied"]
-        self._note.setText("What was written stands in the journal, each token with its way back.")
+        self._note.setText(tr("What was written stands in the journal, each token with its way back."))
         if done:
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
@@ -360,7 +381,11 @@ class PendingPanel(QWidget):
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
             count = wording.many(len(unknown), "token")
-            messages.doubt(self, f"It is not known whether {count} was {_DONE[self._doing]}.", self.refresh)
+            messages.doubt(
+                self,
+                tr("It is not known whether {count} was {done}.", count=count, done=_DONE[self._doing]),
+                self.refresh,
+            )
 
     def _broke(self, error: BaseException) -> None:
         self._ended()
@@ -376,14 +401,14 @@ class PendingPanel(QWidget):
                 ended.append(session.undo(entry))
             return ended
 
-        tasks.run(work, done=self._undone, failed=self._broke, owner=self, title="Undoing")
+        tasks.run(work, done=self._undone, failed=self._broke, owner=self, title=tr("Undoing"))
 
     def _undone(self, ended: list[Outcome]) -> None:
         back = sum(end.kind == "applied" for end in ended)
-        messages.tell(self, f"{wording.many(back, 'token')} pending again.")
+        messages.tell(self, tr("{tokens} pending again.", tokens=wording.many(back, "token")))
         for end in ended:
             if end.kind != "applied":
-                messages.fail(self, end.detail)
+                messages.fail(self, translated(end.detail))
         self.refresh()
 
     def _cancel(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView
 
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
@@ -18,23 +19,44 @@ from model.records import Outcome, PendingToken
 from model.session import in_turn
 from model.values.canonical import Value
 
-AGES = (("All tokens", None), ("Older than 1 h", 1), ("Older than 24 h", 24), ("Older than 7 days", 168))
+AGES = (
+    (tr("All tokens"), None),
+    (tr("Older than 1 h"), 1),
+    (tr("Older than 24 h"), 24),
+    (tr("Older than 7 days"), 168),
+)
 WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
 NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
-STATES = ("All states", "Can be finished", "Inside the grace period", "Counted already", "Need a person")
+STATES = (
+    tr("All states"),
+    tr("Can be finished"),
+    tr("Inside the grace period"),
+    tr("Counted already"),
+    tr("Need a person"),
+)
 _ENDS = {
-    "applied": ("check", "acc", "Finished"),
-    "skipped": ("minus", "text2", "Skipped"),
-    "refused": ("warning-circle", "err", "Refused"),
-    "conflict": ("warning", "warn", "Changed meanwhile"),
-    "unknown": ("question", "warn", "Not known"),
+    "applied": ("check", "acc", tr("Finished")),
+    "skipped": ("minus", "text2", tr("Skipped")),
+    "refused": ("warning-circle", "err", tr("Refused")),
+    "conflict": ("warning", "warn", tr("Changed meanwhile")),
+    "unknown": ("question", "warn", tr("Not known")),
 }
 
 
 class TokensModel(RowsModel[PendingToken]):
     """Tokens with a tick each; only those that can be finished can be ticked."""
 
-    headers = ("", "Document", "Collection", "Token", "Owner", "Age", "Amount", "Counter", "Dry run")
+    headers = (
+        "",
+        tr("Document"),
+        tr("Collection"),
+        tr("Token"),
+        tr("Owner"),
+        tr("Age"),
+        tr("Amount"),
+        tr("Counter"),
+        tr("Dry run"),
+    )
     right_headers = frozenset({5, 6, 7})
     ticked_changed = Signal()
 
@@ -77,7 +99,7 @@ class TokensModel(RowsModel[PendingToken]):
         match index.column():
             case 0:
                 state = Qt.CheckState.Checked if self.is_ticked(row) else Qt.CheckState.Unchecked
-                said = "ticked" if self.is_ticked(row) else "not ticked"
+                said = tr("ticked") if self.is_ticked(row) else tr("not ticked")
                 return Cell(check=state if self.can_tick(row) else None, accessible=said)
             case 1:
                 return value(wording.plain(row.id), middle=True)
@@ -86,13 +108,13 @@ class TokensModel(RowsModel[PendingToken]):
             case 3:
                 return value(text.shown(row.token), dim, middle=True)
             case 4:
-                return plain(row.owner or "not known", "text2" if row.owner else "text3")
+                return plain(row.owner or tr("not known"), "text2" if row.owner else "text3")
             case 5:
                 return plain(wording.age(row.at, self.now), dim, right=True)
             case 6:
                 return value(f"{row.amount:+d}", dim, right=True)
             case 7:
-                return value("missing" if row.counter is None else text.shown(row.counter), dim, right=True)
+                return value(tr("missing") if row.counter is None else text.shown(row.counter), dim, right=True)
         icon, token, said = self.verdict(row)
         return Cell(spans=(Span(said, "text2"),), icon=icon, icon_token=token, tip=said)
 
@@ -117,26 +139,38 @@ class TokensModel(RowsModel[PendingToken]):
         if end is not None:
             icon, token, said = _ENDS[end.kind]
             if end.kind == "applied":
-                return icon, token, "Dropped" if self.key(row) in self.dropped and not row.applied else said
-            return icon, token, f"{said}: {end.detail}"
+                return icon, token, tr("Dropped") if self.key(row) in self.dropped and not row.applied else said
+            return icon, token, f"{said}: {translated(end.detail)}"
         if row.problem:
-            return "warning", "warn", row.problem
+            return "warning", "warn", translated(row.problem)
         if row.applied:
-            return "check", "acc", "Counted already: only taken out of the list"
+            return "check", "acc", tr("Counted already: only taken out of the list")
         if not row.stale and not self.is_ticked(row):
-            return "minus", "text2", "Inside the grace period: left out" if row.at else "Age not known: left out"
+            return (
+                "minus",
+                "text2",
+                tr("Inside the grace period: left out") if row.at else tr("Age not known: left out"),
+            )
         then, made = self.turns().get(self.key(row), (row.counter, row.after))
         before = "0" if then is None else text.shown(then)
         after = "" if made is None else text.shown(made)
         if row.stale:
-            return "check", "acc", f"Would make {row.field} {before} → {after}"
-        return "warning", "warn", f"Young; would make {row.field} {before} → {after}"
+            return (
+                "check",
+                "acc",
+                tr("Would make {field} {before} → {after}", field=row.field, before=before, after=after),
+            )
+        return (
+            "warning",
+            "warn",
+            tr("Young; would make {field} {before} → {after}", field=row.field, before=before, after=after),
+        )
 
 
 class PreviewModel(RowsModel[tuple[str, str, str, str]]):
     """The fields that a token touches: as they are now, after finishing it, after dropping it."""
 
-    headers = ("Field", "Now", "Finished", "Dropped")
+    headers = (tr("Field"), tr("Now"), tr("Finished"), tr("Dropped"))
 
     def key(self, row: tuple[str, str, str, str]) -> Hashable:
         return row
@@ -147,9 +181,9 @@ class PreviewModel(RowsModel[tuple[str, str, str, str]]):
         if index.column() == 0:
             return value(said, indent=8)  # below its header
         if index.column() == 1 or said == now:
-            return value(said or "not there", "text" if said else "text3")
+            return value(said or tr("not there"), "text" if said else "text3")
         ground = "remT" if not said else "chgT" if now else "addT"
-        return value(said, ground=ground) if said else Cell(hatch=True, accessible="not there")
+        return value(said, ground=ground) if said else Cell(hatch=True, accessible=tr("not there"))
 
 
 def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list[tuple[str, str, str, str]]:
@@ -199,7 +233,7 @@ class TokenTree(CellTree):
     def __init__(self, model: TokensModel) -> None:
         super().__init__(row_height=28)
         self._tokens = model
-        self.as_list(model, "Pending tokens")
+        self.as_list(model, tr("Pending tokens"))
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
         self.narrow_below(1080, NARROW, WIDTHS)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, tasks
+from gui.language import tr, translated
 from gui.style import boxes, states, theme, wording
 from gui.style.cells import CellTree
 from gui.style.states import button, words
@@ -38,29 +39,29 @@ class TokenPreview(QWidget):
         self.code = QPlainTextEdit()
         self.code.setReadOnly(True)
         self.code.setObjectName("plainjson")
-        self.code.setAccessibleName("The write for this token")
+        self.code.setAccessibleName(tr("The write for this token"))
         self.code.setFont(theme.mono(11))
         column = boxes.column(self)
         head = boxes.row(y=6)
-        head.addWidget(words("Preview", "head"))
+        head.addWidget(words(tr("Preview"), "head"))
         self._which = words("", "second")
         self._which.setFont(theme.mono(12))
         head.addWidget(self._which, 1)
-        segments, group = boxes.segments(self, ("If finished", "If dropped"))
+        segments, group = boxes.segments(self, (tr("If finished"), tr("If dropped")))
         self.finishing, self.dropping = group.buttons()
         for one, what in ((self.finishing, FINISH), (self.dropping, DROP)):
             one.setFixedHeight(theme.px(26))
             one.clicked.connect(partial(self._look_at, what))
         head.addLayout(segments)
         head.addSpacing(theme.px(8))
-        self._copy = button("Copy as PyMongo", self._copy_code, "small", icon="copy")
-        self._copy_shell = button("Copy as mongosh", self._copy_mongosh, "quiet", "small")
+        self._copy = button(tr("Copy as PyMongo"), self._copy_code, "small", icon="copy")
+        self._copy_shell = button(tr("Copy as mongosh"), self._copy_mongosh, "quiet", "small")
         head.addWidget(self._copy_shell)
         head.addWidget(self._copy)
         column.addLayout(head)
         column.addWidget(states.hair())
         tree = CellTree()
-        tree.as_list(self.model, "What finishing or dropping this token changes", (76,))
+        tree.as_list(self.model, tr("What finishing or dropping this token changes"), (76,))
         tree.setSelectionMode(CellTree.SelectionMode.NoSelection)
         tree.header().setStretchLastSection(False)
         for at in (1, 2, 3):
@@ -97,7 +98,7 @@ class TokenPreview(QWidget):
         token, fields, sending, finish = found
         self._sending = sending
         self.model.fill(touched(token, fields, '"$push"' in finish.pymongo))
-        self.code.setPlainText(f"{sending.pymongo}\n\n# {sending.explanation}")
+        self.code.setPlainText(f"{sending.pymongo}\n\n# {translated(sending.explanation)}")
         self._copy.setEnabled(True)
         self._copy_shell.setEnabled(True)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from gui.language import tr
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -43,15 +44,20 @@ def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
     """The consequences of finishing or dropping these tokens, in a few sentences."""
     said = []
     if what == "finish":
-        said.append("Each is one guarded write: the step that its writer would have sent.")
+        said.append(tr("Each is one guarded write: the step that its writer would have sent."))
     else:
         lost = sum(token.amount for token in tokens)
-        said.append(f"They are taken out uncounted: what they stand for, {wording.count(lost)} in all, is forgotten.")
-    said.append("A token that was finished meanwhile is skipped, and undo stays in the journal.")
+        said.append(
+            tr(
+                "They are taken out uncounted: what they stand for, {lost} in all, is forgotten.",
+                lost=wording.count(lost),
+            )
+        )
+    said.append(tr("A token that was finished meanwhile is skipped, and undo stays in the journal."))
     if young := sum(not is_old(token) for token in tokens):
-        who = "1 of them is" if young == 1 else f"{wording.count(young)} of them are"
-        then = "finds its work done" if what == "finish" else "finds its token gone, and what it counts is lost"
-        said.append(f"{who} inside the grace period: a writer that is still at work {then}.")
+        who = tr("1 of them is") if young == 1 else tr("{young} of them are", young=wording.count(young))
+        then = tr("finds its work done") if what == "finish" else tr("finds its token gone, and what it counts is lost")
+        said.append(tr("{who} inside the grace period: a writer that is still at work {then}.", who=who, then=then))
     return " ".join(said)
 
 
@@ -64,12 +70,12 @@ class TokenQuestion(Sheet):
         super().__init__(parent, 480)
         self._tokens = [token for token in tokens if able(token)]
         self._now = dt.datetime.now(dt.UTC)
-        self.setAccessibleName("Finish all older than")
+        self.setAccessibleName(tr("Finish all older than"))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
-        column.addWidget(words("Finish all older than…", "title"))
-        label = QLabel("Age, as in 24h or 7 days")
+        column.addWidget(words(tr("Finish all older than…"), "title"))
+        label = QLabel(tr("Age, as in 24h or 7 days"))
         self.age = QLineEdit("24h")
         label.setBuddy(self.age)
         self.age.selectAll()
@@ -82,7 +88,7 @@ class TokenQuestion(Sheet):
         column.addSpacing(theme.px(8))
         row = QHBoxLayout()
         row.addStretch(1)
-        row.addWidget(button("Cancel", self.reject))
+        row.addWidget(button(tr("Cancel"), self.reject))
         self.go = button("", self._agree, "main")
         row.addWidget(self.go)
         column.addLayout(row)
@@ -100,14 +106,25 @@ class TokenQuestion(Sheet):
     def _count(self) -> None:
         chosen = self._chosen()
         self.go.setEnabled(bool(chosen))
-        self.go.setText(f"Look at {wording.many(len(chosen), 'token')}" if chosen else "Look at them")
+        self.go.setText(
+            tr("Look at {tokens}", tokens=wording.many(len(chosen), "token")) if chosen else tr("Look at them")
+        )
         if typed_age(self.age.text()) is None:
-            self.said.setText("Write it as 90m, 24h, 7d or 2 weeks.")
+            self.said.setText(tr("Write it as 90m, 24h, 7d or 2 weeks."))
             return
         young = sum(not token.stale for token in chosen)
-        inside = f" {wording.count(young)} of them inside the grace period." if young else ""
+        inside = tr(" {young} of them inside the grace period.", young=wording.count(young)) if young else ""
         documents = wording.many(len({(token.ns, token.id) for token in chosen}), "document")
-        said = f"{wording.many(len(chosen), 'token')} of {documents}.{inside}" if chosen else "No token is that old."
+        said = (
+            tr(
+                "{tokens} of {documents}.{inside}",
+                tokens=wording.many(len(chosen), "token"),
+                documents=documents,
+                inside=inside,
+            )
+            if chosen
+            else tr("No token is that old.")
+        )
         self.said.setText(said)
 
     def _agree(self) -> None:

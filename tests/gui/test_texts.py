@@ -1,0 +1,123 @@
+"""Every text of the window goes through the door, and every catalogue has all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTranslator
+from PySide6.QtGui import QKeySequence
+
+from gui.language import CONTEXT, COUNTED, LANGUAGES, MODEL
+from gui.language import catalogue as file_of
+from tests import support
+from tests.translating import catalogue
+from tests.translating.bare_texts import bare
+from tests.translating.doors import past_the_door
+
+CODES = sorted(LANGUAGES.keys() - {"en"})
+ALIEN = ("gui/tour/", "gui/__main__.py")  # what is printed on a terminal, and the tour's own page of samples
+FILES = [path for path in sorted((support.ROOT / "gui").rglob("*.py"))
+         if not path.relative_to(support.ROOT).as_posix().startswith(ALIEN)]  # fmt: skip
+
+
+def test_no_text_reaches_people_past_the_door() -> None:
+    assert not {
+        f"{path.relative_to(support.ROOT)}:{line}": said
+        for path in FILES
+        for line, said in past_the_door(path.read_text("utf-8"))
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'label.setText("Nothing is changed")', 'label.setText(f"{count} of {total}")', 'words("Close")',
+        'button("Save" if ready else "", go)', 'tool("x", "Close (Esc)", go)', 'Cell(accessible="not there")',
+        'messages.tell(self, f"{name} is gone")', 'tasks.run(work, title="Reading a page")', 'box.addRow("Name", line)',
+        'item("File", "quit", "Quit", "Ctrl+Q")', 'raise Refused("Choose another name.")', 'words(said or "no date")',
+    ],
+)  # fmt: skip
+def test_a_text_past_the_door_is_found(code: str) -> None:
+    assert len(list(past_the_door(code))) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'label.setText(tr("Nothing is changed"))', 'words(name, "second")', 'button(tr("Save"), go, "main")',
+        'label.setText(f"{name}: {count}")', 'button("", go)', 'QCheckBox("JSON")', 'tool("arrow-up", tr("Back"))',
+        'item("File", "quit", tr("Quit"), "Ctrl+Q", "session settable")', 'line.setPlaceholderText("mongodb://host/")',
+    ],
+)  # fmt: skip
+def test_data_and_texts_through_the_door_are_none(code: str) -> None:
+    assert not list(past_the_door(code))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_catalogue_has_each_text_of_the_code_translated_and_no_other(code: str) -> None:
+    """`python -m tests.translating` brings it into step."""
+    known, now = catalogue.read(code), catalogue.texts()
+    window = {text: forms for text, forms in known.items() if not text.model}
+    assert not [f"{text.source} ({where})" for text, where in now.items() if not window.get(text)]
+    assert not [text.source for text in window.keys() - now.keys()]
+    sentences = catalogue.sentences()
+    assert not [text.source for text in known if text.model and text.source not in sentences]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_translation_has_the_values_and_the_edges_of_its_text(code: str) -> None:
+    for text, forms in catalogue.read(code).items():
+        assert len(forms) == (2 if text.counted else 1), text
+        for form in forms:
+            assert catalogue.names_in(form) <= text.names, (text.source, form)
+            assert form[:1].isspace() == text.source[:1].isspace(), (text.source, form)
+            assert form[-1:].isspace() == text.source[-1:].isspace(), (text.source, form)
+            assert form.endswith("…") == text.source.endswith("…"), (text.source, form)
+            assert ("&" in form) == ("&" in text.source), (text.source, form)
+            if text.names and not text.model:
+                form.format(**dict.fromkeys(text.names, 1))  # raises where a brace is left open
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_titles_of_menus_have_letters_of_their_own_and_copying_is_told_by_its_words(code: str) -> None:
+    known = {text.source: forms[0] for text, forms in catalogue.read(code).items() if not text.model}
+    titles = ("&File", "&Edit", "&View", "&Document", "&Compare", "&Repair", "&Help")
+    assert len({QKeySequence.mnemonic(known[title]).toString() for title in titles}) == len(titles)
+    before, _, after = known["Copy {what}"].partition("{what}")
+    for copy in ("Copy details", "Copy the write token", "Copy {number}", "Copy the path"):
+        assert known[copy].startswith(before), known[copy]
+        assert known[copy].endswith(after), known[copy]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_compiled_catalogue_is_that_which_is_edited(code: str) -> None:
+    compiled = QTranslator()
+    assert compiled.load(str(file_of(code).with_suffix(".qm")))
+    for text, forms in catalogue.read(code).items():
+        context = MODEL if text.model else CONTEXT
+        if text.counted:
+            assert tuple(compiled.translate(context, text.source, COUNTED, n) for n in (1, 2)) == forms
+        else:
+            assert compiled.translate(context, text.source) == forms[0], text.source
+
+
+def test_a_view_in_a_language_of_signs_has_no_english_left_but_data(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.translating.bare_texts"], cwd=support.ROOT, check=False, encoding="utf-8",
+        env=os.environ | {"PALIMPSEST_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = [json.loads(line) for line in done.stdout.splitlines()]
+    assert seen[-1][0] == "looked at"
+    assert seen[-1][2] > 500
+
+
+def test_a_word_of_english_is_seen_between_the_signs() -> None:
+    known = {"status", "contracts"}
+    assert bare("Жжжжжж Close жжж", known) == ["Close"]
+    assert not bare('Жжж: contracts, insurance.contracts, "a text", v14', known)

@@ -1,0 +1,133 @@
+"""``python -m tests.translating.bare_texts``: the texts of the sample's views that do not go through the door.
+
+A translator that puts signs in place of all letters stands in for a language; what is still to be read is data, or was
+forgotten. Prints a JSON row for each forgotten text: the view, the widget's class, the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import Qt, QTranslator
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenuBar,
+    QTabBar,
+    QTreeView,
+    QWidget,
+)
+
+from gui import language
+from tests import support
+
+MODEL = support.ROOT / "model"
+NAMES = """Palimpsest MongoDB PyMongo mongosh JSON Extended BSON TLS Ctrl Shift Alt Esc Ins Del PgUp PgDown
+English Deutsch standalone Processed sku name Right Left"""
+"""Names that every language leaves as they are. The keys beside menu items are Qt's to translate."""
+SIGNS = str.maketrans(dict.fromkeys(map(chr, range(ord("a"), ord("z") + 1)), "ж")) | str.maketrans(
+    dict.fromkeys(map(chr, range(ord("A"), ord("Z") + 1)), "Ж")
+)
+
+
+class Signs(QTranslator):
+    """A language of signs: names in braces and mnemonics stay, all other letters go."""
+
+    def translate(self, context: str, text: str, disambiguation: str | None = None, n: int = -1) -> str:
+        parts = re.split(r"(\{\w*(?:![a-z])?(?::[^{}]*)?\}|\*\.\w+)", text)
+        return "".join(part if at % 2 else part.translate(SIGNS) for at, part in enumerate(parts))
+
+
+def known_words() -> set[str]:
+    """The words of the sample's data and of the tour's connections, of types, of layouts and of their keys."""
+    layouts = {path.stem for path in (MODEL / "layouts").glob("*.py")}
+    found = set(NAMES.split()) | layouts | {layout.capitalize() for layout in layouts}
+    data = [*(MODEL / "localserver" / "sample").rglob("*.py"), *(MODEL / "values").rglob("*.py")]
+    for path in [*data, support.ROOT / "gui" / "tour" / "tour_views.py"]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.update(re.findall(r"[A-Za-z]+", node.value))
+    for path in (MODEL / "profile").glob("*.py"):  # a key is one word there; what is said of it has several
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+                found.add(node.value)
+    return found
+
+
+def bare(text: str, known: set[str]) -> list[str]:
+    """The words of a text that are neither signs nor data."""
+    plain = re.sub(r"<[^>]*>", " ", text)
+    plain = re.sub(r"\S*[/\\_.:@]\S*[a-z]\S*|`[^`]*`|\"[^\"]*\"|\{[^}]*\}", " ", plain)  # paths, collections, code
+    return [word for word in re.findall(r"[A-Za-z]{3,}", plain) if word not in known]
+
+
+def said_by(widget: QWidget) -> Iterator[str]:
+    """All that a widget says by itself: its words, hints and headers; not the content of lists and editors."""
+    yield from (widget.toolTip(), widget.accessibleName())
+    if widget.isWindow():
+        yield widget.windowTitle()
+    if isinstance(widget, QLabel | QAbstractButton):
+        yield widget.text()
+    if isinstance(widget, QLineEdit):
+        yield widget.placeholderText()
+    if isinstance(widget, QComboBox):
+        yield from (widget.itemText(at) for at in range(min(widget.count(), 20)))
+    if isinstance(widget, QTabBar):
+        yield from (widget.tabText(at) for at in range(widget.count()))
+    if isinstance(widget, QMenuBar):
+        for menu in widget.actions():
+            inner = menu.menu()
+            yield menu.text()
+            yield from (action.text() for action in inner.actions()) if isinstance(inner, QWidget) else ()
+    if isinstance(widget, QAbstractItemView) and (model := widget.model()) is not None:
+        role, across = Qt.ItemDataRole.DisplayRole, Qt.Orientation.Horizontal
+        if isinstance(widget, QTreeView) and not widget.isHeaderHidden():
+            yield from (str(model.headerData(at, across, role) or "") for at in range(model.columnCount()))
+
+
+def views() -> Iterator[tuple[str, QWidget, str]]:
+    """The texts of every view of the tour, with their widgets."""
+    from gui import app
+    from gui.tour.tour_views import TourViews
+
+    app.application(["palimpsest"])
+    tour = TourViews((1440, 900))
+    for name, _ in tour.views():
+        if name in ("states", "help", "about"):  # the tour's own page; the manual, in English; names and versions
+            continue
+        for top in QApplication.topLevelWidgets():
+            for widget in [top, *top.findChildren(QWidget)]:
+                if widget.isVisible() and not widget.objectName().startswith("Scroll"):  # Qt's own, at a row of tabs
+                    yield from ((name, widget, text) for text in said_by(widget) if text)
+    tour.close()
+
+
+def main() -> int:
+    """Print what was forgotten; 1 where there is anything."""
+    language.use(Signs())
+    known, seen, count = known_words(), set(), 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        os.environ["PALIMPSEST_HOME"] = home
+        for view, widget, text in views():
+            count += 1
+            if text not in seen and bare(text, known):
+                seen.add(text)
+                print(json.dumps([view, type(widget).__name__, text], ensure_ascii=False), flush=True)
+    print(json.dumps(["looked at", "texts", count]))
+    return 1 if seen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

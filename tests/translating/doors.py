@@ -1,0 +1,68 @@
+"""The places of the window's code at which a text reaches people, and the literals that do so past the door."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+SINKS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(
+        (
+            "setText", "setToolTip", "setPlaceholderText", "setAccessibleName", "setAccessibleDescription",
+            "setWindowTitle", "setTitle", "addAction", "addMenu", "addRow", "QLabel", "QPushButton", "QCheckBox",
+            "QRadioButton", "QAction", "words", "button", "Badge", "plain", "as_list", "titled", "SidebarEntry",
+        ),
+        (0,),
+    ),
+    "tool": (1,), "addTab": (1,), "item": (2,), "tell": (1,), "copied": (1,), "why_not": (1,), "copy": (3,),
+    "show_empty": (0, 1), "show_loading": (0,), "show_failed": (2,), "getSaveFileName": (1, 3), "confirm": (1, 2, 3),
+    "getOpenFileName": (1, 3), "Refused": (0,),
+}  # fmt: skip
+"""The arguments of a call that people read, by the name of what is called."""
+KEYWORDS = ("title", "tip", "accessible", "hint")
+NAMES = {"Palimpsest", "PyMongo", "mongosh", "JSON", "Extended JSON", "TLS", "ObjectId", "String", "Array", "Object"}
+"""Names that are the same in every language."""
+UNITS = {"ms", "min", "px"}
+
+
+def past_the_door(code: str) -> Iterator[tuple[int, str]]:
+    """The literals with words in them that reach people without a call of ``tr``, each with its line."""
+    for node in ast.walk(ast.parse(code)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        shown = [node.args[at] for at in SINKS.get(called, ()) if at < len(node.args)]
+        shown += [each.value for each in node.keywords if each.arg in KEYWORDS]
+        for each in shown:
+            yield from _literals(each)
+
+
+def _literals(node: ast.expr) -> Iterator[tuple[int, str]]:
+    """The literals of an expression that are its value or a part of it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if _has_words(node.value):
+            yield node.lineno, node.value
+    elif isinstance(node, ast.JoinedStr):
+        said = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        if _has_words(said):
+            yield node.lineno, said
+    elif isinstance(node, ast.IfExp):
+        yield from _literals(node.body)
+        yield from _literals(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _literals(value)
+    elif isinstance(node, ast.BinOp):
+        yield from _literals(node.left)
+        yield from _literals(node.right)
+
+
+def _has_words(said: str) -> bool:
+    """Whether a literal has words for people: not a name, a key, a path, an example of a value."""
+    if said.strip() in NAMES or re.search(r"://|^\{(?!\})|^[<*/]|^\S*[./_+]\S*$", said.strip()):
+        return False
+    words = re.findall(r"[A-Za-z]{2,}", re.sub(r"\{[^}]*\}", "", said))
+    if len(words) == 1:  # a word by itself may be a name in the code; a capital or a value beside it makes it a text
+        return said.strip("{}:.,… ()").istitle() or ("{}" in said and words[0] not in UNITS)
+    return bool(words)
