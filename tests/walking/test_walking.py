@@ -33,8 +33,8 @@ def test_no_view_is_stale_after_any_way_to_write(world: World) -> None:
 def test_random_walks_lose_neither_focus_nor_truth(world: World) -> None:
     first = random.randrange(10**6)
     print(f"seeds from {first}")
-    for seed in range(first, first + by_depth(2, 20)):
-        walk = Walker(world, seed).run(by_depth(30, 60))
+    for seed in range(first, first + by_depth(1, 2)):
+        walk = Walker(world, seed).run(30)
         assert not walk.wrong, (seed, walk.done, walk.wrong)
 
 

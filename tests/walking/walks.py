@@ -253,7 +253,7 @@ class Walker:
         if not isValid(widget) or not widget.isVisible():
             return  # it went with what it was about
         now = QRect(widget.mapTo(self.window, QPoint()), widget.size())
-        if now.topLeft() != box.topLeft():
+        if not now.contains(box.center()):
             self.walk.wrong.append(f"{what} moved {_name(widget)} under the pointer: {box} became {now}")
         found = self.window.childAt(now.center())
         if found is not None and found is not widget and self.window.messages.isAncestorOf(found):
