@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from importlib.resources import as_file, files
 
 from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
@@ -35,6 +36,11 @@ from model.values.canonical import Value
 NS, ID = "insurance.contracts", "K-204117"
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
 STATED = "K-204109"  # the document that is shown in each state
+OTHERS = (
+    ("payload", "shop.posts", "6b030fefec6ce9378f3274c4", ("16", "18")),
+    ("javers", "shop.items", "K-2", ("18", "19")),
+)
+"""Histories that other programs wrote: the example, its collection, the document and the versions that are shown."""
 BASE = "12"  # the version that the unsaved edit began from
 EDITS = {
     ("billing", "interval"): '"quarterly"',
@@ -137,6 +143,8 @@ class TourViews:
         yield from self._in_each_state()
         yield from self._following()
         yield from self._tools()
+        for other in OTHERS:
+            yield from self._another_program(*other)
         window.commands.do_settings()
         yield "settings", self._still()
         self._close_sheets()
@@ -289,6 +297,25 @@ class TourViews:
         settle(lambda: bool(self.window.findChildren(RestoreSheet)))
         yield "restore", self._still()
         self._close_sheets()
+
+    def _another_program(self, name: str, ns: str, id: str, compared: tuple[str, str]) -> Iterator[tuple[str, QWidget]]:
+        """A history that another program wrote, out of a small dump of its database."""
+        window, open_ones = self.window, len(self.window.sessions)
+        with as_file(files("resources").joinpath("examples", name)) as folder:
+            window.connecting.open(Opening(str(folder), read_only=True))
+            settle(lambda: len(window.sessions) > open_ones)
+            session = window.sessions[-1]
+            found = session.find_id(ns, id)
+            page = window.workspace.open(session, PageRequest("collection", ns, found))
+            assert isinstance(page, CollectionPage)
+            settle(lambda: bool(page.timeline.model.versions))
+            page.timeline.set_ab(*(session.find_version(ns, found, v) for v in compared))
+            yield name, self._still()
+            page.timeline.as_list.click()
+            yield f"{name}-list", self._still()
+            page.timeline.as_list.click()
+            window.connecting.disconnect_session(session)
+            settle(lambda: len(window.sessions) == open_ones)
 
     def _in_each_state(self) -> Iterator[tuple[str, QWidget]]:
         """The states of a page that a person seldom wants to bring about: no server is slow or out of reach here."""

@@ -18,6 +18,7 @@ VIEWS = {
     "completion", "columns", "explain",
     "delete-picked", "compare-picked", "import", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
+    "payload", "payload-list", "javers", "javers-list",
 }  # fmt: skip
 
 
