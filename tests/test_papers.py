@@ -49,6 +49,8 @@ EXAMPLES = {
     "1 == 1.0 == True",
     "==",
     'command("name", "module:function", "help")',
+    'tr("Saved as {version}.", version=…)',
+    'wording.many(n, "field")',
 }
 
 

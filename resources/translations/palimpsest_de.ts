@@ -5832,6 +5832,10 @@ Nummern: {numbering}</translation>
       <translation>von {author}</translation>
     </message>
     <message>
+      <source>cannot be read</source>
+      <translation>nicht lesbar</translation>
+    </message>
+    <message>
       <source>cannot be ticked</source>
       <translation>nicht ankreuzbar</translation>
     </message>

@@ -35,7 +35,7 @@ from tests import support
 
 MODEL = support.ROOT / "model"
 NAMES = """Palimpsest MongoDB PyMongo mongosh JSON Extended BSON TLS Ctrl Shift Alt Esc Ins Del PgUp PgDown
-English Deutsch standalone Processed sku name Right Left"""
+English Deutsch standalone Processed sku name Right Left Payload JaVers"""
 """Names that every language leaves as they are. The keys beside menu items are Qt's to translate."""
 SIGNS = str.maketrans(dict.fromkeys(map(chr, range(ord("a"), ord("z") + 1)), "ж")) | str.maketrans(
     dict.fromkeys(map(chr, range(ord("A"), ord("Z") + 1)), "Ж")

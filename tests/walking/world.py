@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,6 +85,11 @@ class World:
         self.session.close()
 
 
+def _where(error: BaseException) -> str:
+    """The innermost three places that an error came through."""
+    return " ".join(f"{Path(at.filename).name}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__)[-3:])
+
+
 @contextmanager
 def living() -> Iterator[list[str]]:
     """An application and a home of its own; yields the list of what goes wrong: warnings of Qt, errors of handlers."""
@@ -101,7 +107,7 @@ def living() -> Iterator[list[str]]:
         application = app.application()
         assert isinstance(application, QApplication)
         preferences.put("reduce_motion", True)
-        app.catch(lambda error: wrong.append(f"{type(error).__name__}: {error}"))
+        app.catch(lambda error: wrong.append(f"{type(error).__name__}: {error} {_where(error)}"))
         for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
             setattr(QFileDialog, name, staticmethod(lambda *_, **__: ("", "")))  # the system's own would wait for ever
         QFileDialog.getExistingDirectory = staticmethod(lambda *_, **__: "")  # type: ignore[method-assign]

@@ -21,7 +21,7 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.style.cells import value as mono
 from gui.style.wording import many, size
 from model import text
-from model.errors import Refused
+from model.errors import Refused, Unreadable
 from model.session import FieldSurvey, FieldUse
 from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
 
@@ -485,7 +485,10 @@ def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
     """A value on one line, and its length in bytes where that is said beside it, else 0."""
     value = node.value
     if value.is_container:
-        return text.short(value) if node.is_open else text.shown(value, zone, 200), 0
+        try:
+            return text.short(value) if node.is_open else text.shown(value, zone, 200), 0
+        except Unreadable:  # somewhere inside
+            return tr("cannot be read"), len(value.data)
     length = len(value.data)
     if _is_huge(value) and not node.load_anyway:
         return tr("{kind} of {length}, not loaded", kind=value.kind, length=size(length)), 0

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gui.parts.fields.edit_changes import Change, EditChanges
 from gui.style.cells import Cell
+from model.errors import Unreadable
 from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
 
 MOST = 1000
@@ -68,10 +69,13 @@ class FieldNode:
         return self.kind != "group" and len(self.walked()) > MOST
 
     def walked(self) -> list[tuple[bytes, int, int, int]]:
-        """Name, type and place of each field inside."""
+        """Name, type and place of each field inside; none where these cannot be told apart."""
         holder = self.container
         if holder.walk is None:
-            holder.walk = list(elements(holder.value.data)) if holder.value.is_container else []
+            try:
+                holder.walk = list(elements(holder.value.data)) if holder.value.is_container else []
+            except Unreadable:
+                holder.walk = []
         return holder.walk
 
     def look(self, path: Path, changes: EditChanges | None) -> None:

@@ -16,7 +16,7 @@ VIEWS = {
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
     "completion", "columns", "explain",
-    "delete-picked", "compare-picked", "import", "editor", "editor-json", "drafts",
+    "delete-picked", "pair", "import", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
     "payload", "payload-list", "javers", "javers-list",
 }  # fmt: skip

@@ -563,12 +563,11 @@ def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot
     asked.verb.click()
     wait_idle(qtbot)
     page = collection(own)
-    assert page.browser.model.row_of(Value.of("K-204118")) == -1
+    wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("K-204118")) == -1)
     line = own.messages.lines[-1]
     assert line.buttons[0].text() == "Undo"
     line.buttons[0].click()
-    wait_idle(qtbot)
-    assert page.browser.model.row_of(Value.of("K-204118")) >= 0
+    wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("K-204118")) >= 0)
 
 
 @pytest.mark.deep

@@ -366,6 +366,7 @@ def test_a_missing_index_is_named_with_its_keys(server: Server, shared: tuple[Ob
     assert len(list(bind(server, profile).history(Value.of(shared[0])))) == 6
 
 
+@pytest.mark.parametrize("server_name", ["local"])  # the other one knows neither limits nor explain
 def test_looking_for_rows_without_an_index_ends_and_says_which_is_missing(
     server: Server, shared: tuple[ObjectId, Db], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +380,7 @@ def test_looking_for_rows_without_an_index_ends_and_says_which_is_missing(
     assert 'no index on {"collectionName": 1, "collectionId": 1}' in str(told.value)
 
 
+@pytest.mark.parametrize("server_name", ["local"])  # the other one knows neither limits nor explain
 def test_the_rows_of_one_document_are_found_by_their_index(server: Server, shared: tuple[ObjectId, Db]) -> None:
     id, database = shared
     database["histories"].create_index([("collectionName", 1), ("collectionId", 1)])
