@@ -19,5 +19,5 @@ class Stamp:
     token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None
     at: dt.datetime = field(default_factory=_now)
-    reason: str | None = None
     row: ObjectId = field(default_factory=ObjectId)  # the `_id` of a further document that the write makes
+    reason: str | None = None
