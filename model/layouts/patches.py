@@ -6,10 +6,11 @@ lists of fields (:mod:`model.patches`). Indexes: theirs.
 Read: patches are applied from the first one up, or from the current document down, as the profile says; each is held
 against the state that it is applied to, and the states behind one that does not fit are unproven.
 
-The swap, step by step: there is none. A change that the program did not make itself has no row, and every state told
-from the rows beside it would be false.
+The swap, step by step: where a preset or a profile states how the program writes a row, :class:`.RowWriter` writes
+document and row as that does. Elsewhere there is none: a change that the program did not make itself would have no row,
+and every state told from the rows beside it would be false.
 
-Crash points: none here.
+Crash points: those of the :class:`.RowWriter`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,9 @@ from typing import ClassVar
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
-from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
-from model.layouts.row_writer import RowWriter
-from model.layouts.writers import why_no_edit
-from model.layouts.written_history import WrittenHistory, own_of_documents
-from model.layouts.written_rows import WrittenRows
+from model.layouts.row_writer import written_back
+from model.layouts.written_history import history_by_rows
 from model.server.retry import Port
 
 
@@ -46,15 +44,10 @@ class Patches(Layout):
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
-        rows = WrittenRows(server, profile)
-        self.own = own_of_documents(rows)
-        self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        if profile.edit == "no":
-            self.read_only = why_no_edit(profile.writer) or self.read_only
-            self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
-        else:
-            self.read_only = ""
-            self.writer = self.rows = RowWriter(server, self.reader)
+        self.reader = self.written = history_by_rows(server, profile)
+        self.own = self.written.current.own
+        self.read_only, self.rows = written_back(server, self.written, self.read_only)
+        self.writer = self.rows or ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
 
     @property
     def check(self) -> WrittenHistories:

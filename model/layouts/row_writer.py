@@ -34,7 +34,7 @@ from model.layouts.row_template import RowValues
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.update_operators import Whole
-from model.layouts.writers import title
+from model.layouts.writers import title, why_no_edit
 from model.layouts.written_history import WrittenHistory
 from model.layouts.written_rows import WrittenRow
 from model.layouts.written_states import ignored_deep, states_of, stripped
@@ -50,6 +50,14 @@ from model.values.canonical import Value
 
 HASH = "$hash"
 TICK = dt.timedelta(milliseconds=1)
+
+
+def written_back(server: Port, history: WrittenHistory, refusal: str) -> tuple[str, RowWriter | None]:
+    """Why nothing is written, one sentence, or "" with what writes; ``refusal`` is said where no preset says why."""
+    profile = history.profile
+    if profile.edit == "no":
+        return why_no_edit(profile.writer) or refusal, None
+    return "", RowWriter(server, history)
 
 
 class RowWriter(ReadOnlyWriter):

@@ -4,10 +4,11 @@ Stored: the current document, and a row for each version, with the state at its 
 the current one too, or of the earlier ones. No feeder copies what is written; the application writes both, and who
 wrote only one of the two would leave its history false. Indexes: the application's.
 
-The swap, step by step: there is none. Nothing writes both yet, so edits, creations and deletes are refused.
+The swap, step by step: where a preset or a profile states how the application writes a row, :class:`.RowWriter` writes
+document and row as that does. Elsewhere edits are refused; creations and deletes are left to the application.
 
-Crash points: none here. An application that died between its two writes leaves a snapshot above the document, or a
-document without a snapshot; both are shown as they are.
+Crash points: those of the :class:`.RowWriter`. An application that died between its two writes leaves a snapshot above
+the document, or a document without a snapshot; both are shown as they are.
 """
 
 from __future__ import annotations
@@ -18,14 +19,11 @@ from typing import ClassVar
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
-from model.layouts.current_documents import CurrentDocuments
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.row_writer import RowWriter
-from model.layouts.writers import why_no_edit
-from model.layouts.written_history import WrittenHistory, own_of_documents
-from model.layouts.written_rows import WrittenRows
+from model.layouts.row_writer import written_back
+from model.layouts.written_history import history_by_rows
 from model.server.retry import Port
 
 
@@ -47,15 +45,10 @@ class Shadow(Layout):
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         super().__init__(server, profile)
-        rows = WrittenRows(server, profile)
-        self.own = own_of_documents(rows)
-        self.reader = self.written = WrittenHistory(CurrentDocuments(server, profile, self.own, numbered=False), rows)
-        if profile.edit == "no":
-            self.read_only = why_no_edit(profile.writer) or self.read_only
-            self.writer = ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
-        else:
-            self.read_only = ""
-            self.writer = self.rows = RowWriter(server, self.reader)
+        self.reader = self.written = history_by_rows(server, profile)
+        self.own = self.written.current.own
+        self.read_only, self.rows = written_back(server, self.written, self.read_only)
+        self.writer = self.rows or ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:

@@ -27,7 +27,7 @@ from model.patches import tree_of
 from model.patches.tree import DoesNotApply, alike, equal
 from model.records import Outline, Row, State, Stored, Version
 from model.server import guards
-from model.server.retry import Terms, bson_of
+from model.server.retry import Port, Terms, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -298,7 +298,8 @@ def _gone_row(id: Value) -> Row:
 _NOTHING = CollectionProfile("")
 
 
-def own_of_documents(rows: WrittenRows) -> Own:
-    """What a current document keeps for others than its users."""
-    p = rows.profile
-    return Own(p.id, "" if "." in p.version else p.version, others=tuple(n for n in p.ignored if "." not in n))
+def history_by_rows(server: Port, profile: CollectionProfile) -> WrittenHistory:
+    """The history of a collection's documents by the rows that its profile names."""
+    version = "" if "." in profile.version else profile.version
+    own = Own(profile.id, version, others=tuple(name for name in profile.ignored if "." not in name))
+    return WrittenHistory(CurrentDocuments(server, profile, own, numbered=False), WrittenRows(server, profile))
