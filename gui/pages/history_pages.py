@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
@@ -16,6 +16,7 @@ from gui.style import wording
 from gui.style.layout_words import layout_sentence
 from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import BlamePanel
+from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.field_panel import FieldPanel
 from model.errors import Refused
@@ -27,7 +28,7 @@ from model.values.canonical import Path, Value
 
 
 class _ChainPage(Page):
-    """The base of both pages: one document, read as a whole, read again after it was written."""
+    """The base of the pages: a panel that follows one document, which is read again after it was written."""
 
     words = ""
     hint = ""
@@ -39,6 +40,12 @@ class _ChainPage(Page):
         self.writes = DocumentWrites(session, ns, self)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
+
+    def _follow_in(self, panel: ChainPanel | BisectPanel, line: QLineEdit | None = None) -> None:
+        """Fill the page with the panel that follows the document; Find leads to its ``line``."""
+        self._panel, self._line = panel, line
+        self._put(panel)
+        panel.compare_asked.connect(self._compare)
 
     def _known(self, info: CollectionInfo) -> None:
         self._layout_words = layout_sentence(info).partition(":")[0]
@@ -67,6 +74,8 @@ class _ChainPage(Page):
         made = {"page", "document", "readable"}
         if not self.session.read_only:
             made.add("writable")
+        if self._line is not None:
+            made.add("find")
         return made
 
     def status(self) -> tuple[list[str], list[str], bool]:
@@ -75,7 +84,21 @@ class _ChainPage(Page):
             left.append(self._layout_words)
         return left, [self.hint], False
 
+    def leave(self) -> None:
+        self._panel.stop()
+
     # --- actions
+
+    def do_refresh(self) -> None:
+        self._panel.refresh()
+
+    def do_compare(self) -> None:
+        self._panel.compare()
+
+    def do_find(self) -> None:
+        if self._line is not None:
+            self._line.setFocus()
+            self._line.selectAll()
 
     def do_history(self) -> None:
         self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(pane="history")))
@@ -103,8 +126,7 @@ class ChangeMapPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = ChangeMapPanel(session, ns, id)
-        self._put(self.panel)
-        self.panel.compare_asked.connect(self._compare)
+        self._follow_in(self.panel)
         self.panel.restore_asked.connect(self._restore)
         self.panel.loaded.connect(self.changed)
 
@@ -126,20 +148,11 @@ class ChangeMapPage(_ChainPage):
     def _refused(self, error: BaseException) -> None:
         messages.fail(self, error)
 
-    def leave(self) -> None:
-        self.panel.stop()
-
-    def do_refresh(self) -> None:
-        self.panel.refresh()
-
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
-    def do_compare(self) -> None:
-        self.panel.compare.click()
-
     def panes(self) -> Sequence[QWidget]:
-        return [self.panel.grid, self.panel.orders["document"], self.panel.compare]
+        return [self.panel.grid, self.panel.orders["document"], self.panel.compare_button]
 
 
 class BlamePage(_ChainPage):
@@ -153,8 +166,7 @@ class BlamePage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = BlamePanel(session, ns, id)
-        self._put(self.panel)
-        self.panel.compare_asked.connect(self._compare)
+        self._follow_in(self.panel, self.panel.search)
         self.panel.map_asked.connect(self.do_change_map)
         self.panel.field_asked.connect(self._show_field)
         self.panel.find_asked.connect(self._find_when)
@@ -165,22 +177,6 @@ class BlamePage(_ChainPage):
 
     def do_blame(self) -> None:
         self.do_change_map()  # its keys lead to and fro
-
-    def leave(self) -> None:
-        self.panel.stop()
-
-    def do_refresh(self) -> None:
-        self.panel.refresh()
-
-    def do_compare(self) -> None:
-        self.panel.compare()
-
-    def do_find(self) -> None:
-        self.panel.search.setFocus()
-        self.panel.search.selectAll()
-
-    def facts(self) -> set[str]:
-        return super().facts() | {"find"}
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.search]
@@ -197,30 +193,13 @@ class FieldPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = FieldPanel(session, ns, id)
-        self._put(self.panel)
-        self.panel.compare_asked.connect(self._compare)
+        self._follow_in(self.panel, self.panel.search)
         self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, FieldStart):
             self.panel.show_field(request.start.path, request.start.v)
-
-    def leave(self) -> None:
-        self.panel.stop()
-
-    def do_refresh(self) -> None:
-        self.panel.refresh()
-
-    def do_compare(self) -> None:
-        self.panel.compare()
-
-    def do_find(self) -> None:
-        self.panel.search.setFocus()
-        self.panel.search.selectAll()
-
-    def facts(self) -> set[str]:
-        return super().facts() | {"find"}
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.settings, self.panel.search]
@@ -237,28 +216,11 @@ class BisectPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = BisectPanel(session, ns, id)
-        self._put(self.panel)
-        self.panel.compare_asked.connect(self._compare)
+        self._follow_in(self.panel, self.panel.input)
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, ConditionStart):
             self.panel.ask(request.start.filter)
-
-    def leave(self) -> None:
-        self.panel.stop()
-
-    def do_refresh(self) -> None:
-        self.panel.refresh()
-
-    def do_compare(self) -> None:
-        self.panel.compare()
-
-    def do_find(self) -> None:
-        self.panel.input.setFocus()
-        self.panel.input.selectAll()
-
-    def facts(self) -> set[str]:
-        return super().facts() | {"find"}
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.input, self.panel.list]

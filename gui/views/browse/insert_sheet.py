@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.language import tr
 from gui.paging import RowsModel
 from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
-from gui.style.sheet import Sheet
-from gui.style.states import StateStack, button, words
+from gui.style.states import button
+from gui.views.browse.plan_sheet import PlanSheet
 from model.session import FieldUse, InsertionPlan
 
 
@@ -51,16 +50,11 @@ class StayOut(RowsModel[tuple[str, str]]):
         return value(name, middle=True, indent=8) if index.column() == 0 else plain(why, "warn")
 
 
-class InsertSheet(Sheet):
-    """Shows the plan once all documents were read; ``agreed`` carries it."""
-
-    agreed = Signal(object)  # InsertionPlan
+class InsertSheet(PlanSheet):
+    """Shows what inserting some documents would do, once all of them were read."""
 
     def __init__(self, parent: QWidget, ns: str, source: str, production: bool) -> None:
-        super().__init__(parent, 720)
-        self._name, self._asks = ns.partition(".")[2], production
-        self._plan: InsertionPlan | None = None
-        self.setAccessibleName(tr("Import into {ns}", ns=ns))
+        super().__init__(parent, 720, ns, tr("Import into {ns}", ns=ns))
         self.fields, self.staying = ReadFields(), StayOut()
         self.list, self.reasons = CellTree(row_height=24), CellTree(row_height=24)
         self.list.as_list(self.fields, tr("Fields that were read"), (290, 230))
@@ -71,43 +65,10 @@ class InsertSheet(Sheet):
         inside.addWidget(self.list, 2)
         inside.addSpacing(theme.px(8))
         inside.addWidget(self.reasons, 1)
-        self.states = StateStack(content)
-        self.states.setMinimumHeight(self.fitting(28 + 24 * 11, 320))
-        self.report = words("", "second", wrap=True)
-        self.field = QLineEdit()
-        self.ask = QLabel(tr("Type {name} to go on", name=self._name))
-        self.field.setAccessibleName(self.ask.text())
-        self.ask.setBuddy(self.field)
-        self.field.textChanged.connect(self._fit)
-        self.insert = button(tr("Insert"), self._agree, "main")
-        self.insert.setEnabled(False)
-        self.cancel = button(tr("Cancel"), self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
-        column.setSpacing(theme.px(8))
-        column.addWidget(words(tr("Import into {ns}", ns=ns), "title", wrap=True))
-        column.addWidget(words(source, "second", wrap=True))
-        column.addWidget(self.states, 1)
-        column.addWidget(self.report)
-        if self._asks:
-            column.addWidget(self.ask)
-            column.addWidget(self.field)
-        foot = QHBoxLayout()
-        foot.setSpacing(theme.px(8))
-        foot.addWidget(words(tr("Nothing has been written yet."), "hint"))
-        foot.addStretch(1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.insert)
-        column.addSpacing(theme.px(8))
-        column.addLayout(foot)
-        self.states.show_loading(tr("Reading the documents"), self.reject)
-
-    def first(self) -> QWidget | None:
-        return self.cancel
+        self._build(content, 11, button(tr("Insert"), None, "main"), typed=production, source=source)
 
     def show_plan(self, plan: InsertionPlan) -> None:
         """Show what would become of the documents."""
-        self._plan = plan
         self.fields.own = frozenset(plan.own)
         self.fields.fill(plan.fields.fields)
         self.staying.fill(plan.reasons)
@@ -126,23 +87,12 @@ class InsertSheet(Sheet):
             said.append(tr("{documents} cannot be stored here.", documents=wording.many(plan.unfit, "document")))
         said += [plan.begins, tr("Each is one guarded write; undo takes all of them back.")]
         self.report.setText(" ".join(filter(None, said)))
-        self.insert.setText(tr("Insert {documents}", documents=wording.many(plan.would, "document")))
         if plan.documents:
             self.states.show_content()
         else:
             self.states.show_empty(tr("There is no document in it"), tr("Choose another file."))
-        self._fit()
+        self._offer(plan, plan.would, tr("Insert {documents}", documents=wording.many(plan.would, "document")))
 
     def show_failed(self, error: BaseException) -> None:
         """Say why there is no plan."""
         self.states.show_failed(error, None, tr("Nothing can be imported"))
-
-    def _fit(self) -> None:
-        typed = not self._asks or self.field.text().strip() == self._name
-        self.insert.setEnabled(self._plan is not None and self._plan.would > 0 and typed)
-
-    def _agree(self) -> None:
-        plan = self._plan
-        if plan is not None and self.insert.isEnabled():
-            self.accept()
-            self.agreed.emit(plan)

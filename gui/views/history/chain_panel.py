@@ -63,6 +63,10 @@ class ChainPanel(QWidget):
     def _say_reading(self) -> None:
         self.stack.show_loading(tr("Reading the versions of {id}", id=wording.plain(self.id)), self._stop)
 
+    def compare(self) -> None:
+        """Ask to compare the chosen setting with what was before it."""
+        raise NotImplementedError
+
     def stop(self) -> None:
         """Stop reading; the tab closes."""
         self._stop()

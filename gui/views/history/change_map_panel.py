@@ -65,7 +65,7 @@ class ChangeMapPanel(ChainPanel):
         whole.addWidget(self.stack, 1)
         self.setFocusProxy(self.grid)
         self.grid.moved.connect(self._say)
-        self.grid.opened.connect(self._compare)
+        self.grid.opened.connect(self.compare)
         self.grid.wanted_value.connect(self._show_value)
         self.grid.zoom_asked.connect(self._zoom)
         preferences.signals.changed.connect(self._preference)
@@ -124,9 +124,9 @@ class ChangeMapPanel(ChainPanel):
         lines.addWidget(self.first)
         lines.addWidget(self.second)
         row.addLayout(lines, 1)
-        self.compare = button(tr("Compare"), self._compare, icon="git-diff")
+        self.compare_button = button(tr("Compare"), self.compare, icon="git-diff")
         self.restore = button(tr("Restore this value…"), self._restore, icon="arrow-counter-clockwise")
-        row.addWidget(self.compare)
+        row.addWidget(self.compare_button)
         row.addWidget(self.restore)
         return made
 
@@ -205,7 +205,7 @@ class ChangeMapPanel(ChainPanel):
         if current is None:
             self.first.put()
             self.second.put()
-            self.compare.setEnabled(False)
+            self.compare_button.setEnabled(False)
             self.restore.setEnabled(False)
             return
         row, column = current
@@ -218,9 +218,9 @@ class ChangeMapPanel(ChainPanel):
 
     def _say_buttons(self, row: MapRow, column: int, mark: MapMark | None) -> None:
         pair = self._pair(column, mark)
-        self.compare.setEnabled(pair is not None)
+        self.compare_button.setEnabled(pair is not None)
         if pair is not None:
-            self.compare.setText(
+            self.compare_button.setText(
                 tr(
                     "Compare {model} and {model2}",
                     model=version_name(self.model, pair[0]),
@@ -228,7 +228,7 @@ class ChangeMapPanel(ChainPanel):
                 )
             )
         else:
-            self.compare.setText(tr("Compare"))
+            self.compare_button.setText(tr("Compare"))
         why = self._why_not(row, column)
         self.restore.setEnabled(not why)
         self.restore.setToolTip(why)
@@ -278,7 +278,8 @@ class ChangeMapPanel(ChainPanel):
         self.view.zoom(by)
         self._say_title()
 
-    def _compare(self) -> None:
+    def compare(self) -> None:
+        """Ask to compare the versions around the change at the crosshair."""
         current = self._current()
         if current is None:
             return

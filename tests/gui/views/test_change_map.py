@@ -178,15 +178,15 @@ def test_arrows_home_and_end_lead_the_crosshair(panel: ChangeMapPanel) -> None:
 
 def test_enter_compares_the_version_with_the_one_before_it(panel: ChangeMapPanel, qtbot: QtBot) -> None:
     go(panel, "premium.gross", 43)
-    assert panel.compare.text() == "Compare v42 and v43"
+    assert panel.compare_button.text() == "Compare v42 and v43"
     with qtbot.waitSignal(panel.compare_asked) as asked:
         press(panel, Qt.Key.Key_Return)
     assert asked.args is not None
     assert [one.v for one in asked.args] == [Value.of(42), Value.of(43)]
     go(panel, "premium.gross", 18)
-    assert panel.compare.text() == "Compare v16 and v20"
+    assert panel.compare_button.text() == "Compare v16 and v20"
     go(panel, "status", 1)
-    assert not panel.compare.isEnabled()
+    assert not panel.compare_button.isEnabled()
 
 
 def test_only_a_value_that_is_not_in_force_can_be_restored(panel: ChangeMapPanel, qtbot: QtBot) -> None:

@@ -139,8 +139,8 @@ def test_picked_documents_are_deleted_by_a_plan_and_come_back_with_undo(window: 
     assert isinstance(asked, DeleteSheet)
     assert asked.focusWidget() is asked.cancel
     wait_idle(qtbot, lambda: len(asked.model.rows) == 3)
-    assert asked.delete.text() == "Delete 3 documents"
-    asked.delete.click()
+    assert asked.go.text() == "Delete 3 documents"
+    asked.go.click()
     line = message(window, "3 documents deleted", qtbot)
     wait_idle(qtbot, lambda: not set(gone) & {row.id for row in page.browser.model.rows})
     undo(line)
@@ -157,7 +157,7 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
     assert isinstance(asked, DeleteSheet)
     wait_idle(qtbot, lambda: len(asked.model.rows) == 2)
     assert session.colleague(NS, moved).kind == "applied"
-    asked.delete.click()
+    asked.go.click()
     line = message(window, "1 document deleted, 1 changed meanwhile and stayed", qtbot)
     assert session.version(NS, moved).content
     assert [made.text() for made in line.buttons] == ["Undo"]
@@ -171,9 +171,9 @@ def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
     wait_idle(qtbot, lambda: len(asked.model.rows) == 50)
-    assert not asked.delete.isEnabled()
+    assert not asked.go.isEnabled()
     qtbot.keyClicks(asked.field, "contracts")
-    assert asked.delete.isEnabled()
+    assert asked.go.isEnabled()
     asked.cancel.click()
     assert window.sessions[0].count(NS)[0] == 2483
 
@@ -206,14 +206,14 @@ def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
     window.actions_.trigger("import")
     asked = sheet(window)
     assert isinstance(asked, InsertSheet)
-    wait_idle(qtbot, lambda: asked.insert.isEnabled())
-    assert asked.insert.text() == "Insert 2 documents"
+    wait_idle(qtbot, lambda: asked.go.isEnabled())
+    assert asked.go.text() == "Insert 2 documents"
     assert asked.staying.rows == [("K-204117", "A document with this id is there.")]
     assert "version 1" in asked.report.text()
     types = {use.path: asked.fields.cell(asked.fields.index(at, 1)).text for at, use in enumerate(asked.fields.rows)}
     assert types["premium.gross"] == "Decimal128"
     assert types["v"] == "left out: the layout's own"
-    asked.insert.click()
+    asked.go.click()
     line = message(window, "2 documents inserted, 1 refused", qtbot)
     found = session.version(NS, Value.of("A-1"))
     assert found.v == Value.of(1)
@@ -233,15 +233,15 @@ def test_a_file_that_cannot_be_read_says_where_and_nothing_can_be_inserted(
     asked = collection(window).batches.read_file(str(path))
     wait_idle(qtbot, lambda: asked.states.kind == "failed")
     assert "Line 2" in asked.states.state.help
-    assert not asked.insert.isEnabled()
+    assert not asked.go.isEnabled()
 
 
 def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     session = window.sessions[0]
     path = file(tmp_path, *({"_id": f"A-{n}"} for n in range(400)))
     asked = collection(window).batches.read_file(str(path))
-    wait_idle(qtbot, lambda: asked.insert.isEnabled())
-    asked.insert.click()
+    wait_idle(qtbot, lambda: asked.go.isEnabled())
+    asked.go.click()
     qtbot.waitUntil(lambda: any("Inserting" in said for said in told(window)), timeout=PATIENCE)
     qtbot.waitUntil(lambda: session.journal.entries(5) != [], timeout=PATIENCE)
     running = next(line for line in window.messages.lines if "Inserting" in line.text)
@@ -269,8 +269,8 @@ def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Windo
     qtbot.waitUntil(lambda: isinstance(sheet(window), InsertSheet), timeout=PATIENCE)
     plan = sheet(window)
     assert isinstance(plan, InsertSheet)
-    wait_idle(qtbot, lambda: plan.insert.isEnabled())
-    plan.insert.click()
+    wait_idle(qtbot, lambda: plan.go.isEnabled())
+    plan.go.click()
     message(window, "2 documents inserted", qtbot)
     found = window.sessions[0].version("insurance.agents", Value.of("Z-1"))
     assert canonical.get(found.content or b"", ("n",)).kind == "Int64"  # type: ignore[union-attr]

@@ -251,7 +251,7 @@ def test_the_menu_of_a_collection_leads_to_its_export_import_and_indexes(
     plan = sheet(window)
     assert isinstance(plan, InsertSheet)
     wait_idle(qtbot, lambda: bool(plan.staying.rows))  # all of them are there
-    assert not plan.insert.isEnabled()
+    assert not plan.go.isEnabled()
     plan.reject()
     menu["Indexes and their use…"].trigger()
     listed = sheet(window)

@@ -1,0 +1,83 @@
+"""The question before a plan for several documents is carried out."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from gui.language import tr
+from gui.style import theme
+from gui.style.sheet import Sheet
+from gui.style.states import StateStack, button, words
+
+
+class PlanSheet(Sheet):
+    """The base of the questions: a title, the rows of the plan, a report on it, and what carries it out.
+
+    ``agreed`` carries the plan. The focus is on Cancel. A subclass calls :meth:`_build` with its rows, and
+    :meth:`_offer` with the plan, once it is read.
+    """
+
+    agreed = Signal(object)
+
+    def __init__(self, parent: QWidget, width: float, ns: str, title: str) -> None:
+        super().__init__(parent, width)
+        self._name = ns.partition(".")[2]
+        self._typed = False
+        self._plan: object = None
+        self._would = 0
+        self.setAccessibleName(title)
+        self._title = words(title, "title", wrap=True)
+        self.report = words("", "second", wrap=True)
+        self.field = QLineEdit()
+        self.ask = QLabel(tr("Type {name} to go on", name=self._name))
+        self.field.setAccessibleName(self.ask.text())
+        self.ask.setBuddy(self.field)
+        self.field.textChanged.connect(self._fit)
+        self.cancel = button(tr("Cancel"), self.reject)
+
+    def _build(self, content: QWidget, rows: int, go: QPushButton, typed: bool, source: str = "") -> None:
+        """Lay out the sheet; ``typed`` asks for the name of the collection before ``go`` can be pressed."""
+        self._typed = typed
+        self.go = go
+        self.go.clicked.connect(self._agree)
+        self.go.setEnabled(False)
+        self.states = StateStack(content)
+        self.states.setMinimumHeight(self.fitting(28 + 24 * rows, 320))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(self._title)
+        if source:
+            column.addWidget(words(source, "second", wrap=True))
+        column.addWidget(self.states, 1)
+        column.addWidget(self.report)
+        if typed:
+            column.addWidget(self.ask)
+            column.addWidget(self.field)
+        foot = QHBoxLayout()
+        foot.setSpacing(theme.px(8))
+        foot.addWidget(words(tr("Nothing has been written yet."), "hint"))
+        foot.addStretch(1)
+        foot.addWidget(self.cancel)
+        foot.addWidget(self.go)
+        column.addSpacing(theme.px(8))
+        column.addLayout(foot)
+        self.states.show_loading(tr("Reading the documents"), self.reject)
+
+    def first(self) -> QWidget | None:
+        return self.cancel
+
+    def _offer(self, plan: object, would: int, verb: str) -> None:
+        """Say by ``verb`` what the plan ``would`` do to how many documents; it can be agreed to from now on."""
+        self._plan, self._would = plan, would
+        self.go.setText(verb)
+        self._fit()
+
+    def _fit(self) -> None:
+        named = not self._typed or self.field.text().strip() == self._name
+        self.go.setEnabled(self._would > 0 and named)
+
+    def _agree(self) -> None:
+        self.accept()
+        self.agreed.emit(self._plan)
