@@ -29,7 +29,7 @@ from tests import servers, support
 
 _LEFT_OUT = pytest.StashKey[int]()
 PATIENCE = 60_000
-"""Milliseconds that the window gets for what it is waited for: no test is about how long that takes."""
+"""Milliseconds that window and server get for what they are waited for: no test is about how long that takes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -147,7 +147,7 @@ def server_uri(server_name: str, request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def client(server_uri: str) -> Iterator[pymongo.MongoClient]:
     """A plain client, to look with independent eyes."""
-    with pymongo.MongoClient(server_uri, serverSelectionTimeoutMS=10_000) as made:
+    with pymongo.MongoClient(server_uri, serverSelectionTimeoutMS=PATIENCE) as made:
         yield made
 
 

@@ -44,7 +44,7 @@ def idle(qtbot: QtBot) -> Callable[[], None]:
     """Waits until no task is running."""
 
     def wait() -> None:
-        qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=20_000)
+        qtbot.waitUntil(lambda: not tasks.tasks.running)
 
     return wait
 

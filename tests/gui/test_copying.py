@@ -42,7 +42,7 @@ def said(owner: QWidget) -> list[str]:
 
 
 def settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+    qtbot.waitUntil(lambda: not tasks.running)
 
 
 @pytest.mark.parametrize("inline", [False, True])
@@ -86,7 +86,7 @@ def test_what_was_copied_last_is_what_the_clipboard_holds(qtbot: QtBot, last: Ca
     qtbot.addWidget(owner)
 
     def slow() -> str:
-        assert gate.wait(10)
+        assert gate.wait(60)
         return "first"
 
     copying.copy(owner, None, slow)

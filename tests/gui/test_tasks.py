@@ -80,11 +80,11 @@ def test_cancelling_ends_the_work_at_its_next_checkpoint(owner: Owner, qtbot: Qt
 
     def work(progress: tasks.Progress) -> None:
         started.set()
-        assert seen.wait(5)
+        assert seen.wait(60)
         progress(1, 2)
 
     task = owner.run(work)
-    assert started.wait(5)
+    assert started.wait(60)
     task.cancel()
     seen.set()
     qtbot.waitUntil(lambda: bool(owner.heard))
@@ -95,7 +95,7 @@ def test_a_later_task_of_the_same_key_silences_the_earlier_one(owner: Owner, qtb
     gate = threading.Event()
 
     def slow(progress: tasks.Progress) -> str:
-        assert gate.wait(5)
+        assert gate.wait(60)
         return "old"
 
     owner.run(slow, key="documents")
@@ -110,7 +110,7 @@ def test_a_dead_owner_hears_nothing(qtbot: QtBot) -> None:
     gate = threading.Event()
     owner = Owner()
     heard = owner.heard
-    owner.run(lambda _: gate.wait(5))
+    owner.run(lambda _: gate.wait(60))
     owner.deleteLater()
     QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
     gate.set()
@@ -129,14 +129,14 @@ def test_an_answer_that_comes_too_late_is_closed(qtbot: QtBot) -> None:
 
     def work(_: tasks.Progress) -> Connection:
         begun.set()
-        go.wait(5)
+        go.wait(60)
         return late
 
     owner = Owner()
     owner.run(lambda _: wanted)
     qtbot.waitUntil(lambda: bool(owner.heard))
     task = owner.run(work)
-    begun.wait(5)
+    begun.wait(60)
     task.drop()
     go.set()
     qtbot.waitUntil(lambda: late.closed)

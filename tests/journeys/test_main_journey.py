@@ -67,7 +67,7 @@ def window(
     qtbot.waitExposed(made)
     QTest.keyClicks(made.workspace.welcome.uri, server_uri)
     QTest.keyClick(made.workspace.welcome.uri, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: bool(made.sessions), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(made.sessions))
     idle()
     yield made
     made.close_quietly()

@@ -26,7 +26,7 @@ def help(qtbot: QtBot) -> HelpWindow:
     made.resize(1080, 800)
     made.show()
     made.activateWindow()
-    qtbot.waitUntil(lambda: made.isActiveWindow() and not tasks.tasks.running, timeout=20_000)
+    qtbot.waitUntil(lambda: made.isActiveWindow() and not tasks.tasks.running)
     return made
 
 

@@ -28,7 +28,7 @@ def pane(qtbot: QtBot) -> ValuePane:
 
 
 def settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+    qtbot.waitUntil(lambda: not tasks.running)
 
 
 def picture(width: int, height: int, colour: str, kind: str = "PNG") -> bytes:
@@ -162,7 +162,7 @@ def test_above_a_megabyte_only_the_size_is_said_until_asked(pane: ValuePane, qtb
     assert pane.left.large_words.text() == "String, 1.4 MB. Showing it takes a moment."
     pane.left.load.click()
     settle(qtbot)
-    qtbot.waitUntil(lambda: len(pane.left.text.toPlainText()) >= len(text), timeout=10_000)
+    qtbot.waitUntil(lambda: len(pane.left.text.toPlainText()) >= len(text))
     assert pane.left.text.isVisible()
 
 
@@ -231,7 +231,7 @@ def test_the_absent_side_is_named(pane: ValuePane, qtbot: QtBot) -> None:
 
 
 def test_escape_closes(pane: ValuePane, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(pane.closed, timeout=1000):
+    with qtbot.waitSignal(pane.closed):
         qtbot.keyClick(pane, Qt.Key.Key_Escape)
 
 

@@ -31,7 +31,7 @@ def buttons(stack: StateStack) -> list[str]:
 def test_loading_is_not_mentioned_before_200_ms(stack: StateStack, qtbot: QtBot) -> None:
     stack.show_loading("Reading contracts")
     assert stack.kind == "content"
-    qtbot.waitUntil(lambda: stack.kind == "loading", timeout=2000)
+    qtbot.waitUntil(lambda: stack.kind == "loading")
     assert stack.state.title == "Reading contracts"
 
 
@@ -50,7 +50,7 @@ def test_content_that_was_shown_stays_while_it_is_read_again(stack: StateStack, 
     stack.show_loading("Reading contracts", lambda: stopped.append(True))
     line = stack.findChild(BusyLine)
     assert line is not None
-    qtbot.waitUntil(line.isVisible, timeout=2000)
+    qtbot.waitUntil(line.isVisible)
     assert stack.kind == "content"
     stack.progress(37, 60)
     assert "37 of about 60" in " ".join(label.text() for label in line.findChildren(QLabel))
@@ -63,7 +63,7 @@ def test_content_that_was_shown_stays_while_it_is_read_again(stack: StateStack, 
 def test_progress_says_how_much_of_how_much(stack: StateStack, qtbot: QtBot) -> None:
     stack.show_loading("Reading versions of K-118240", lambda: None)
     stack.progress(37, 60)
-    qtbot.waitUntil(lambda: stack.kind == "loading", timeout=2000)
+    qtbot.waitUntil(lambda: stack.kind == "loading")
     assert stack.state.help == "37 of about 60. All else can be used meanwhile."
     assert buttons(stack) == ["Stop"]
 

@@ -255,7 +255,7 @@ def test_an_id_stays_on_the_clipboard_though_a_large_copy_begun_before_it_ends_l
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
     gate = threading.Event()
-    copying.copy(panel, None, lambda: "large" if gate.wait(10) else "")
+    copying.copy(panel, None, lambda: "large" if gate.wait(60) else "")
     menu = panel.menu_for(panel.model.rows[row_of(panel, "K-204117")])
     {action.text(): action for action in menu.actions()}["Copy the id"].trigger()
     gate.set()

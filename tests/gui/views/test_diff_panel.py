@@ -62,7 +62,7 @@ class Shown:
 
     def settle(self) -> None:
         """Wait until nothing runs."""
-        self.qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+        self.qtbot.waitUntil(lambda: not tasks.running)
 
     def bars(self) -> list[str]:
         """The fields of the rows with the accent bar."""
@@ -642,7 +642,7 @@ def test_rows_of_a_long_list_come_as_it_is_scrolled(qtbot: QtBot) -> None:
     assert first < 500
     bar = panel.table.verticalScrollBar()
     bar.setValue(bar.maximum())
-    qtbot.waitUntil(lambda: panel.model.rowCount(inner) > first, timeout=5000)
+    qtbot.waitUntil(lambda: panel.model.rowCount(inner) > first)
     index = panel.model.go(3999)
     assert index.siblingAtColumn(FIELD).data() == "w"
 
@@ -761,7 +761,7 @@ def test_a_comparison_is_read_in_words(shown: Shown) -> None:
 def test_a_delta_that_is_copied_leads_from_a_to_b(shown: Shown) -> None:
     QGuiApplication.clipboard().setText("")
     shown.panel.copies.whole("delta")
-    shown.qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() != "", timeout=20_000)
+    shown.qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() != "")
     there: dict[str, Any] = {}
     exec(QGuiApplication.clipboard().text(), there)
     a, b = (shown.source.contents[number(n)] for n in (1, 2))

@@ -35,7 +35,7 @@ def marta(session: Session) -> Value:
 def opened(qtbot: QtBot, session: Session, id: Value) -> EditorPanel:
     panel = EditorPanel(session, NS, id)
     shown(qtbot, panel)
-    qtbot.waitUntil(lambda: panel.is_loaded, timeout=10_000)
+    qtbot.waitUntil(lambda: panel.is_loaded)
     return panel
 
 
@@ -60,9 +60,9 @@ def test_an_edit_is_previewed_saved_and_found_in_the_database(qtbot: QtBot, sess
     panel = opened(qtbot, session, marta)
     before = session.version(NS, marta)
     type_value(panel, ("billing", "interval"), '"quarterly"')
-    qtbot.waitUntil(lambda: "quarterly" in panel.side.code.whole, timeout=10_000)
+    qtbot.waitUntil(lambda: "quarterly" in panel.side.code.whole)
     assert panel.side.explanation.text()
-    with qtbot.waitSignal(panel.saved, timeout=10_000) as saved:
+    with qtbot.waitSignal(panel.saved) as saved:
         panel.save()
     assert saved.args is not None
     assert saved.args[0].kind == "applied"
@@ -86,7 +86,7 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     type_value(panel, ("notes",), "Call in the morning.")
     assert session.colleague(NS, marta).kind == "applied"
     overtaken = session.version(NS, marta)
-    with qtbot.waitSignal(panel.conflict_found, timeout=10_000) as found:
+    with qtbot.waitSignal(panel.conflict_found) as found:
         panel.save()
     assert found.args is not None
     conflict = found.args[0]
@@ -97,7 +97,7 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     idle()
     resolver.choose_all("mine")
     idle()
-    with qtbot.waitSignal(resolver.saved, timeout=10_000) as saved:
+    with qtbot.waitSignal(resolver.saved) as saved:
         resolver.save()
     assert saved.args is not None
     assert saved.args[0].kind == "applied"
@@ -122,12 +122,12 @@ def test_every_layout_of_the_sample_opens_and_edits_a_field(qtbot: QtBot, sessio
             continue
         panel = EditorPanel(session, info.ns, row.id)
         shown(qtbot, panel)
-        qtbot.waitUntil(lambda panel=panel: panel.is_loaded or panel.states.kind == "failed", timeout=10_000)
+        qtbot.waitUntil(lambda panel=panel: panel.is_loaded or panel.states.kind == "failed")
         assert panel.is_loaded, (info.ns, panel.states.state.help)
         if panel.save_reason != "Nothing is changed":
             continue
         panel.menus._apply(canonical.put(panel.content, ("written by the test",), Value.of(1)), "add", None)
-        with qtbot.waitSignal(panel.saved, timeout=10_000):
+        with qtbot.waitSignal(panel.saved):
             panel.save()
         now = session.version(info.ns, row.id).content
         assert now is not None

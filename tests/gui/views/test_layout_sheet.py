@@ -266,7 +266,7 @@ def test_a_late_answer_is_dropped_and_one_trial_runs_at_a_time(
     def slow(self: LayoutStatements, ns: str, entry: Any, *rest: Any) -> Trial:
         asked.append(entry["version"])
         if entry["version"] == "total":
-            gate.wait(20)
+            gate.wait(60)
         return real(self, ns, entry, *rest)
 
     monkeypatch.setattr(LayoutStatements, "tried", slow)

@@ -33,7 +33,7 @@ def page(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> Callable[[
         made.resize(1100, 760)
         made.show()
         made.show_document(Value.of(id))
-        qtbot.waitUntil(lambda: made.browser.info is not None and made.id == Value.of(id), timeout=20_000)
+        qtbot.waitUntil(lambda: made.browser.info is not None and made.id == Value.of(id))
         idle()
         return made
 

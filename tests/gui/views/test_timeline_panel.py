@@ -37,7 +37,7 @@ class Watched:
 
     def read(self, id: Value = ID, keep: bool = False) -> None:
         """Read a history to its end."""
-        with self.qtbot.waitSignal(self.panel.loaded, timeout=20_000):
+        with self.qtbot.waitSignal(self.panel.loaded):
             self.panel.show_document(id, keep)
 
     @property
@@ -308,11 +308,11 @@ def test_older_versions_that_arrive_later_move_nothing(qtbot: QtBot) -> None:
     source.gate.clear()
     watched = Watched(qtbot, source)
     watched.panel.show_document(ID)
-    qtbot.waitUntil(lambda: len(watched.panel.model.marks) >= 800, timeout=10_000)
+    qtbot.waitUntil(lambda: len(watched.panel.model.marks) >= 800)
     strip = watched.panel.strip
     strip.scrollTo(watched.panel.model.index(300, 0))
     before = strip.visualRect(watched.panel.model.index(300, 0)).x()
-    with qtbot.waitSignal(watched.panel.loaded, timeout=10_000):
+    with qtbot.waitSignal(watched.panel.loaded):
         source.gate.set()
     assert strip.visualRect(watched.panel.model.index(300, 0)).x() == before
     assert len(watched.panel.model.marks) == 3000
@@ -324,9 +324,9 @@ def test_what_is_shown_stays_until_the_next_document_arrives(marta: Watched) -> 
     marta.source.gate.clear()
     marta.panel.show_document(other)
     assert marta.panel.model.summary() == "14 versions, 11 kept, 3 missing"
-    marta.qtbot.waitUntil(lambda: not marta.panel._stop.isHidden(), timeout=5000)
+    marta.qtbot.waitUntil(lambda: not marta.panel._stop.isHidden())
     assert "K-204118" in marta.panel._busy.text()
-    with marta.qtbot.waitSignal(marta.panel.loaded, timeout=5000):
+    with marta.qtbot.waitSignal(marta.panel.loaded):
         marta.source.gate.set()
     assert marta.panel.model.summary() == "5 versions"
     assert marta.panel._stop.isHidden()
@@ -338,10 +338,8 @@ def test_reading_can_be_stopped_and_what_has_arrived_stays(qtbot: QtBot) -> None
     source.gate.clear()
     watched = Watched(qtbot, source)
     watched.panel.show_document(ID)
-    qtbot.waitUntil(
-        lambda: len(watched.panel.model.marks) >= 400 and not watched.panel._stop.isHidden(), timeout=10_000
-    )
-    with qtbot.waitSignal(watched.panel.loaded, timeout=10_000):
+    qtbot.waitUntil(lambda: len(watched.panel.model.marks) >= 400 and not watched.panel._stop.isHidden())
+    with qtbot.waitSignal(watched.panel.loaded):
         watched.panel._stop.click()
     assert 400 <= len(watched.panel.model.marks) <= 500
     assert "reading was stopped" in watched.panel._summary.text()
@@ -351,12 +349,12 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(qtbot: QtBot) -> None:
     source = Told()
     source.fails = UNREACHABLE
     watched = Watched(qtbot, source)
-    with qtbot.waitSignal(watched.panel.cleared, timeout=5000):
+    with qtbot.waitSignal(watched.panel.cleared):
         watched.panel.show_document(ID)
     assert watched.panel._note.title.text() == "The versions of K-204117 could not be read"
     assert "staging did not answer" in watched.panel._note.help.text()
     source.fails = None
-    with qtbot.waitSignal(watched.panel.loaded, timeout=5000):
+    with qtbot.waitSignal(watched.panel.loaded):
         watched.panel._again()
     assert watched.ab == ("v13", "v14")
     assert watched.panel.strip.isVisible()
@@ -377,7 +375,7 @@ def test_a_refresh_keeps_the_chosen_versions_and_the_place(marta: Watched) -> No
 
 def test_versions_asked_for_before_they_arrive_are_chosen_when_they_do(qtbot: QtBot) -> None:
     watched = Watched(qtbot, Told())
-    with qtbot.waitSignal(watched.panel.loaded, timeout=5000):
+    with qtbot.waitSignal(watched.panel.loaded):
         watched.panel.show_document(ID)
         watched.panel.set_ab(number(2), number(9))
     assert watched.ab == ("v2", "v9")

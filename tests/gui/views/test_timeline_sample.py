@@ -45,13 +45,13 @@ class Both:
 
     def show(self, id: Value) -> None:
         """Show a document and wait for all of it."""
-        with self.qtbot.waitSignal(self.timeline.loaded, timeout=20_000):
+        with self.qtbot.waitSignal(self.timeline.loaded):
             self.timeline.show_document(id)
         self.settle()
 
     def settle(self) -> None:
         """Wait until nothing runs."""
-        self.qtbot.waitUntil(lambda: not tasks.running, timeout=20_000)
+        self.qtbot.waitUntil(lambda: not tasks.running)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Field, A, B and type of the rows that are open."""
@@ -154,6 +154,6 @@ def test_a_stored_version_opens_in_a_dialog(qtbot: QtBot, sample: Session) -> No
     next(action for action in menu.actions() if action.text() == "Show as stored…").trigger()
     dialog = both.timeline.findChild(StoredDialog)
     assert dialog is not None
-    qtbot.waitUntil(lambda: '"docId"' in dialog.pane.left.text.toPlainText(), timeout=5000)
+    qtbot.waitUntil(lambda: '"docId"' in dialog.pane.left.text.toPlainText())
     dialog.reject()
     menu.deleteLater()

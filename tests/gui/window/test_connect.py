@@ -443,7 +443,7 @@ def test_a_try_that_was_given_up_says_nothing_more_and_ends_no_other(
 
     def slowly(source: str, **_: object) -> Session:
         begun.append(gates[len(begun)])
-        assert begun[-1].wait(10)
+        assert begun[-1].wait(60)
         raise Unreachable(f"{source} did not answer.")
 
     monkeypatch.setattr(Session, "open", slowly)

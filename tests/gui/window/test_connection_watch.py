@@ -63,7 +63,7 @@ def opened(qtbot: QtBot, window: Window, uri: str) -> tuple[Session, CollectionP
     session = open_source(qtbot, window, Opening(uri, "staging"))
     wait_idle(qtbot, lambda: bool(window.workspace.sidebar.ns_known(session)))
     page = window.workspace.open(session, PageRequest("collection", NS))
-    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 3, timeout=10_000)
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 3)
     return session, page
 
 
@@ -72,22 +72,22 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
 ) -> None:
     session, page = opened(qtbot, window, door.uri)
     door.shut()
-    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible())
     assert "staging is not connected" in window.workspace.lost.text
     assert "as of" in window.workspace.lost.text
     assert "not connected" in window.title._all_facts
     assert badge_of(window, session) == "not connected"
     page.do_refresh()
-    qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text())
     assert len(page.browser.model.rows) == 3
     assert page.browser.states.kind == "content"
     with pymongo.MongoClient(door._target) as client:
         client.shop.things.insert_one({"_id": "b", "v": 1, "n": 9})
     door.open()
-    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible())
     assert lines(window, "staging is connected again")
     assert badge_of(window, session) == "connected"
-    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4, timeout=10_000)
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4)
     assert session in window.sessions
 
 
@@ -99,9 +99,9 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     session.set_layout(NS, "plain")
     window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, "a1")))
     page = document(window)
-    qtbot.waitUntil(lambda: page.editor.is_loaded, timeout=10_000)
+    qtbot.waitUntil(lambda: page.editor.is_loaded)
     door.shut()
-    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible())
     tree = page.editor.tree
     assert tree.edit_cell(page.editor.model.find(("n",)))
     field = tree.editor.widget
@@ -109,16 +109,16 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     field.selectAll()
     QTest.keyClicks(field, "41")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: page.dirty, timeout=10_000)
+    qtbot.waitUntil(lambda: page.dirty)
     page.do_save()
-    qtbot.waitUntil(lambda: "refused" in page.editor.notices.lines, timeout=10_000)
+    qtbot.waitUntil(lambda: "refused" in page.editor.notices.lines)
     assert page.dirty
-    qtbot.waitUntil(lambda: bool(session.drafts.all()), timeout=10_000)
+    qtbot.waitUntil(lambda: bool(session.drafts.all()))
     door.open()
-    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible())
     assert page.dirty  # coming back does not take the edit away
     page.do_save()
-    qtbot.waitUntil(lambda: not page.dirty, timeout=10_000)
+    qtbot.waitUntil(lambda: not page.dirty)
     with pymongo.MongoClient(door._target) as client:
         assert client.shop.things.find_one({"_id": "a1"})["n"] == 41
 
@@ -129,16 +129,16 @@ def test_trying_now_does_not_wait_for_the_pause(
     opened(qtbot, window, door.uri)
     monkeypatch.setattr(connection_watch, "PAUSES", (100_000,))
     door.shut()
-    qtbot.waitUntil(lambda: window.workspace.lost.isVisible() and window.workspace.lost.now.isEnabled(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible() and window.workspace.lost.now.isEnabled())
     door.open()
     qtbot.mouseClick(window.workspace.lost.now, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.workspace.lost.isVisible())
 
 
 def test_disconnecting_from_a_lost_server_ends_the_watch(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     door.shut()
-    qtbot.waitUntil(lambda: window.workspace.lost.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: window.workspace.lost.isVisible())
     leave = [each for each in window.workspace.lost.findChildren(QPushButton) if each.text() == "Disconnect"]
     qtbot.mouseClick(leave[0], Qt.MouseButton.LeftButton)
     assert session not in window.sessions
@@ -151,7 +151,7 @@ def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: W
     (asked,) = lines(window, "Nobody has measured")
     assert session.measured is None
     press(qtbot, asked, "Measure")
-    qtbot.waitUntil(lambda: bool(lines(window, "keeps writers apart")), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(lines(window, "keeps writers apart")))
     window.connecting.disconnect_session(session)
     opened(qtbot, window, door.uri)
     assert not lines(window, "Nobody has measured")
@@ -174,7 +174,7 @@ def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
             client.shop.things.insert_many([{"_id": f"a{n}", "v": 1, "n": n} for n in range(3)])
         session, _ = opened(qtbot, window, door.uri)
         press(qtbot, lines(window, "Nobody has measured")[0], "Measure")
-        qtbot.waitUntil(lambda: bool(lines(window, "is unsafe to write to")), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(lines(window, "is unsafe to write to")))
         assert not session.open_document(NS, session.find_id(NS, "a1")).writable
         press(qtbot, lines(window, "is unsafe to write to")[0], "Allow editing…")
         (question,) = window.findChildren(Question)
@@ -194,7 +194,7 @@ def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Wind
     assert isinstance(page, CheckPage)
     assert page.panel.found == []
     page.panel.run.click()
-    qtbot.waitUntil(lambda: len(page.panel.found) == 9 and page.panel.run.isEnabled(), timeout=30_000)
+    qtbot.waitUntil(lambda: len(page.panel.found) == 9 and page.panel.run.isEnabled())
     shown = [each.accessibleName() for each in page.panel.findChildren(type(page.panel._summary))]
     assert any(name.startswith("Atomic swaps: Holds.") for name in shown)
     assert any("Change streams: Limited." in name and "feeding" not in name for name in shown)

@@ -36,7 +36,7 @@ def test_what_was_done_goes_after_its_time(window: QMainWindow, qtbot: QtBot, mo
     monkeypatch.setattr(messages, "SECONDS", 0.05)
     line = messages.tell(window, "Saved as v15")
     line._timer.start(1)
-    qtbot.waitUntil(lambda: not lines(window), timeout=3000)
+    qtbot.waitUntil(lambda: not lines(window))
 
 
 def test_a_line_waits_while_it_is_focused(window: QMainWindow, qtbot: QtBot) -> None:

@@ -61,13 +61,13 @@ def test_a_later_start_opens_its_source_in_the_window_that_is_open(
     window = windows.open()
     dump(tmp_path, "people")
     process = later_start("people.json", tmp_path)
-    qtbot.waitUntil(lambda: process.poll() is not None and bool(window.sessions), timeout=60_000)
+    qtbot.waitUntil(lambda: process.poll() is not None and bool(window.sessions))
     out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
     assert out == "It is in the window that is open already; --new-window opens another one.\n"
     assert [session.source for session in window.sessions] == [str(tmp_path / "people.json")]
     process = later_start("", tmp_path)
-    qtbot.waitUntil(lambda: process.poll() is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: process.poll() is not None)
     process.communicate()
     assert process.returncode == 0
     assert len(windows.all) == 1, "a start without a source brings the window to the front"

@@ -148,7 +148,7 @@ def test_what_is_found_on_two_servers_at_once_is_kept_for_both(home: Path, monke
     both, write = threading.Barrier(2), homes.write
 
     def write_when_both_have_read(path: Path, data: str) -> None:
-        both.wait(10)
+        both.wait(60)
         write(path, data)
 
     monkeypatch.setattr(homes, "write", write_when_both_have_read)

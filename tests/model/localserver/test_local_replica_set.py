@@ -231,21 +231,21 @@ def test_a_stream_waits_for_news_and_is_woken_by_them(coll: Any) -> None:
     ready = threading.Event()
 
     def follow() -> None:
-        with coll.watch(max_await_time_ms=20_000) as stream:
+        with coll.watch(max_await_time_ms=60_000) as stream:
             ready.set()
             found.append(next(stream))
 
     follower = threading.Thread(target=follow)
     follower.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     coll.insert_one({"_id": 1})
-    follower.join(10)
+    follower.join(60)
     assert found[0]["documentKey"] == {"_id": 1}
 
 
 def test_closing_the_server_wakes_a_stream_that_waits() -> None:
     server = LocalServer(replica_set="rs0")
-    with pymongo.MongoClient[Any](server.uri, retryReads=False, serverSelectionTimeoutMS=100) as client:
+    with pymongo.MongoClient[Any](server.uri, retryReads=False, serverSelectionTimeoutMS=1000) as client:
         ready, ended = threading.Event(), threading.Event()
 
         def follow() -> None:
@@ -258,9 +258,9 @@ def test_closing_the_server_wakes_a_stream_that_waits() -> None:
 
         follower = threading.Thread(target=follow)
         follower.start()
-        assert ready.wait(10)
+        assert ready.wait(60)
         server.close()
-        follower.join(20)
+        follower.join(60)
         assert ended.is_set()
 
 
