@@ -1,7 +1,11 @@
-"""A slice of the counting schedules with fresh seeds, which it prints; ``python -m tests.counting`` runs all."""
+"""A slice of the counting schedules with fresh seeds, which it prints; ``python -m tests.counting`` runs all.
+
+What is wrong on purpose is convicted with the same seeds each time: fresh ones would leave that to chance.
+"""
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Iterator
@@ -42,9 +46,8 @@ def test_nothing_is_counted_twice_or_lost_whatever_happens_to_four_writers(subje
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_same_schedules_convict_each_published_form(name: str, crew: Crew) -> None:
-    wrong = sum(bool(PUBLISHED[name](seed, crew).wrong) for seed in range(FIRST, FIRST + 150))
-    print(f"{name}: wrong on {wrong} of 150 seeds from {FIRST}")
-    assert wrong >= 2, "at least 5 % are expected; 2 of 150 leaves room for chance"
+    wrong = (seed for seed in range(200) if PUBLISHED[name](seed, crew).wrong)
+    assert len(list(itertools.islice(wrong, 3))) == 3
 
 
 def test_a_seed_gives_the_same_schedule_again(crew: Crew) -> None:
@@ -55,7 +58,7 @@ def test_a_seed_gives_the_same_schedule_again(crew: Crew) -> None:
 
 
 def _convicted(subject: str, crew: Crew, seeds: int = 200) -> bool:
-    return any(SUBJECTS[subject](seed, crew).wrong for seed in range(FIRST, FIRST + seeds))
+    return any(SUBJECTS[subject](seed, crew).wrong for seed in range(seeds))
 
 
 def test_they_convict_a_step_one_that_forgets_what_was_applied(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:

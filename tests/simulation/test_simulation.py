@@ -1,7 +1,11 @@
-"""A slice of the simulation with fresh seeds, which it prints; ``python -m tests.simulation`` runs all."""
+"""A slice of the simulation with fresh seeds, which it prints; ``python -m tests.simulation`` runs all.
+
+What is wrong on purpose is convicted with the same seeds each time: fresh ones would leave that to chance.
+"""
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Iterator
@@ -49,9 +53,8 @@ def test_no_edit_is_lost_or_doubled_whatever_happens_to_four_writers(layout: str
 
 @pytest.mark.parametrize("of", PROTOCOLS, ids=lambda of: of.name)
 def test_the_harness_convicts_each_published_protocol(of: Published, crew: Crew) -> None:
-    wrong = sum(bool(run_published(of, seed, crew).wrong) for seed in range(FIRST, FIRST + 120))
-    print(f"{of.name}: wrong on {wrong} of 120 seeds from {FIRST}")
-    assert wrong >= 3, "at least 5 % are expected; 3 of 120 leaves room for chance"
+    wrong = (seed for seed in range(120) if run_published(of, seed, crew).wrong)
+    assert len(list(itertools.islice(wrong, 3))) == 3
 
 
 def test_a_seed_gives_the_same_schedule_again(crew: Crew) -> None:
@@ -142,4 +145,4 @@ def test_a_write_without_a_guard_stops_the_simulation() -> None:
 
 
 def _convicted(layout: str, crew: Crew, most: int = 150) -> bool:
-    return any(run(layout, seed, crew).wrong for seed in range(FIRST, FIRST + most))
+    return any(run(layout, seed, crew).wrong for seed in range(most))
