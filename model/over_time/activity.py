@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from model.errors import NotFound, Unreadable
 from model.layouts.base import Layout
 from model.layouts.checks.external_sort import ExternalSort
-from model.over_time.span import Span, candidates
+from model.over_time.span import Span, candidates, narrows
 from model.records import Checkpoint, Version, no_checkpoint
 from model.values import canonical as c
 from model.values.canonical import Path, Value
@@ -31,7 +31,8 @@ class Activity:
     """One change of one document: a version, and what it did.
 
     ``paths`` go as deep as sub-documents do: one that was added or removed is one path, an array is one. ``v`` is None
-    where nothing but the document's absence says that it was deleted; time and author are unknown then.
+    where nothing but the document's absence says that it was deleted; time and author are unknown then. ``older`` is
+    the version before it that is there. With ``astray`` its time lies before that of an earlier version.
     """
 
     ns: str
@@ -42,6 +43,8 @@ class Activity:
     reason: str | None
     kind: Deed
     paths: tuple[Path, ...] = ()
+    older: Value | None = None
+    astray: bool = False
 
 
 @dataclass
@@ -56,30 +59,43 @@ class ActivityList:
     checkpoint: Checkpoint = no_checkpoint
     documents: int = 0  # that were read
     undated: int = 0  # changes left out of a span for want of a time
+    authors: set[str] = field(default_factory=set)  # of all changes that were read, those left out among them
     notes: list[str] = field(default_factory=list)  # sentences: missing indexes, documents that could not be read
 
     def __iter__(self) -> Iterator[Activity]:
         """Every change that was asked for; those without a time come last."""
         with ExternalSort() as sorted_ones:
-            for layout in self.layouts:
-                self._read(layout, sorted_ones)
+            for several in self.as_read():
+                for at, each in enumerate(several):
+                    sorted_ones.add(newest_first(each) + at.to_bytes(8), (pickle.dumps(each),))
             for _, rows in sorted_ones.groups():
                 for (packed,) in rows:
                     yield pickle.loads(packed)
 
-    def _read(self, layout: Layout, into: ExternalSort) -> None:
-        ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
-        for id in ids:
-            self.documents += 1
-            self.checkpoint(self.documents, None)
-            try:
-                several = [each for each in changes(layout, id) if self._wanted(each)]
-            except NotFound:  # gone since it was listed
-                continue
-            for at, each in enumerate(several):
-                into.add(_newest_first(each) + at.to_bytes(8), (pickle.dumps(each),))
+    def as_read(self) -> Iterator[list[Activity]]:
+        """The changes of one document after another, each document's newest first, in the order of reading."""
+        for layout in self.layouts:
+            ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
+            for id in ids:
+                self.documents += 1
+                self.checkpoint(self.documents, None)
+                try:
+                    yield [each for each in changes(layout, id) if self._wanted(each)]
+                except NotFound:  # gone since it was listed
+                    continue
+
+    def expected(self) -> int | None:
+        """About how many documents there are to read; None where that is not known soon."""
+        if self.id is not None:
+            return 1
+        if any(narrows(layout, self.span) for layout in self.layouts):
+            return None
+        counts = [layout.count() for layout in self.layouts]
+        return None if None in counts else sum(filter(None, counts))
 
     def _wanted(self, each: Activity) -> bool:
+        if each.author is not None:
+            self.authors.add(each.author)
         if self.author is not None and each.author != self.author:
             return False
         if self.path and not any(_touches(path, self.path) for path in each.paths):
@@ -90,7 +106,8 @@ class ActivityList:
         return each.at is None or each.at in self.span
 
 
-def _newest_first(each: Activity) -> bytes:
+def newest_first(each: Activity) -> bytes:
+    """A key by which changes sort newest first; those without a time are last."""
     if each.at is None:
         return _LAST
     since = round((each.at - dt.datetime(1, 1, 1, tzinfo=dt.UTC)) / dt.timedelta(microseconds=1))
@@ -174,7 +191,9 @@ def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
     for each in made:
         if each.version.hash is not None:
             seen[each.version.hash] = seen.get(each.version.hash, 0) + 1
-    for each, older in zip(made, [*made[1:], None], strict=True):
+    older_ones = _older_there(made)
+    astray = _astray(made)
+    for at, (each, older) in enumerate(zip(made, [*made[1:], None], strict=True)):
         digest = each.version.hash
         if digest is not None:
             seen[digest] -= 1
@@ -190,7 +209,33 @@ def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
         elif older is None or older.version.deleted:
             kind = "created"
         v = each.version
-        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, each.paths or ())
+        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, each.paths or (), older_ones[at], at in astray)
+
+
+def _older_there(made: Sequence[_Made]) -> list[Value | None]:
+    """For each version the next older one that is there."""
+    found: list[Value | None] = []
+    older: Value | None = None
+    for each in reversed(made):
+        found.append(older)
+        if each.version.state != "missing":
+            older = each.version.v
+    return found[::-1]
+
+
+def _astray(made: Sequence[_Made]) -> set[int]:
+    """The versions whose time lies before that of an earlier version."""
+    found: set[int] = set()
+    latest: dt.datetime | None = None
+    for at in reversed(range(len(made))):
+        time = made[at].version.at
+        if time is None:
+            continue
+        if latest is not None and time < latest:
+            found.add(at)
+        else:
+            latest = time
+    return found
 
 
 def changed_paths(before: bytes, after: bytes, above: Path = ()) -> Iterator[Path]:

@@ -60,7 +60,7 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
 
     Where no index leads to the times, a sentence in ``notes`` names it.
     """
-    if not span or not _dated(layout):
+    if not narrows(layout, span):
         yield from everyone(layout)
         return
     at = layout.profile.at
@@ -78,6 +78,11 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
             if id is not None and (key := _key(id)) not in seen:
                 seen.add(key)
                 yield id
+
+
+def narrows(layout: Layout, span: Span) -> bool:
+    """Whether a span says which documents have to be read, as the times are fields of rows."""
+    return bool(span) and _dated(layout)
 
 
 def _places(layout: Layout) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from model.errors import Refused
 
@@ -21,10 +22,10 @@ class Moment:
     note: str = ""
 
 
-def moment_from_text(written: str, now: dt.datetime | None = None) -> Moment:
-    """The moment that a person means; without a zone it is UTC, a date alone is its beginning, an age is before now.
+def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "UTC") -> Moment:
+    """The moment that a person means; a date alone is its beginning, an age is before now.
 
-    Raises ``Refused`` with the forms that are understood.
+    What names no zone is in ``zone``, an IANA name. Raises ``Refused`` with the forms that are understood.
     """
     now = now or dt.datetime.now(dt.UTC)
     text = written.strip()
@@ -35,7 +36,8 @@ def moment_from_text(written: str, now: dt.datetime | None = None) -> Moment:
             )
         at = dt.datetime.fromisoformat(text)
         supplied = at.tzinfo is None
-        at = at.replace(tzinfo=dt.UTC) if supplied else at.astimezone(dt.UTC)
+        local = at.replace(tzinfo=ZoneInfo(zone)) if supplied else at
+        at = local.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         raise Refused(
             f"{written} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an "
@@ -43,7 +45,7 @@ def moment_from_text(written: str, now: dt.datetime | None = None) -> Moment:
         ) from None
     notes = []
     if supplied:
-        notes.append(f"{written} has no zone and is taken as {at:%Y-%m-%d %H:%M:%S} UTC.")
+        notes.append(f"{written} has no zone and is taken as {local:%Y-%m-%d %H:%M:%S} {zone}.")
     if at > now:
         notes.append(f"{written} lies in the future.")
     return Moment(at, " ".join(notes))
