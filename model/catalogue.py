@@ -119,6 +119,16 @@ class Catalogue:
         """The collections that the profile states in a layout."""
         return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
 
+    def watched(self, places: Sequence[str] = ()) -> list[str]:
+        """The collections for which the profile states conditions to watch, among those named or in those databases."""
+        named = places or ([self.database] if self.database else [])
+        stated = self._profile.collections if self._profile else ()
+        return [
+            each.ns
+            for each in stated
+            if each.watches and (not named or {each.ns, each.ns.partition(".")[0]} & {*named})
+        ]
+
     def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
         """One collection and the names of its fields, as they were recognised before where possible."""
         with self._lock:
@@ -150,6 +160,7 @@ class Catalogue:
         profile = recognise.profile_for(self._port, info, name)
         if known.guard is not None and known.guard.how:  # a person may have stated it
             profile = replace(profile, guard=known.guard)
+        profile = replace(profile, watches=known.watches)
         others = tuple(dict.fromkeys((*info.alternatives, info.layout)))
         likely = tuple(other for other in others if other != name)
         made = info_of(profile, info.documents, 1.0, "Picked by hand.", likely)

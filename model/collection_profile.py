@@ -19,6 +19,14 @@ class Operation:
     remove: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Watch:
+    """A condition that a team watches: a name, and a filter as typed, judged on the content of each version."""
+
+    name: str
+    filter: str
+
+
 _EVE = {"_etag": ("_updated", "_version")}
 """What a program keeps beside its lock field, where only that program makes it."""
 
@@ -75,6 +83,7 @@ class CollectionProfile:
     processed: str = "processed"
     guard: LockField | None = None  # the lock field of another program
     keys: tuple[str, ...] = ("_id",)  # elements of arrays are recognised by the first of these that they have
+    watches: tuple[Watch, ...] = ()
     # Rows that another program writes; shadow, patches and log. All names of fields in them are paths.
     writer: str = ""  # the preset of resources/writers that the rest is from
     content: str = ""  # where the state stands in a row; "" at its root

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS scans (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     at TEXT NOT NULL, source TEXT NOT NULL, place TEXT NOT NULL, ids TEXT NOT NULL, documents INTEGER NOT NULL,
-    seconds REAL NOT NULL, whole INTEGER NOT NULL, counts TEXT NOT NULL, unchecked INTEGER NOT NULL
+    seconds REAL NOT NULL, whole INTEGER NOT NULL, counts TEXT NOT NULL, unchecked INTEGER NOT NULL,
+    watched TEXT NOT NULL DEFAULT '{}'
 );
 CREATE INDEX IF NOT EXISTS by_place ON scans (source, place, ids);
 """
@@ -50,6 +51,8 @@ class Counted:
     whole: bool  # it came to its end; else its counts are of the part it had seen
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
     unchecked: int = 0  # documents and collections that it could not look at
+    watched: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By collection and watched condition, in how many documents it held; of those that were looked through."""
 
     @property
     def findings(self) -> int:
@@ -91,11 +94,17 @@ class Course:
         return self.known[-1] if self.known else 0
 
 
-def counted(at: dt.datetime, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> Counted:
-    """The line that a scan leaves, from its summary."""
+def counted(
+    at: dt.datetime,
+    places: Sequence[str],
+    ids: Sequence[Value] | None,
+    summary: Summary,
+    watched: Mapping[str, Mapping[str, int]] | None = None,
+) -> Counted:
+    """The line that a scan leaves, from its summary and from the watched conditions that hold."""
     place, shown = subject(places, ids)
     done = (summary.documents, summary.seconds, summary.whole, dict(summary.counts), len(summary.unchecked))
-    return Counted(at, place, shown, *done)
+    return Counted(at, place, shown, *done, watched or {})
 
 
 def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, str]:
@@ -127,10 +136,17 @@ def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
 
 
 def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
-    """The counts of each class in a scan and in the one before: (class, old, new)."""
+    """The counts of each class in a scan and in the one before: (class, old, new); those of conditions by their names.
+
+    The documents in which a condition holds are only compared where both scans judged it.
+    """
     was = before.counts if before is not None else scan.counts
     codes = {code: None for code in (*CLASSES, *scan.counts, *was) if scan.counts.get(code) or was.get(code)}
-    return [(code, was.get(code, 0), scan.counts.get(code, 0)) for code in codes]
+    found = [(code, was.get(code, 0), scan.counts.get(code, 0)) for code in codes]
+    for ns, holding in scan.watched.items():
+        earlier = (before.watched if before is not None else scan.watched).get(ns, {})
+        found += [(name, earlier.get(name, now), now) for name, now in holding.items() if now or earlier.get(name)]
+    return found
 
 
 def step_text(code: str, old: int, new: int) -> str:
@@ -165,9 +181,9 @@ class Health:
         row = (at, self._source, scan.place, scan.ids, scan.documents, scan.seconds, scan.whole)
         with self._file() as db:
             db.execute(
-                "INSERT INTO scans (at, source, place, ids, documents, seconds, whole, counts, unchecked)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, json.dumps(dict(scan.counts)), scan.unchecked),
+                "INSERT INTO scans (at, source, place, ids, documents, seconds, whole, counts, unchecked, watched)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, json.dumps(dict(scan.counts)), scan.unchecked, json.dumps(scan.watched)),
             )
             db.execute(
                 "DELETE FROM scans WHERE id IN (SELECT id FROM scans WHERE source = ? AND place = ? AND ids = ?"
@@ -198,6 +214,7 @@ class Health:
             try:
                 db.row_factory = sqlite3.Row
                 db.executescript(_SCHEMA)
+                _widen(db)
                 with db:
                     yield db
             finally:
@@ -206,6 +223,13 @@ class Health:
             raise Refused(
                 f"The record of scans {path} cannot be used ({error}): make room there or move it away."
             ) from None
+
+
+def _widen(db: sqlite3.Connection) -> None:
+    """Give a file of an earlier version the column that it lacks."""
+    if not any(column["name"] == "watched" for column in db.execute("PRAGMA table_info(scans)")):
+        with suppress(sqlite3.OperationalError):  # another process did it just now
+            db.execute("ALTER TABLE scans ADD COLUMN watched TEXT NOT NULL DEFAULT '{}'")
 
 
 def _counted(row: sqlite3.Row) -> Counted:
@@ -218,4 +242,5 @@ def _counted(row: sqlite3.Row) -> Counted:
         whole=bool(row["whole"]),
         counts={str(code): int(count) for code, count in json.loads(row["counts"]).items()},
         unchecked=row["unchecked"],
+        watched=json.loads(row["watched"]),
     )

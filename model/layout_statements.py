@@ -247,7 +247,7 @@ class LayoutStatements:
 def _text(key: ProfileKey, value: Any) -> str:
     if value is None:
         return ""
-    if key.kind == "names" or isinstance(value, list):
+    if key.kind == "names" or (isinstance(value, list) and key.kind != "value"):
         return ", ".join(value)
     return to_line(value) if key.kind == "value" and value else str(value or "")
 

@@ -76,6 +76,31 @@ class Version:
 
 
 @dataclass(frozen=True)
+class WatchTurn:
+    """A version at which a watched condition begins or ceases to hold.
+
+    ``before`` is the newest version before it that could be read. With ``missing`` so many between them are not there:
+    it may have turned in any of these, so that author and reason are not known.
+    """
+
+    ns: str
+    id: Value
+    watch: str  # the name of the condition
+    holds: bool
+    v: Value | None
+    at: dt.datetime | None
+    author: str | None
+    reason: str | None
+    before: Value | None
+    missing: int = 0
+
+    @property
+    def proven(self) -> bool:
+        """Whether it turned in this very version."""
+        return not self.missing
+
+
+@dataclass(frozen=True)
 class Row:
     """A line of the document list."""
 

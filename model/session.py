@@ -53,6 +53,7 @@ from model.over_time.activity import ActivityList
 from model.over_time.as_of import AsOf, Compared, compared
 from model.over_time.report import report
 from model.over_time.span import Span
+from model.over_time.watched import Watched
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
 from model.records import (
@@ -562,6 +563,23 @@ class Session:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
         (ns,) = self._with_versions([ns])
         return compared(self._catalogue.layout(ns), first, then, checkpoint)
+
+    def watched(
+        self,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+        gentle: bool = False,
+    ) -> Watched:
+        """Where the conditions that the profile watches turned, in some collections or databases, or in all.
+
+        ``ids`` are the documents to look at, where one collection is named. A collection that is not there has none.
+        """
+        layouts = []
+        for ns in self._catalogue.watched(places):
+            with suppress(NotFound):
+                layouts.append(self._catalogue.layout(ns))
+        return Watched(layouts, ids, checkpoint, gentle)
 
     def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
         """Every version of a document, with its changes, as a page that needs nothing beside itself."""

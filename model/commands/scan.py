@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from model import sources
 from model.commands.arguments import open_session
@@ -14,13 +15,16 @@ from model.commands.repair import keep_plan
 from model.errors import Refused
 from model.findings import Finding, Unchecked
 from model.health import Health, compared, counted, told
-from model.names import id_name
+from model.names import id_name, version_name
+from model.over_time.watched import Watched
+from model.records import WatchTurn
 from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
 from model.scan import Summary
 from model.session import Session
 from model.values.canonical import Value
 
+TURNS = 1000  # of a watched condition, in a table; --json has no end
 LISTED = 5  # documents that were not checked and are named one by one
 
 
@@ -35,6 +39,7 @@ def scan(args: argparse.Namespace) -> int:
             session.set_layout(ns, args.layout)
         ids = [session.find_id(places[0], each) for each in args.ids] if args.ids else None
         work = session.scan(places, ids, "gentle" if args.gentle else "fast", progress)
+        watched = session.watched(places, ids, progress, args.gentle)
         try:
             if args.plan:
                 kept = [slim(each) if isinstance(each, Finding) else each for each in work]
@@ -43,20 +48,27 @@ def scan(args: argparse.Namespace) -> int:
                 kept, found = [], work
             findings = (each for each in found if isinstance(each, Finding))
             count = _rows(findings, progress) if args.json else _classes(findings, progress)
+            (_turn_rows if args.json else _turns)(watched, progress)
         finally:
-            _remember(session, places, ids, work.summary)
+            _remember(session, places, ids, work.summary, watched.holding)
         plan = _plan(session, args.plan, kept) if args.plan else ""
         _sum_up(work.summary, plan, args.json)
     return 1 if count else 0
 
 
-def _remember(session: Session, places: Sequence[str], ids: Sequence[Value] | None, summary: Summary) -> None:
+def _remember(
+    session: Session,
+    places: Sequence[str],
+    ids: Sequence[Value] | None,
+    summary: Summary,
+    watched: Mapping[str, Mapping[str, int]],
+) -> None:
     """Count the scan for ``palimpsest health``; that this cannot be done is no reason to fail."""
     if not session.health.kept or not (summary.whole or summary.documents):
         return
     now = dt.datetime.now(dt.UTC)
     try:
-        session.health.keep(counted(now, places, ids, summary))
+        session.health.keep(counted(now, places, ids, summary, watched))
     except Refused as error:
         print(f"This scan will be missing in `palimpsest health`. {error}", file=sys.stderr)
 
@@ -94,6 +106,52 @@ def _classes(findings: Iterator[Finding], progress: Progress) -> int:
             table(("Collection", "Document", "Found", "Written", "Repair"), rows)
             print()
     return sum(map(len, by_class.values()))
+
+
+def _turn_rows(watched: Watched, progress: Progress) -> None:
+    for each in watched:
+        progress.make_way()
+        row = {"watch": each.watch, "ns": each.ns, "id": each.id, "v": each.v, "at": each.at, "author": each.author}
+        print(
+            json_row(**row, reason=each.reason, holds=each.holds, before=each.before, missing=each.missing), flush=True
+        )
+    _tell(watched.unread)
+
+
+def _turns(watched: Watched, progress: Progress) -> None:
+    """Print, for each watched condition, in how many documents it holds and where it turned."""
+    turns: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    more: Counter[tuple[str, str]] = Counter()
+    for each in watched:
+        rows = turns.setdefault((each.ns, each.watch), [])
+        if len(rows) < TURNS:
+            rows.append(_turn_cells(each))
+        else:
+            more[each.ns, each.watch] += 1
+    progress.make_way()
+    for ns, holding in watched.holding.items():
+        for name, count in holding.items():
+            holds = f"{count:,} document" + ("" if count == 1 else "s")
+            print(f'Watched in {ns}, "{name}": it holds in {holds}.')
+            table(("Document", "Version", "At", "By", "Turned"), turns.get((ns, name), []))
+            if rest := more[ns, name]:
+                print(f"{rest:,} more turns are not shown; take them all with --json.")
+            print()
+    _tell(watched.unread)
+
+
+def _turn_cells(each: WatchTurn) -> tuple[str, ...]:
+    says = "holds from here on" if each.holds else "holds no more from here on"
+    if not each.proven:
+        says = f"between {version_name(each.before)} and {version_name(each.v)}, not proven: {says}"
+    return id_name(each.id), version_name(each.v), moment(each.at), each.author or "", says
+
+
+def _tell(unread: Sequence[str]) -> None:
+    for sentence in unread[:LISTED]:
+        print(sentence, file=sys.stderr)
+    if len(unread) > LISTED:
+        print(f"The watched conditions of {len(unread) - LISTED:,} documents more are not known.", file=sys.stderr)
 
 
 def _cells(each: Finding) -> tuple[str, ...]:
@@ -159,6 +217,7 @@ def health(args: argparse.Namespace) -> int:
                     classes=dict(scan.counts),
                     before=None if before is None else dict(before.counts),
                     unchecked=scan.unchecked,
+                    watched={ns: dict(holding) for ns, holding in scan.watched.items()},
                 )
             )
         return 0

@@ -453,25 +453,43 @@ class Bisection:
     oldest: Version | None
 
 
-def bisect(versions: Iterable[Version], condition: Callable[[bytes], bool]) -> Bisection:
-    """Look at every version, newest first, for the condition may turn more than once.
+class Bisector:
+    """Takes the versions of one document, newest first and with contents, for one condition.
 
-    Versions above the current one are left out.
+    Every version is looked at, for the condition may turn more than once. Versions above the current one are left out.
     """
-    turns: list[Turn] = []
-    newer: tuple[int, Version, bool] | None = None
-    holds, looked = False, 0
-    for age, version in enumerate(versions):
+
+    def __init__(self, condition: Callable[[bytes], bool]) -> None:
+        self._condition = condition
+        self._turns: list[Turn] = []
+        self._newer: tuple[int, Version, bool] | None = None
+        self._age, self._holds, self._looked = -1, False, 0
+
+    def take(self, version: Version) -> None:
+        """Take the next older version; raises what the condition does."""
+        self._age += 1
         if version.current:
-            turns, newer, looked = [], None, 0
+            self._turns, self._newer, self._looked = [], None, 0
         if version.content is None or version.state == "missing":
-            continue
-        now = condition(version.content)
+            return
+        now = self._condition(version.content)
         slim = replace(version, content=None, raw=None)
-        if newer is None:
-            holds = now
-        elif newer[2] != now:
-            turns.append(Turn(newer[1], newer[2], slim, age - newer[0] - 1))
-        newer = age, slim, now
-        looked += 1
-    return Bisection(tuple(reversed(turns)), holds, looked, newer[1] if newer else None)
+        if self._newer is None:
+            self._holds = now
+        elif self._newer[2] != now:
+            self._turns.append(Turn(self._newer[1], self._newer[2], slim, self._age - self._newer[0] - 1))
+        self._newer = self._age, slim, now
+        self._looked += 1
+
+    def found(self) -> Bisection:
+        """The turns, as far as versions were taken."""
+        oldest = self._newer[1] if self._newer else None
+        return Bisection(tuple(reversed(self._turns)), self._holds, self._looked, oldest)
+
+
+def bisect(versions: Iterable[Version], condition: Callable[[bytes], bool]) -> Bisection:
+    """The turns of a condition over some versions, newest first."""
+    found = Bisector(condition)
+    for version in versions:
+        found.take(version)
+    return found.found()

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from model.collection_profile import CollectionProfile
-from model.errors import NotFound, Refused
+from model.collection_profile import CollectionProfile, Watch
+from model.errors import NotFound, Refused, Unreadable
+from model.history.following import condition
 from model.layouts import row_keys
 from model.layouts.composite_ids import name_of
 from model.layouts.log import Log
@@ -53,18 +54,21 @@ class Profile:
             raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
         except tomllib.TOMLDecodeError as error:
             raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
-        return replace(cls.read(data, str(path)), file=FilePath(os.path.realpath(path)))
+        return replace(cls.read(data, str(path), text), file=FilePath(os.path.realpath(path)))
 
     @classmethod
-    def read(cls, data: Mapping[str, Any], name: str) -> Profile:
-        """The profile in decoded TOML; messages call it ``name``."""
+    def read(cls, data: Mapping[str, Any], name: str, text: str = "") -> Profile:
+        """The profile in decoded TOML; messages call it ``name``, and name the line of ``text`` with a bad filter."""
         unknown = sorted(set(data) - {"collection"})
         if unknown:
             raise Refused(f"{name}: there is no key {unknown[0]!r} here; collections are stated in [[collection]].")
         tables = data.get("collection", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise Refused(f"{name}: write [[collection]] with two brackets, once for each collection.")
-        found = tuple(_collection(table, f"{name}, collection {number}") for number, table in enumerate(tables, 1))
+        found = tuple(
+            _collection(table, f"{name}, collection {number}", _lines(text, number - 1))
+            for number, table in enumerate(tables, 1)
+        )
         seen: set[str] = set()
         for each in found:
             if each.ns in seen:
@@ -107,13 +111,16 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
         found["keys"] = list(profile.keys[1:])
     if profile.guard is not None and profile.guard.how:
         found["guard"] = {"field": profile.guard.field, "how": profile.guard.how}
+    if profile.watches:
+        found["watch"] = [{"name": each.name, "filter": each.filter} for each in profile.watches]
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
     if not _is_written(profile.layout):
         used = {"layout", *(key.name for key in keys(profile.layout))}
         return {name: value for name, value in found.items() if name in used}
     kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
-    return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile)}
+    watched = {"watch": found["watch"]} if profile.watches else {}
+    return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile), **watched}
 
 
 def keys(layout: str) -> tuple[ProfileKey, ...]:
@@ -162,7 +169,32 @@ def trouble_with(key: str, value: Any, layout: str = "") -> str:
     return ""
 
 
-def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
+class _BadFilter(ValueError):
+    """A watch whose filter is not understood."""
+
+    def __init__(self, number: int, said: str) -> None:
+        super().__init__(said)
+        self.number = number
+
+
+def _lines(text: str, collection: int) -> Callable[[int], str]:
+    """Where a file says the filter of a watch of a collection, for a sentence: ``, line 12``; "" without its text."""
+
+    def line(watch: int) -> str:
+        lines = text.splitlines()
+        for end in range(1, len(lines) + 1):  # the shortest beginning of the file that says it
+            try:
+                tables = tomllib.loads("\n".join(lines[:end]))["collection"]
+                if "filter" in tables[collection]["watch"][watch]:
+                    return f", line {end}"
+            except (tomllib.TOMLDecodeError, LookupError, TypeError):
+                continue
+        return ""
+
+    return line
+
+
+def _collection(table: Mapping[str, Any], where: str, line: Callable[[int], str] = lambda _: "") -> CollectionProfile:
     ns = table.get("ns")
     if not isinstance(ns, str) or not _is_namespace(ns):
         raise Refused(f"{where}: ns must name a collection as database.collection.")
@@ -180,6 +212,8 @@ def _collection(table: Mapping[str, Any], where: str) -> CollectionProfile:
             raise Refused(f"{where}: {_unused(key, layout) if key in ROWS else _unknown(key, layout)}")
         try:
             read = reader(key, value)
+        except _BadFilter as error:
+            raise Refused(f"{where}{line(error.number)}: {error}.") from None
         except ValueError as error:
             raise Refused(f"{where}: {key} {error}.") from None
         why = _unused(key, layout) if key in told else ""
@@ -364,6 +398,27 @@ def _keys(key: str, value: Any) -> dict[str, Any]:
     return {key: tuple(dict.fromkeys(("_id", *value)))}
 
 
+def _watch(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(
+        isinstance(each, dict)
+        and set(each) == {"name", "filter"}
+        and all(isinstance(said, str) and said.strip() for said in each.values())
+        for each in value
+    ):
+        raise ValueError("must be stated in [[collection.watch]], each with a name and a filter in quotes")
+    watches = tuple(Watch(each["name"].strip(), each["filter"]) for each in value)
+    seen: set[str] = set()
+    for number, each in enumerate(watches):
+        if each.name in seen:
+            raise ValueError(f'has "{each.name}" twice; give each condition a name of its own')
+        seen.add(each.name)
+        try:
+            condition(each.filter)
+        except (Refused, Unreadable) as error:
+            raise _BadFilter(number, f'watch "{each.name}": {str(error).rstrip(".")}') from None
+    return {"watches": watches}
+
+
 def _targets(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError('must be written { counter = "database.collection:field" }')
@@ -391,5 +446,6 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "targets": _targets,
     "guard": row_keys.READERS["guard"],
     "keys": _keys,
+    "watch": _watch,
     "writer": lambda key, value: {key: value},
 }

@@ -75,6 +75,12 @@ _ROWS = (
     ProfileKey("renewed", "what an edit sets in the document", "value", example='{ updatedAt = "$now" }'),
     ProfileKey("guard", "another program's lock field", "value", example='{ field = "__v", how = "inc" }'),
     ProfileKey("grace", "how long a writer may still be at work", "span", example="24h"),
+    ProfileKey(
+        "watch",
+        "conditions whose turns are told",
+        "value",
+        example='[{ name = "Overdue", filter = "{status: \'overdue\'}" }]',
+    ),
     ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
 )
 ROWS = {row.name: row for row in _ROWS}
@@ -100,6 +106,7 @@ def keys_of(layout: str) -> tuple[ProfileKey, ...]:
         used |= {"at", "author", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe"}
         used |= {"deleted"} if kind.own_documents and not kind.read_only else set()
+        used |= {"watch"} if "version" in kind.roles else set()
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
     rows = [row for row in _ROWS if row.name in used]
     if layout in LAYOUTS and LAYOUTS[layout].written_by_others:

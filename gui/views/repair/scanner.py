@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -86,7 +86,7 @@ class Scanner(QObject):
         documents, seconds, before = self.documents, self.seconds, Counter(each.code for each in self.findings)
         unchecked = tuple(self.unchecked)
 
-        def remember(summary: Summary) -> None:
+        def remember(summary: Summary, watched: Mapping[str, Mapping[str, int]]) -> None:
             """Keep a scan's summary for the health page, with the part from before it was stopped and gone on with."""
             whole = replace(
                 summary,
@@ -97,7 +97,7 @@ class Scanner(QObject):
             )
             if whole.whole or whole.documents:
                 with suppress(Refused):  # the health page says so where the file cannot be used
-                    session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole))
+                    session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole, watched))
 
         def work(progress: tasks.Progress) -> None:
             def step(done: int, total: int | None) -> None:
@@ -106,6 +106,7 @@ class Scanner(QObject):
                     progress(done, total)  # raises once it is to be stopped
 
             scan = session.scan(places, ids, "gentle" if pace == "gentle" else "fast", step, None, mark)
+            watched = session.watched(places, ids, step, pace == "gentle")
             parcel: list[Finding | Unchecked] = []
             said = time.monotonic()
             try:
@@ -114,10 +115,12 @@ class Scanner(QObject):
                     if time.monotonic() - said >= OFTEN:
                         progress.put((parcel, None, None))
                         parcel, said = [], time.monotonic()
+                for _ in watched:
+                    pass
             finally:
                 # A stopped task cannot hand anything over; its findings come by this list.
                 self._last = (parcel, scan.summary, scan.mark)
-                remember(scan.summary)
+                remember(scan.summary, watched.holding)
 
         self._task = tasks.run(
             work,

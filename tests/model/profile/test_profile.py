@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from model.collection_profile import LockField
+from model.collection_profile import LockField, Watch
 from model.errors import NotFound, Refused
 from model.hash_recipe import WAYS, HashRecipe
 from model.layouts.registry import NAMES, fields_of
@@ -51,6 +51,9 @@ layout = "log"
 id = "meta.of"
 at = "createdAt"
 """
+
+
+WATCHING = "[[collection]]\nns = 'a.b'\nlayout = 'versions'\n"
 
 
 def written(folder: Path, text: str) -> Path:
@@ -161,6 +164,14 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\narchive = 'a.b'\n", ["archive", "another collection"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nversion = '_w'\n", ["version", "token", "'_w'"]),
         ("[[collection]]\nns = 'a.b'\n[[collection]]\nns = 'a.b'\n", ["a.b", "twice"]),
+        (f"{WATCHING}watch = 'x'\n", ["watch must be", "[[collection.watch]]"]),
+        (f"{WATCHING}[[collection.watch]]\nname = 'x'\nfliter = '{{}}'\n", ["watch must be", "a name and a filter"]),
+        (WATCHING + "[[collection.watch]]\nname = 'x'\nfilter = '{}'\n" * 2, ["watch has", '"x" twice']),
+        (
+            "[[collection]]\nns = 'a.b'\n[[collection.watch]]\nname = 'x'\nfilter = '{}'\n",
+            ["watch does nothing in the layout plain"],
+        ),
+        (f"{WATCHING}watch = [\n  {{ name = 'x', filter = '{{n: ' }},\n]\n", ["(a.b), line 6: watch", "too early"]),
     ],
 )
 def test_what_is_wrong_is_one_sentence_that_names_the_file_and_the_key(
@@ -198,15 +209,17 @@ def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) 
     odd: dict[str, Any] = {
         "at": "changed",
         "token": "",
-        "hash_fields": ("views", "seen"),
+        "hash_exclude": ("views", "seen"),
         "grace": dt.timedelta(minutes=90),
         "targets": {"a": ("shop.b", "n")},
         "numbering": "counter:shop.seq",
         "keys": ("_id", "sku"),
+        "watches": (Watch("Overdue", "{status: 'overdue'}"), Watch("Free", "{net: 0}")),
         "guard": LockField("__v", "inc"),
     }
-    used = {key.name for key in keys(layout)}
-    made = {"hash_exclude" if key == "hash_fields" else key: value for key, value in odd.items() if key in used}
+    fields = {"hash_fields": "hash_exclude", "watch": "watches"}
+    used = {fields.get(key.name, key.name) for key in keys(layout)}
+    made = {key: value for key, value in odd.items() if key in used}
     for profile in (stated(ns, layout), stated(ns, layout, **made)):
         assert Profile.read({"collection": [{"ns": ns, **table(profile)}]}, "x").collections == (profile,)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_a_new_file_holds_only_what_was_stated(tmp_path: Path) -> None:
     edit.write()
     assert file.read_text() == '[[collection]]\nns = "shop.orders"\nlayout = "versions"\nversion = "rev"\ntoken = ""\n'
     assert Profile.load(file).get("shop.orders") == profile
+
+
+def test_watched_conditions_stay_where_they_stand_when_a_key_is_added(tmp_path: Path) -> None:
+    file = tmp_path / "layouts.toml"
+    file.write_text(f"{TEAM}\n[[collection.watch]] # ours\nname = 'Late'\nfilter = '{{n: 1}}'\n")
+    (watch,) = (before := Profile.load(file).get("shop.claims") or state("x.y", {})).watches
+    stated_in(file, replace(before, version="rev", numbering="time")).write()
+    after = Profile.load(file).get("shop.claims")
+    assert after == replace(before, version="rev", numbering="time")
+    assert (watch.name, watch.filter) == ("Late", "{n: 1}")
+    assert "[[collection.watch]] # ours\nname = 'Late'" in file.read_text()
 
 
 def test_a_default_that_a_person_told_is_written_too(tmp_path: Path) -> None:
