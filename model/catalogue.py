@@ -108,7 +108,7 @@ class Catalogue:
     def is_stated(self, ns: str) -> bool:
         """Whether a person states the layout of a collection in a profile."""
         profile = self._profile
-        return profile is not None and not profile.recorded and profile.get(ns) is not None
+        return profile is not None and profile.get(ns) is not None
 
     def is_picked(self, ns: str) -> bool:
         """Whether a layout was picked for a collection by its name."""
@@ -233,7 +233,7 @@ class Catalogue:
         with self._lock:
             before = self._profile or Profile()
             others = tuple(each for each in before.collections if each.ns != profile.ns)
-            self._use(replace(before, collections=(*others, profile), recorded=False), self._by_hand | {profile.ns})
+            self._use(replace(before, collections=(*others, profile)), self._by_hand | {profile.ns})
         return self.info(profile.ns)
 
     def forget(self, ns: str) -> CollectionInfo:

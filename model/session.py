@@ -875,7 +875,8 @@ class Session:
         ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
         production.
         """
-        return Scan(self._catalogue, self._port, places, ids, pace, checkpoint, now, mark)
+        port = self._port.gentle() if pace == "gentle" else self._port
+        return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark)
 
     def scan_estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
         """How much a scan of these places would have to read, and about how long that takes."""

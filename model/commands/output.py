@@ -36,6 +36,8 @@ def _json(value: object) -> str:
         return text.value_text(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_json, value))}]"
+    if isinstance(value, dict):
+        return json_row(**value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
@@ -13,17 +15,19 @@ from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.names import id_name
 from model.records import Kind, Outcome
-from model.repair import DryItem, profile_of
+from model.repair import DocumentChange, DryItem
 from model.repair.items import Item
 from model.repair.plan import Plan
+from model.repair.steps import physical
 from model.session import Session
 from model.sources import with_kept_password
 from model.userdata import folders
 from model.userdata.connections import needs_password
 from model.userdata.journal import Journal
+from model.values.canonical import EMPTY
 
-Line = tuple[Item, Kind, str, str]
-"""An item, its outcome, the word for it, and the detail."""
+Line = tuple[Item, Kind, str, str, tuple[DocumentChange, ...]]
+"""An item, its outcome, the word for it, the detail, and the writes that a dry run draws."""
 
 _REPORTS = (".html", ".htm", ".json")
 _WORDS = {"young": "too young", "changed": "changed", "asks": "asks", "nothing": "nothing to do", "refused": "refused"}
@@ -46,8 +50,6 @@ def repair(args: argparse.Namespace) -> int:
     for path in args.report:
         if Path(path).suffix.lower() not in _REPORTS:
             raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
-    if args.profile is None and not args.layout:
-        args.profile = profile_of(Plan.load(args.plan))  # as it was scanned
     with open_session(args) as session, Progress("Looking at item") as progress:
         plan = session.repairs.load(args.plan)
         for ns in plan.layouts if args.layout else ():
@@ -57,11 +59,11 @@ def repair(args: argparse.Namespace) -> int:
         if args.apply:
             running = session.repairs.apply(plan, progress, confirmed=True)
             run = running.id
-            done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail) for no, outcome in running)
+            done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail, ()) for no, outcome in running)
             try:
                 _print(done, lines, args.json, progress, run)
             except BaseException:
-                if not session.is_local and any(kind == "applied" for _, kind, _, _ in lines):
+                if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
                     print(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
                 raise
             offers = running.offers
@@ -71,12 +73,12 @@ def repair(args: argparse.Namespace) -> int:
             _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
         if not args.json:
             _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers)
-    kinds = [kind for _, kind, _, _ in lines]
+    kinds = [kind for _, kind, *_ in lines]
     if "unknown" in kinds:
         return 3
     if args.apply:
         return 1 if any(kind != "applied" for kind in kinds) else 0
-    return 1 if any(word != "would" for _, _, word, _ in lines) else 0
+    return 1 if any(word != "would" for _, _, word, *_ in lines) else 0
 
 
 def undo_run(args: argparse.Namespace) -> int:
@@ -113,11 +115,11 @@ def _drawn(plan: Plan, items: Iterable[DryItem]) -> Iterator[Line]:
     for dry in items:
         item = plan.item(dry.no)
         if not item.ticked and not item.asks:
-            yield item, "skipped", "not ticked", "It is not ticked in the plan."
+            yield item, "skipped", "not ticked", "It is not ticked in the plan.", ()
             continue
         kind: Kind = "refused" if dry.verdict == "refused" else "skipped"
         text = dry.text if dry.text.endswith(("?", ".")) else f"{dry.text}."
-        yield item, kind, _WORDS.get(dry.verdict, dry.verdict), text
+        yield item, kind, _WORDS.get(dry.verdict, dry.verdict), text, dry.changes
 
 
 def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: Progress, run: str = "") -> None:
@@ -127,10 +129,11 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
             yield line
 
     if as_json:
-        for item, kind, _, detail in noted():
+        for item, kind, _, detail, writes in noted():
             progress.make_way()
-            row = {"outcome": kind, "ns": item.finding.ns, "id": item.finding.id, "detail": detail}
-            print(json_row(**row, **({"run": run} if run else {})), flush=True)
+            row: dict[str, Any] = {"outcome": kind, "ns": item.finding.ns, "id": item.finding.id, "detail": detail}
+            row |= {"run": run} if run else {"writes": [_write(each) for each in writes]}
+            print(json_row(**row), flush=True)
         return
     rows = (
         (
@@ -141,7 +144,7 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
             "" if item.finding.id is None else id_name(item.finding.id),
             detail,
         )
-        for item, _, word, detail in noted()
+        for item, _, word, detail, _ in noted()
     )
     table(("Item", "Class", "Outcome", "Collection", "Document", "Detail"), rows, right=(0,), progress=progress)
 
@@ -149,7 +152,7 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
 def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: Sequence[str]) -> None:
     left = len(plan.items) - len(lines)
     without = f" {left:,} {'has' if left == 1 else 'have'} no repair; the plan says what to do." if left else ""
-    words = [word for _, _, word, _ in lines]
+    words = [word for _, _, word, *_ in lines]
     counts = ", ".join(f"{words.count(word):,} {word}" for word in dict.fromkeys(words))
     if not lines:
         print(f"The plan has nothing to repair.{without}")
@@ -159,12 +162,27 @@ def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: 
     else:
         would = words.count("would")
         print(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")
+        for place in _places(lines):
+            print(f"It would write in {place}.")
     for offer in offers:
         print(f"You may want to: {offer}")
 
 
+def _write(change: DocumentChange) -> dict[str, object]:
+    """One write of a dry run, as its row has it."""
+    return {"write": change.kind, "ns": change.ns, "id": physical(change.before or change.after or EMPTY)}
+
+
+def _places(lines: Sequence[Line]) -> Iterator[str]:
+    """Each collection that a plan would write in, with the number of its writes: the quarantine is one of them."""
+    counted = Counter((each.ns, each.kind) for *_, writes in lines for each in writes)
+    for ns in dict.fromkeys(ns for ns, _ in counted):
+        kinds = (f"{n:,} {kind}{'' if n == 1 else 's'}" for (of, kind), n in counted.items() if of == ns)
+        yield f"{ns}: {', '.join(kinds)}"
+
+
 def _report(session: Session, plan: Plan, lines: Sequence[Line], applied: bool, run: str, path: str) -> None:
-    results = [(item.no, _result(kind, word, applied), detail) for item, kind, word, detail in lines]
+    results = [(item.no, _result(kind, word, applied), detail) for item, kind, word, detail, _ in lines]
     made = session.repairs.report_json if path.lower().endswith(".json") else session.repairs.report_html
     folders.write(Path(path), made(plan, results, applied, run))
 

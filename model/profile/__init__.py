@@ -36,7 +36,6 @@ class Profile:
     """The collections that a file states."""
 
     collections: tuple[CollectionProfile, ...] = ()
-    recorded: bool = False  # what was recognised once, and no person's word
     file: FilePath | None = None
     """The file by its whole path; None where it was no file."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model.errors import NotAllowed, NotFound, Refused
+from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding, Unchecked
 from model.names import version_name
 from model.profile import Profile, as_stated, table
@@ -26,9 +26,12 @@ from model.repair.plan import Plan, planned
 from model.repair.questions import LEAVE, Choice
 from model.repair.running import DryItem, Running
 from model.repair.steps import DocumentChange, RepairContext, Verdict
+from model.repair.today import Today
+from model.scan import Scan
 from model.scan.doubt import DamageTally
 from model.userdata import folders
 from model.userdata.journal import Record
+from model.values.canonical import Value
 from model.writing.writer import SETTLED_AFTER, Writer
 
 COUNT_MS = 10_000  # a collection is counted so long before a repair of it
@@ -39,13 +42,6 @@ __all__ = ["LEAVE", "REPAIRS", "Choice", "DocumentChange", "DryItem", "Item", "P
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
-
-
-def profile_of(plan: Plan) -> Profile:
-    """The profile that a plan states for its collections; raises ``Refused`` where it is none."""
-    tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
-    found = Profile.read({"collection": tables}, f"The plan {plan.note}" if plan.note else "The plan")
-    return replace(found, recorded=True)
 
 
 class Repairs:
@@ -119,8 +115,13 @@ class Repairs:
             raise Refused(f"{name} was made for {plan.source}, and this is {self._writer.source}; scan here first.")
 
     def _check_layouts(self, plan: Plan) -> None:
-        """Refuse a plan whose findings were made in another layout than the one in use."""
-        for scanned in profile_of(plan).collections:
+        """Refuse a plan whose findings were made in another layout than the one in use.
+
+        A plan is a file that anybody may have written: a person's profile or recognition says what a collection is.
+        """
+        tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
+        name = f"The plan {plan.note}" if plan.note else "The plan"
+        for scanned in Profile.read({"collection": tables}, name).collections:
             try:
                 here = as_stated(self._writer.catalogue.layout(scanned.ns).profile)
             except NotFound as error:
@@ -144,7 +145,8 @@ class Repairs:
         """
         self._check_source(plan)
         self._check_layouts(plan)
-        return running.dry(self._ground(self._doubts(plan)), plan, checkpoint, only)
+        asked = [item for item in plan.items if only is None or item.no in only]
+        return running.dry(self._ground(self._today(plan, asked, checkpoint)), plan, checkpoint, only)
 
     def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
@@ -163,17 +165,34 @@ class Repairs:
 
     def _running(self, plan: Plan, checkpoint: Checkpoint) -> Running:
         name = running.new_run(self._now, uuid.uuid4().hex[:6])
-        return Running(self._writer, self._ground(self._doubts(plan)), plan, name, checkpoint)
+        today = self._today(plan, [item for item in plan.items if item.ticked], checkpoint)
+        return Running(self._writer, self._ground(today), plan, name, checkpoint)
 
-    def _ground(self, doubts: Mapping[str, str] | None = None) -> RepairContext:
+    def _ground(self, today: Today | None = None) -> RepairContext:
         by = self._writer.author or "palimpsest"
-        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by, doubts=doubts or {})
+        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by, today=today)
+
+    def _today(self, plan: Plan, items: Iterable[Item], checkpoint: Checkpoint) -> Today:
+        """What a scan finds now of the documents of some items: a plan may be old, or written by anybody."""
+        today = Today(doubts=self._doubts(plan))
+        asked: dict[str, list[Value]] = {}
+        for item in items:
+            if item.repair is not None and item.finding.id is not None:
+                asked.setdefault(item.finding.ns, []).append(item.finding.id)
+        port, catalogue = self._writer.port, self._writer.catalogue
+        try:
+            for ns, ids in asked.items():
+                some = list(dict.fromkeys(ids))
+                today.note(Scan(catalogue, port, [ns], some, checkpoint=checkpoint, now=self._now()))
+        except Unreachable as error:
+            today.note(Unchecked(ns, str(error)) for ns in asked)
+        return today
 
     def _doubts(self, plan: Plan) -> dict[str, str]:
         """The collections of a plan whose layout its own findings speak against: plans are older than this question."""
         catalogue, found = self._writer.catalogue, dict(plan.doubts)
         for ns in dict.fromkeys(item.finding.ns for item in plan.items if item.repair is not None):
-            if ns in plan.stated or catalogue.is_stated(ns):
+            if catalogue.is_stated(ns):
                 found.pop(ns, None)
                 continue
             tally = DamageTally(ns)

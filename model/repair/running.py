@@ -21,12 +21,13 @@ from model.layouts.update_operators import equal_numbers, reordered
 from model.names import id_name
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.repair import quarantine
-from model.repair.damage_classes import REPAIRS, waits
+from model.repair.damage_classes import REPAIRS, no_repair, waits
 from model.repair.items import Item, digest
 from model.repair.outgrown_documents import index_offer
 from model.repair.plan import Plan
 from model.repair.questions import LEAVE
 from model.repair.steps import GONE, DocumentChange, Prepared, RepairContext, Step, Verdict
+from model.repair.today import Today
 from model.server.code_preview import sending
 from model.server.retry import End, Write, run
 from model.userdata.journal import Intent
@@ -62,7 +63,8 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         if waits(item.finding):
             return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
         return Prepared("refused", item.advice or "There is no repair for it.")
-    if why := ground.doubts.get(finding.ns):
+    today = ground.today
+    if today is not None and (why := today.doubts.get(finding.ns)):
         return Prepared("refused", why)
     if item.asks:
         return Prepared("asks", item.question)
@@ -82,9 +84,30 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
             if gone and (where or ground.layouts(finding.ns).own_documents):  # others of it may well be there
                 who = f"A stored document that belongs to {who}"
             return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
-        return repair.prepare(ground, item)
+        prepared = repair.prepare(ground, item)
     except Refused as error:
         return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
+    if prepared.verdict == "would" and not begun and today is not None and (why := _objection(ground, today, item)):
+        return Prepared("refused", why)
+    return prepared
+
+
+def _objection(ground: RepairContext, today: Today, item: Item) -> str:
+    """Why a scan of today would not propose a repair, one sentence; "" where it would, or the plan is at work on it."""
+    finding = item.finding
+    if any(ground.ours_at(seen.ns, seen.id) for seen in item.seen):
+        return ""
+    p = ground.layouts(finding.ns).profile
+    own = {p.ns, p.archive, *(ns for ns, _ in p.targets.values())}
+    now = today.now(finding)
+    if now is None:
+        why = today.why_not(finding)
+        return f"It cannot be looked at now: {why}" if why else "A scan of today does not find this; scan again."
+    if now.repair != item.repair or waits(now):
+        return no_repair(now)
+    own |= {each.ns for each in now.evidence}
+    strange = next((seen.ns for seen in item.seen if seen.ns not in own), "")
+    return f"The plan rests on {strange}, which does not belong to {finding.ns}; scan again." if strange else ""
 
 
 class _Patience:

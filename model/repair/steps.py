@@ -18,6 +18,7 @@ from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
 from model.repair import quarantine
 from model.repair.items import Item, Seen, digest
+from model.repair.today import Today
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
 from model.values import canonical as c
@@ -35,6 +36,11 @@ class DocumentChange(NamedTuple):
     label: str  # for people
     before: bytes | None
     after: bytes | None
+
+    @property
+    def kind(self) -> Literal["insert", "update", "delete"]:
+        """The kind of the write."""
+        return "insert" if self.before is None else "delete" if self.after is None else "update"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class RepairContext:
     ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
     ables: dict[str, guards.Abilities] = field(default_factory=dict)
     pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # of a dry run
-    doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
+    today: Today | None = None  # None: nothing was looked at, as on the way back
 
     # --- reading
 

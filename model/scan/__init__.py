@@ -25,14 +25,13 @@ from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
 from model.layouts.checks.ordered_reading import OrderedReading
-from model.layouts.composite_ids import CompositeIds
 from model.layouts.reserved_fields import legible_field
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
 from model.scan.sequences import Sequences
 from model.scan.tokens import Tokens
-from model.server.retry import Server
+from model.server.retry import Port
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -101,7 +100,7 @@ class Scan:
     def __init__(
         self,
         catalogue: Catalogue,
-        server: Server | CompositeIds,
+        server: Port,
         places: Sequence[str] = (),
         ids: Sequence[Value] | None = None,
         pace: Pace = "fast",
@@ -117,8 +116,7 @@ class Scan:
             raise Refused("Documents are scanned in one collection at a time; name just that one.")
         self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
         self._now = now or dt.datetime.now(dt.UTC)
-        port = server.gentle() if pace == "gentle" else server
-        self._reading = OrderedReading(port, checkpoint, pace == "gentle")
+        self._reading = OrderedReading(server, checkpoint, pace == "gentle")
         self._mark = mark or Mark()
         self._begun = time.monotonic()
         self._seconds: float | None = None

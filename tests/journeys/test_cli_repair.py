@@ -58,12 +58,17 @@ def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
     assert status == 0
     assert snapshot(database) == before
     first, _ = rows_of(out)
-    assert set(first) == {"outcome", "ns", "id", "detail"}
+    assert set(first) == {"outcome", "ns", "id", "detail", "writes"}
+    assert [(each["write"], each["ns"]) for each in first["writes"]] == [
+        ("delete", f"{database.name}.things_past"),
+        ("insert", f"{database.name}.quarantine"),
+    ]
     assert first["outcome"] == "skipped"
     assert first["id"] == "K-0"
     assert first["detail"].startswith("Would be removed: v4 in ")
     status, out, _ = run(*command)
     assert "nothing was written, --apply does these 2." in out
+    assert f"It would write in {database.name}.quarantine: 2 inserts." in out
 
 
 def test_applied_rows_and_a_second_run_that_writes_nothing(

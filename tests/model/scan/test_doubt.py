@@ -179,4 +179,6 @@ def test_the_commands_say_it_first_and_repair_nothing(
     assert {(row["repair"], "in doubt" in row["doubt"]) for row in rows_of(out)} == {(None, True)}
     assert run("scan", server_uri, database.name, "--plan", plan, "--profile", str(profile))[0] == 1
     status, out = run("repair", server_uri, "--plan", plan, "--apply", "--json")
-    assert (status, {row["outcome"] for row in rows_of(out)}) == (0, {"applied"}), "the plan knows who stated it"
+    assert (status, {row["outcome"] for row in rows_of(out)}) == (1, {"refused"}), "a plan is nobody's word"
+    status, out = run("repair", server_uri, "--plan", plan, "--profile", str(profile), "--apply", "--json")
+    assert (status, {row["outcome"] for row in rows_of(out)}) == (0, {"applied"})

@@ -1,0 +1,36 @@
+"""What a scan of today finds of the documents of a plan: a plan is a file that may be old, or anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from model.findings import Finding, Unchecked
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class Today:
+    """The findings of today by collection, document and class, and what could not be looked at."""
+
+    doubts: dict[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
+    found: dict[tuple[str, Value | None, str], Finding] = field(default_factory=dict)
+    unchecked: dict[tuple[str, Value | None], str] = field(default_factory=dict)  # None: the whole collection
+
+    def note(self, results: Iterable[Finding | Unchecked]) -> None:
+        """Take in the results of a scan."""
+        for each in results:
+            if isinstance(each, Unchecked):
+                self.unchecked[each.ns, each.id] = each.why
+                continue
+            self.found[each.ns, each.id, each.code] = each
+            if each.doubt:
+                self.doubts.setdefault(each.ns, each.doubt)
+
+    def now(self, finding: Finding) -> Finding | None:
+        """The finding of a plan as a scan of today has it."""
+        return self.found.get((finding.ns, finding.id, finding.code))
+
+    def why_not(self, finding: Finding) -> str:
+        """Why its document was not looked at today; "" where it was."""
+        return self.unchecked.get((finding.ns, finding.id)) or self.unchecked.get((finding.ns, None), "")
