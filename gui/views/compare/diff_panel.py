@@ -25,6 +25,7 @@ from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.differences.overview import Overview
+from gui.parts.differences.table_place import TablePlace
 from gui.parts.field_ways import add_ways
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValueDialog, ValuePane
@@ -79,6 +80,7 @@ class DiffPanel(QWidget):
         self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
         self._rows_of: Comparison | None = None
+        self._place: TablePlace | None = None  # in the comparison before, where this one is of a later version
         self._plan: Plan | None = None
         self.ignored = ignored_paths.kept(source.source, ns)
         self.copies = DiffCopies(self, self._copied)
@@ -293,7 +295,8 @@ class DiffPanel(QWidget):
 
     def _compared(self, found: tuple[Comparison, Plan] | Opened) -> None:
         # Only now: until here the rows on show, and what is restored from them, are of the document before.
-        self._answered = self._asked
+        before, self._answered = self._answered, self._asked
+        self._place = TablePlace(self.table) if self._is_followed(before) else None
         self.id = self._asked[0] if self._asked is not None else self.id
         if isinstance(found, Opened):
             self.comparison = self._plan = None
@@ -308,6 +311,13 @@ class DiffPanel(QWidget):
             self._show_form()
             self._show_rows()
         self.showing.emit()
+
+    def _is_followed(self, before: tuple[Value, Version | None, Version] | None) -> bool:
+        """Whether the comparison asked for follows the one before to a newer version of its document."""
+        asked = self._asked
+        if before is None or asked is None or self.model.plan is None:
+            return False
+        return before[0] == asked[0] and before[2].current and asked[2].current
 
     def _show_form(self) -> None:
         """Show the rows of a comparison with their tools, or the fields of one version."""
@@ -360,7 +370,8 @@ class DiffPanel(QWidget):
         else:
             self.model.show(ready, titles, only)
             self._stack.show_content()
-            if ready.changes:
+            place, self._place = self._place, None
+            if (place is None or not place.find(self.table)) and ready.changes:
                 self._go(min(number, len(ready.changes) - 1) if again else 0)
         self._say()
         if self._here() is None:

@@ -12,6 +12,8 @@ from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import DraftsPage, JournalPage
+from gui.parts.differences.diff_model import FIELD
+from gui.parts.differences.diff_table import DiffTable
 from gui.parts.fields.field_model import VALUE
 from gui.window.window import Window
 from model.records import Version
@@ -244,3 +246,40 @@ def test_a_clean_editor_says_that_its_document_is_gone_though_another_window_has
     session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
     wait_idle(qtbot, lambda: clean.editor.states.kind == "failed")
     assert page.editor.head.now.accessibleName() == "deleted in the database"
+
+
+def fields_at(table: DiffTable) -> list[str]:
+    """The fields of the rows in sight."""
+    found, index = [], table.indexAt(table.viewport().rect().topLeft())
+    while index.isValid() and table.visualRect(index).top() < table.viewport().height():
+        found.append(str(index.siblingAtColumn(FIELD).data()))
+        index = table.indexBelow(index)
+    return found
+
+
+def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_what_stands_open(
+    window: Window, qtbot: QtBot
+) -> None:
+    session = window.sessions[0]
+    start = CollectionStart(a=Value.of(3), b=Value.of(14))
+    page = window.workspace.open(session, PageRequest("collection", NS, DOCUMENT, start))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    table, model = page.diff.table, page.diff.model
+    page.diff.next_change()
+    model.fetchMore(fold := model.index(model.rowCount() - 1, 0))
+    table.expand(fold)
+    closed = next(at for at in (model.index(row, 0) for row in range(model.rowCount())) if table.isExpanded(at))
+    name = closed.siblingAtColumn(FIELD).data()
+    table.collapse(closed)
+    table.setCurrentIndex(model.index(2, FIELD, fold))
+    table.verticalScrollBar().setValue(table.verticalScrollBar().maximum() - 31)
+    before, field, bar = fields_at(table), table.currentIndex().data(), table.verticalScrollBar().value()
+    assert bar > 0
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
+    assert table.currentIndex().data() == field
+    assert fields_at(table)[1:] == before[1:]
+    rows = [model.index(row, 0) for row in range(model.rowCount())]
+    assert not any(table.isExpanded(at) for at in rows if at.siblingAtColumn(FIELD).data() == name)
+    assert table.isExpanded(rows[-1])
