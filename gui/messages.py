@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from gui import tasks
 from gui.language import tr
@@ -56,9 +57,10 @@ class MessageLine(QFrame):
 
     gone = Signal(object)
 
-    def __init__(self, kind: str, text: str, choices: Sequence[Choice], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, kind: str, text: str, choices: Sequence[Choice], speaker: QWidget | None = None) -> None:
+        super().__init__()
         self.kind, self.text = kind, text
+        self.speaker = speaker  # whose buttons these are
         self.passing = False  # about a connection that may come back
         boxes.ground(self, "message")
         icon, token = _LOOKS[kind]
@@ -121,6 +123,8 @@ class MessageArea(QWidget):
     Where the mouse is at work there, they lie at the top.
     """
 
+    left = Signal()  # a message went away
+
     def __init__(self, host: QWidget, above: QWidget | None = None) -> None:
         super().__init__(host)
         boxes.ground(self, "messages")
@@ -179,14 +183,19 @@ class MessageArea(QWidget):
     def _pointed(self) -> bool:
         return self.isVisible() and self.rect().contains(self.mapFromGlobal(QCursor.pos()))
 
-    def add(self, kind: str, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
-        """Show a message."""
+    def of(self, page: QWidget) -> list[MessageLine]:
+        """The messages whose buttons call a widget, or one inside it."""
+        spoken = [(line, line.speaker) for line in self.lines if line.buttons and line.speaker is not None]
+        return [line for line, by in spoken if isValid(by) and (by is page or page.isAncestorOf(by))]
+
+    def add(self, kind: str, text: str, choices: Sequence[Choice] = (), speaker: QWidget | None = None) -> MessageLine:
+        """Show a message; its buttons call the ``speaker``."""
         for old in list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
         while len(self.lines) >= MOST and not self._pointed:
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
-        line = MessageLine(kind, text, choices)
+        line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
         self.lines.append(line)
         self._column.insertWidget(0, line)
@@ -210,6 +219,7 @@ class MessageArea(QWidget):
         self.setVisible(bool(self.lines))
         if self.lines:
             self._place()
+        self.left.emit()
 
 
 def area(parent: QWidget) -> MessageArea:
@@ -225,7 +235,7 @@ def tell(
     parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()
 ) -> MessageLine:
     """Say what was done; ``undo`` is the way back."""
-    return area(parent).add("done", text, [*([(tr("Undo"), undo)] if undo is not None else []), *choices])
+    return area(parent).add("done", text, [*([(tr("Undo"), undo)] if undo is not None else []), *choices], parent)
 
 
 def copied(parent: QWidget, text: str) -> MessageLine:
@@ -240,21 +250,21 @@ def why_not(parent: QWidget, text: str) -> MessageLine:
 
 def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Tell something that a person can act on; the message stays until it is closed."""
-    return area(parent).add("note", text, choices)
+    return area(parent).add("note", text, choices, parent)
 
 
 def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Suggest something to try; the message stays until it is closed."""
-    return area(parent).add("hint", text, choices)
+    return area(parent).add("hint", text, choices, parent)
 
 
 def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> MessageLine:
     """Say what failed; a bug's traceback can be copied."""
     if isinstance(error, str):
-        return area(parent).add("failed", error, choices)
+        return area(parent).add("failed", error, choices, parent)
     sentence, details = tasks.describe(error)
     copy: Choice = (tr("Copy details"), lambda: QGuiApplication.clipboard().setText(details))
-    line = area(parent).add("failed", sentence, [*choices, copy])
+    line = area(parent).add("failed", sentence, [*choices, copy], parent)
     line.passing = isinstance(error, Unreachable)
     return line
 
@@ -264,7 +274,7 @@ def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = 
     choices: list[Choice] = [(tr("Check again"), check)]
     if token:
         choices.append((tr("Copy the write token"), lambda: QGuiApplication.clipboard().setText(token)))
-    return area(parent).add("unknown", text, choices)
+    return area(parent).add("unknown", text, choices, parent)
 
 
 class Question(Sheet):

@@ -222,14 +222,21 @@ class Tasks(QObject):
             task.drop()
         self._pool.waitForDone(wait_ms)
 
-    def stop_of(self, owner: QObject) -> None:
-        """Ask the work of an owner and its parts to stop, without waiting; used when one of several windows closes."""
+    def of(self, owner: QObject) -> list[Task]:
+        """The work under way of an owner and its parts."""
+        found = []
         for task in self.running:
-            part: QObject | None = task.owner
+            part: QObject | None = task.owner if isValid(task.owner) else None
             while part is not None and part is not owner:
                 part = part.parent()
             if part is owner:
-                task.drop()
+                found.append(task)
+        return found
+
+    def stop_of(self, owner: QObject) -> None:
+        """Ask the work of an owner and its parts to stop, without waiting; used when one of several windows closes."""
+        for task in self.of(owner):
+            task.drop()
 
 
 MANY = 50_000  # objects whose sweeping takes milliseconds

@@ -181,6 +181,12 @@ class Page(QWidget):
     def leave(self) -> None:
         """Keep unsaved work, as the tab closes."""
 
+    def retire(self) -> None:
+        """Hear no news any more: the tab is closed, and a message still has the way back of what was done in it."""
+        remembered.changed.disconnect(self.changed)
+        subscriptions.signals.written.disconnect(self._heard)
+        subscriptions.signals.drafts.disconnect(self.draft_changed)
+
     def memory(self) -> PageRequest:
         """The request that opens this page again in a later run."""
         return PageRequest(self.kind, self.ns, self.id)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
-from gui import messages
+from gui import messages, tasks
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.base import Page
@@ -63,6 +63,12 @@ class TabArea(QWidget):
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
+        self._retired: list[Page] = []  # closed, while a message still has the way back of what was done in them
+        self._soon = QTimer(self)  # a button takes its message away before it calls the page
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._let_go)
+        tasks.tasks.changed.connect(self.let_go_soon)
         self._places: dict[int, QWidget] = {}  # the control that was focused last, by the page's id
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -202,6 +208,11 @@ class TabArea(QWidget):
     def close_session(self, session: Session) -> None:
         """Close every page of a connection."""
         self.closed = [each for each in self.closed if each.session is not session]
+        area = messages.area(self)
+        for page in [*self.pages_of(session), *(page for page in self._retired if page.session is session)]:
+            for line in area.of(page):
+                if line.kind == "done":
+                    line.leave()  # its way back is closed
         for page in self.pages_of(session):
             self._drop(page)
 
@@ -223,7 +234,24 @@ class TabArea(QWidget):
         self._tab_chosen(self.tabs.bar.currentIndex())
         self._stack.removeWidget(page)
         page.hide()
-        page.deleteLater()
+        if messages.area(self).of(page):
+            page.retire()
+            self._retired.append(page)
+        else:
+            page.deleteLater()
+
+    def let_go_soon(self) -> None:
+        """Delete the closed pages that nothing needs any more, once what goes on now is done."""
+        if self._retired:
+            self._soon.start()
+
+    def _let_go(self) -> None:
+        """Delete the closed pages that no message and no work under way needs any more."""
+        area = messages.area(self)
+        for page in list(self._retired):
+            if not area.of(page) and not tasks.tasks.of(page):
+                self._retired.remove(page)
+                page.deleteLater()
 
     # --- across runs
 

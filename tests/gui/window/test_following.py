@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from gui.pages.collection_page import CollectionPage
-from gui.pages.document_pages import DocumentPage
+from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.pages.repair_pages import RepairPage
@@ -20,7 +21,7 @@ from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, adopt, new_window, open_sample, told, wait_idle
+from tests.gui.window.windows import ID, NS, PATIENCE, adopt, new_window, open_sample, told, wait_idle
 
 DOCUMENT = Value.of(ID)
 
@@ -283,3 +284,35 @@ def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_wha
     rows = [model.index(row, 0) for row in range(model.rowCount())]
     assert not any(table.isExpanded(at) for at in rows if at.siblingAtColumn(FIELD).data() == name)
     assert table.isExpanded(rows[-1])
+
+
+def test_undo_in_the_message_of_a_closed_tab_says_how_it_ended_and_the_page_goes_with_it(
+    window: Window, qtbot: QtBot
+) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
+    window.workspace.tab_area.close_page(page)
+    line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
+    line.buttons[0].click()
+    wait_idle(qtbot, lambda: "Undone: v16 has the content of v14." in told(window))
+    assert session.version(NS, DOCUMENT).v == Value.of(16)
+    assert isValid(page)  # the message has the way back of the undo
+    for line in list(window.messages.lines):
+        line.leave()
+    qtbot.waitUntil(lambda: not isValid(page), timeout=PATIENCE)
+
+
+def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_moved_on(
+    window: Window, qtbot: QtBot
+) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
+    window.workspace.tab_area.close_page(page)
+    assert session.colleague(NS, DOCUMENT).kind == "applied"
+    line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
+    line.buttons[0].click()
+    wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, MergePage))
