@@ -31,6 +31,7 @@ from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, listed, matching, share, take
 from model.layouts.recognition.several_writers import parts_of, several_writers
+from model.layouts.recognition.small_collections import SmallCollections
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
 from model.layouts.writers import title
 from model.layouts.written_rows import WrittenRows
@@ -77,16 +78,19 @@ def recognise(
     claimed = {each.archive: each for each in (profile.collections if profile else ()) if has_archive(each.layout)}
     steps = _Steps(checkpoint, 2 * len(collections))
     found: dict[str, _Found] = {}
+    here = SmallCollections(server)
     for ns, kind in collections:
         steps.next()
         if ns not in stated_ones and ns not in claimed:
-            found[ns] = _look(server, ns, kind, len(collections))
-    proposals = dict(_pairs(server, found))
+            found[ns] = each = _look(server, ns, kind, len(collections))
+            if each.sample is not None:
+                here.hold(each.sample)
+    proposals = dict(_pairs(here, found))
     claimed |= {ns: each.profile for each in proposals.values() for ns in each.rows or (each.profile.archive,)}
     claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
     samples = [each.sample for each in found.values() if each.sample is not None]
     unclaimed = [each for each in samples if each.ns not in claimed and each.ns not in proposals]
-    logs = {each.ns: log for each in unclaimed if (log := _log(server, each, samples)) is not None}
+    logs = {each.ns: log for each in unclaimed if (log := _log(here, each, samples)) is not None}
     for ns, _ in collections:
         steps.next()
         if ns in stated_ones:
@@ -94,7 +98,7 @@ def recognise(
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
-            yield _judged(server, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
+            yield _judged(here, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
@@ -352,6 +356,8 @@ def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], 
     """
     asked = list(tokens)[:TOKENS_ASKED]
     for other in samples if asked else ():
+        if all(id.type != c.OBJECT_ID for document in other.documents if (id := document.get("_id")) is not None):
+            continue
         try:
             found, _ = matching(server, other.ns, {"_id": {"$in": asked}}, projection={name or "_id": 1})
         except NotAllowed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 def can_play_a_role(name: str) -> bool:
@@ -12,11 +13,13 @@ def can_play_a_role(name: str) -> bool:
     return name.isprintable() and name.encode("utf-8", "replace").decode() == name
 
 
+@lru_cache(20_000)
 def bare(name: str) -> str:
     """A name without case, underscores and hyphens: "_versionNumber" and "version-number" are one."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 
+@lru_cache(20_000)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in camel case or with separators, in lower case."""
     return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))

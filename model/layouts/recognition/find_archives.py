@@ -51,6 +51,7 @@ NAMED = 0.6  # of the ids in its rows, those of current documents; others are of
 LIKE = 0.4  # of the values in the rows of some documents, those that these still have
 LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
 BOTH = 0.8  # of the current versions, those that a shadow holds at least
+LIKELIEST = 3  # large collections that are followed up, where neither name speaks for one
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
 
@@ -118,9 +119,11 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     found: list[tuple[float, Link, Judged]] = []
     in_time = True
     contradicted: set[str] = set()
+    likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         named = is_past_of(other.name, sample.name)
-        for link in _links(server, sample, other, named):
+        for id, archive_id, version in _keys(sample, other, named) if named else likely.get(other.ns, ()):
+            link = _link(server, sample, id, other, archive_id, version)
             in_time = in_time and (link.known or link.held)
             judged = _judged(server, sample, link) if link.held and (named or not link.strange) else None
             if judged is not None and (wanted or _stands(server, sample, link, judged, named)):
@@ -151,9 +154,7 @@ def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: boo
     held = named and (several or link.below >= LEAST)  # just below the current one, in a collection called its past
     if not link.sealed and not held and (link.alike < LIKE or not (named or several)):
         return False
-    ids = [v for d in link.archive.documents if (v := d.get(link.archive_id)) is not None and v.type in ASKABLE]
-    asked = list(dict.fromkeys(ids))
-    asked = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    asked = _named(link.archive, link.archive_id)
     there, _ = matching(server, sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
     return len({d.get(link.id) for d in there}) >= NAMED * len(asked)
 
@@ -192,7 +193,8 @@ def _is_dated(asked: Sequence[_Asked]) -> bool:
     return sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
 
 
-def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator[Link]:
+def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str, str]]:
+    """The fields that may link a document to its rows: its id, the rows' id, and the version."""
     ours = sample.shapes
     for version in version_fields(sample):
         theirs = other.shapes.get(version)
@@ -204,7 +206,57 @@ def _links(server: Port, sample: Sample, other: Sample, named: bool) -> Iterator
             continue
         for id in _ids(sample, version):
             for archive_id in _archive_ids(other, version, ours[id].types.keys())[:2]:
-                yield _link(server, sample, id, other, archive_id, version)
+                yield id, archive_id, version
+
+
+def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str, list[tuple[str, str, str]]]:
+    """The links to collections whose names say nothing, where the rows sampled there name documents of this one.
+
+    All are asked for together. Of large collections only those are followed up whose rows suit the documents best.
+    """
+    links = [
+        (other, key)
+        for other in others
+        for key in _keys(sample, other, named=False)
+        if _kin(sample, other, {*key, "_id"}) >= KIN
+    ]
+    there: dict[str, dict[Value | None, Document]] = {}
+    for id in dict.fromkeys(key[0] for _, key in links):
+        asked = [v for other, key in links if key[0] == id for v in _named(other, key[1])]
+        wanted = {id: 1} | {key[2]: 1 for _, key in links}
+        found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
+        there[id] = {d.get(id): d for d in found}
+    suiting: dict[str, float] = {}
+    kept: dict[str, list[tuple[str, str, str]]] = {}
+    for other, key in links:
+        id, archive_id, version = key
+        asked = _named(other, archive_id)
+        if asked and sum(v in there[id] for v in asked) >= NAMED * len(asked):
+            kept.setdefault(other.ns, []).append(key)
+            suiting[other.ns] = max(suiting.get(other.ns, 0), _suiting(other, there[id], archive_id, version))
+    large = [other.ns for other in others if other.ns in kept and other.whole is None]
+    for ns in sorted(large, key=lambda ns: -suiting[ns])[LIKELIEST:]:
+        del kept[ns]
+    return kept
+
+
+def _named(rows: Sample, archive_id: str) -> list[Value]:
+    """Some of the ids that rows name."""
+    ids = [v for d in rows.documents if (v := d.get(archive_id)) is not None and v.type in ASKABLE]
+    asked = list(dict.fromkeys(ids))
+    return asked[:: max(1, len(asked) // ASKED)][:ASKED]
+
+
+def _suiting(rows: Sample, documents: Mapping[Value | None, Document], archive_id: str, version: str) -> float:
+    """The share of rows that are not above the version of the document that they name."""
+    told = [
+        (place, now)
+        for row in rows.documents
+        if (document := documents.get(row.get(archive_id))) is not None
+        and (place := row.place(version)) is not None
+        and (now := document.place(version)) is not None
+    ]
+    return sum(place <= now for place, now in told) / len(told) if told else 0.0
 
 
 def _ids(sample: Sample, version: str) -> list[str]:

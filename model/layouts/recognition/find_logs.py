@@ -8,7 +8,6 @@ their streams.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,6 +44,7 @@ from model.layouts.recognition.sampling import (
     read,
     share,
     take,
+    usual_names,
 )
 from model.server.retry import Port
 from model.values import canonical as c
@@ -56,7 +56,9 @@ ASKED = 12  # documents that are looked up
 NAMED = 0.6  # of these, those that must be there: a log outlives what it is about
 KNOWN = 0.6  # of the names that are recorded, those that the documents have
 LOOKED_AT = 8  # documents of which the states are read
+CURRENT = 0.8  # of these, those whose newest state is what they are now
 FEW = 4  # states of one document
+LIKELIEST = 3  # large collections of which documents are looked up, where nothing but their fields speaks for them
 BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
 
 
@@ -271,24 +273,26 @@ def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal
 
 def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
     """Rows that hold whole states of other documents, the newest of which is current, in one of some fields."""
-    for other in others:
-        theirs = _usual(other.documents)
-        for kept_in in places if theirs else ():
-            states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
-            ours = _usual(states)
-            if other.ns == sample.ns or len(ours & theirs) < KNOWN * len(ours | theirs):
-                continue
+    for kept_in in places:
+        states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
+        for other in _alike(usual_names(states), sample, others):
             for target in _targets(server, sample, [other]):
-                if _are_states(server, sample, target, kept_in, theirs):
+                if _are_states(server, sample, target, kept_in, other.usual):
                     place = f"in {kept_in}" if kept_in else "at the top"
                     return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
     return None
 
 
-def _usual(documents: Sequence[Document]) -> frozenset[str]:
-    """The names that most of these documents have, without those that begin with an underscore."""
-    counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
-    return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
+def _alike(names: frozenset[str], sample: Sample, others: Sequence[Sample]) -> Iterator[Sample]:
+    """The collections whose documents have nearly these names; of large ones, which have to be asked, the likeliest."""
+    shares = {
+        other.ns: len(names & other.usual) / len(names | other.usual)
+        for other in others
+        if other.usual and other.ns != sample.ns
+    }
+    alike = [other for other in others if shares.get(other.ns, 0) >= KNOWN]
+    large = sorted((each for each in alike if each.whole is None), key=lambda each: -shares[each.ns])[:LIKELIEST]
+    return (other for other in alike if other.whole is not None or other in large)
 
 
 def _state(document: Document, kept_in: str) -> Document | None:
@@ -307,7 +311,10 @@ def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, nam
     at = _time(sample)
     newest = {at: -1, "_id": -1} if at else {"_id": -1}
     current = several = changed = 0
-    for id, document in list(target.found.items())[:LOOKED_AT]:
+    looked_at = min(len(target.found), LOOKED_AT)
+    for n, (id, document) in enumerate(list(target.found.items())[:LOOKED_AT]):
+        if current + looked_at - n < CURRENT * looked_at:
+            return False
         rows, _ = matching(server, sample.ns, {target.path: {"$eq": id}}, limit=FEW, sort=newest)
         told = [state for row in rows if (state := _state(row, kept_in)) is not None]
         values = [tuple(state.get(name) for name in sorted(names)) for state in told]
@@ -315,8 +322,7 @@ def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, nam
         current += bool(values) and sum(a == b for a, b in zip(values[0], now, strict=True)) >= KNOWN * len(now)
         several += len(values) > 1
         changed += len(set(values)) > 1
-    looked_at = min(len(target.found), LOOKED_AT)
-    return current >= 0.8 * looked_at and several >= looked_at / 3 and 2 * changed >= several
+    return current >= CURRENT * looked_at and several >= looked_at / 3 and 2 * changed >= several
 
 
 def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
@@ -325,27 +331,45 @@ def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
 
 def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
     """The paths under which rows, at least ``most`` of them, name documents of other collections, and those."""
+    named: dict[str, list[Value]] = {}
     for path in _paths(sample, most):
         values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
         asked = list(dict.fromkeys(values))
-        asked = asked[:: max(1, len(asked) // ASKED)][:ASKED]
-        if len(values) < most * len(sample.documents):
-            continue
+        if asked and len(values) >= most * len(sample.documents):
+            named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    there = {
+        other.ns: _looked_up(server, other, named) for other in others if other.ns != sample.ns and other.documents
+    }
+    for path, asked in named.items():
         found: dict[Value, Document] = {}
         where: list[Sample] = []
         for other in others:
-            if other.ns == sample.ns or not other.documents:
-                continue
-            try:
-                met, _ = matching(server, other.ns, {"_id": {"$in": [*asked, *map(_as_id, asked)]}})
-            except NotAllowed:
-                continue
-            by_id = {d.get("_id"): d for d in met}
-            here = {id: d for id in asked if (d := by_id.get(id) or by_id.get(_as_id(id))) is not None}
+            here = there.get(other.ns, {}).get(path, {})
             where += [other] if here else []
             found |= here
         if found and len(found) >= NAMED * len(asked):
             yield _Target(path, tuple(where), found, len(asked))
+
+
+def _looked_up(
+    server: Port, other: Sample, named: Mapping[str, Sequence[Value]]
+) -> Mapping[str, Mapping[Value, Document]]:
+    """By path, the documents of a collection that values under it name; asked together where the answer is not long."""
+
+    def by_id(ids: Sequence[Value]) -> tuple[Mapping[Value | None, Document], bool]:
+        each = list(dict.fromkeys([*ids, *map(_as_id, ids)]))
+        met, whole = matching(server, other.ns, {"_id": {"$in": each}}, limit=len(each))
+        return {d.get("_id"): d for d in met}, whole
+
+    try:
+        together, whole = by_id([id for ids in named.values() for id in ids]) if named else ({}, True)
+        found: dict[str, Mapping[Value, Document]] = {}
+        for path, ids in named.items():
+            met = together if whole else by_id(ids)[0]
+            found[path] = {id: d for id in ids if (d := met.get(id) or met.get(_as_id(id))) is not None}
+    except NotAllowed:
+        return {}
+    return found
 
 
 def _as_id(value: Value) -> Value:

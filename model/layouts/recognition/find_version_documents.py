@@ -47,7 +47,7 @@ def wanted(server: Port, sample: Sample, layout: str) -> Proposal | None:
 def near_miss(sample: Sample) -> str:
     """Why documents that look a little like versions are not taken for ones, one sentence; "" where none do."""
     numbers = version_fields(sample)
-    for index in sample.indexes:
+    for index in sample.indexes if numbers else ():
         if index.unique and len(index.names) == 2 and index.names[1] in numbers and index.names[0] in sample.shapes:
             id, version = index.names
             return (

@@ -237,8 +237,9 @@ def version_fields(sample: Sample) -> list[str]:
     for name, shape in sample.shapes.items():
         dated = is_version_name(name) and shape.share(c.DATE) >= 0.6
         if name != "_id" and (shape.numbered >= 0.6 or dated):
-            unique = bool(sample.unique_with(name))
-            found.append((not is_version_name(name), not unique, len(found), name))
+            found.append((not is_version_name(name), name))
+    if len(found) > 1:  # else there is nothing to choose, and no index is asked for
+        found = [(unnamed, not sample.unique_with(name), at, name) for at, (unnamed, name) in enumerate(found)]
     return [name for *_, name in sorted(found)][:GUESSES]
 
 

@@ -11,7 +11,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from model.values.canonical import Value
 T = TypeVar("T")
 
 SAMPLED = 60
+WHOLE = 200  # documents of a collection that is read as a whole, so that nothing is asked of it again
 FEW = 3  # of each part, where the first is large
 SAMPLE_BYTES = 4 << 20
 CHAIN_LENGTH = 60  # the newest versions read of one document
@@ -34,7 +35,6 @@ TOGETHER = 400  # versions that are read in one query for several documents
 PART = 20  # of a longer one: its oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
-NO_IDS: list[Value] = []
 WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
@@ -113,7 +113,19 @@ class Sample:
     count: int | None
     documents: tuple[Document, ...]
     unreadable: int
-    indexes: tuple[SampledIndex, ...]
+    ask_indexes: Callable[[], tuple[SampledIndex, ...]]
+    whole: tuple[bytes, ...] | None = None
+    """All documents of a small collection as stored; None where not all were read."""
+
+    @cached_property
+    def indexes(self) -> tuple[SampledIndex, ...]:
+        """The indexes, asked for when they are first needed: most collections are told without them."""
+        return self.ask_indexes()
+
+    @cached_property
+    def usual(self) -> frozenset[str]:
+        """The names that most documents have, without those that begin with an underscore."""
+        return usual_names(self.documents)
 
     @property
     def name(self) -> str:
@@ -180,6 +192,12 @@ class Shape:
         return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
 
 
+def usual_names(documents: Sequence[Document]) -> frozenset[str]:
+    """The names that most of these documents have, without those that begin with an underscore."""
+    counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
+    return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
+
+
 def is_hash(value: Value | None) -> bool:
     """Whether a value has the type and the length of a hash that a recipe makes."""
     return shape_of(value) is not None
@@ -196,19 +214,17 @@ def share(collections: int) -> int:
 
 
 def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
-    """A sample of a collection: the first and the last documents by ``_id``, and some at random where it is large.
+    """A sample of a collection: the first and the last documents by ``_id``, and some from between where it is large.
 
-    All of a small one; about ``most`` bytes. Raises ``Unreachable`` and ``NotAllowed``; a query that the server cannot
-    answer is left out.
+    All of a few; about ``most`` bytes. A small collection takes one or two commands. Raises ``Unreachable`` and
+    ``NotAllowed``; a query that the server cannot answer is left out.
     """
-    count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
-    indexes = tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
     found: dict[bytes, bytes] = {}
 
-    def add(rows: Iterator[bytes], budget: int) -> bool:
+    def add(rows: Iterable[bytes], budget: int) -> bool:
         """Add rows up to so many bytes, and tell whether these were all."""
         with contextlib.suppress(_Passed):
-            for raw in _within(rows):
+            for raw in _within(iter(rows)):
                 found.setdefault(_key(raw), raw)
                 budget -= len(raw)
                 if budget < 0:
@@ -218,27 +234,58 @@ def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
     def by_id(way: int, limit: int) -> Iterator[bytes]:
         return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
 
+    def made(count: int | None, whole: Sequence[bytes] | None = None) -> Sample:
+        documents = [document for raw in found.values() if (document := read(raw)) is not None]
+        held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
+        ask = cache(partial(_indexes, server, ns))
+        return Sample(ns, count, tuple(documents), len(found) - len(documents), ask, held)
+
     # Each part has bytes of its own: one large document among the first leaves room for the last ones.
     third = SAMPLED // 3
-    small = add(by_id(1, 1), most // 3)  # tells how large documents are before more of them are asked for
+    first, whole = _read(by_id(1, 2), 2, most // 3)  # tells how large documents are before more of them are asked for
+    small = not first or len(first[0]) <= most // 3
+    if small and not whole:
+        first, whole = _read(by_id(1, WHOLE + 1), WHOLE + 1, most // 2)
+    if whole:
+        between = range(third, len(first) - third)
+        spread = [first[between[n * len(between) // third]] for n in range(third)] if len(between) > third else []
+        add([*first[:third], *first[-third:], *spread] if spread else first, most)
+        return made(len(first), first)
+    count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     if count is not None and count <= SAMPLED:
-        if not add(by_id(1, SAMPLED), most // 2):
+        if not add(first if small else by_id(1, SAMPLED), most // 2):
             add(by_id(-1, SAMPLED), most // 2)
     else:
-        add(by_id(1, third if small else FEW), most // 3)
+        add(first[: third if small else FEW], most // 3)
         add(by_id(-1, third if small else FEW), most // 3)
-        picked = gently(lambda: _picked(server, ns, third if small else FEW), NO_IDS)
-        if picked:
-            add(server.find(ns, {"_id": {"$in": picked}}, limit=third, max_ms=WITHIN_MS), most // 3)
+        add(_picked(server, ns, third if small else FEW), most // 3)
     if not found:
         add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
-    documents = [document for raw in found.values() if (document := read(raw)) is not None]
-    return Sample(ns, count, tuple(documents), len(found) - len(documents), indexes)
+    return made(count)
 
 
-def _picked(server: Port, ns: str, size: int) -> list[Value]:
-    ids = server.aggregate(ns, [{"$sample": {"size": size}}, {"$project": {"_id": 1}}], max_ms=WITHIN_MS)
-    return [id for raw in ids if (id := c.get(raw, ("_id",))) is not None and id.type in (*ID_TYPES, c.OBJECT)]
+def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
+    """Rows up to so many bytes, and whether these are all: fewer than were asked for."""
+    found: list[bytes] = []
+    with contextlib.suppress(_Passed):
+        for raw in _within(rows):
+            found.append(raw)
+            budget -= len(raw)
+            if budget < 0:
+                return found, False
+        return found, len(found) < limit
+    return found, False
+
+
+def _picked(server: Port, ns: str, size: int) -> Iterator[bytes]:
+    return server.aggregate(ns, [{"$sample": {"size": size}}], max_ms=WITHIN_MS)
+
+
+def _indexes(server: Port, ns: str) -> tuple[SampledIndex, ...]:
+    try:
+        return tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
+    except NotAllowed:
+        return ()
 
 
 def _key(raw: bytes) -> bytes:

@@ -1,0 +1,107 @@
+"""Small collections at hand: reads of a collection that a sample holds as a whole are answered from that sample.
+
+Recognition holds every collection against all others of its database. Most collections are small, so that their
+samples are all there is of them, and nothing has to be asked a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from model.errors import Unreadable
+from model.localserver import pipelines
+from model.localserver.projections import compile_projection
+from model.localserver.store import Collection, Store
+from model.mql.command_error import CommandError
+from model.mql.filters import compile_filter
+from model.records import ServerFacts
+from model.server.retry import Port, Reply, Terms, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.layouts.recognition.sampling import Sample
+
+
+class SmallCollections:
+    """A server of which collections that were read as a whole are not asked again; for reading only."""
+
+    def __init__(self, server: Port) -> None:
+        self._server = server
+        self._store = Store()
+        self._held: dict[str, Collection] = {}
+
+    @property
+    def read_only(self) -> bool:
+        """Whether :meth:`send` refuses everything."""
+        return self._server.read_only
+
+    def hold(self, sample: Sample) -> None:
+        """Answer reads of a collection from its sample from now on, where that is the whole of it."""
+        if sample.whole is not None and sample.ns not in self._held:
+            db, _, name = sample.ns.partition(".")
+            collection = self._store.make(db, name, strict=False)
+            collection.load(sample.whole)
+            self._held[sample.ns] = collection
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+    ) -> Iterator[bytes]:
+        """The matching documents as :meth:`.Port.find` tells them."""
+        if ns not in self._held:
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms)
+        try:
+            project = compile_projection(bson_of(projection or {}))
+            documents = pipelines.matching(
+                self._held[ns], compile_filter(bson_of(filter or {})), pipelines.parse_sort(bson_of(sort or {}))
+            )
+            found = list(islice(documents, skip, skip + limit if limit else None))
+            return iter(found if project is None else [project(raw) for raw in found])
+        except (CommandError, Unreadable, RecursionError):
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms)
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+        """The results of a pipeline."""
+        if ns not in self._held or any("$lookup" in stage for stage in pipeline):
+            return self._server.aggregate(ns, pipeline, max_ms)
+        try:
+            stages = c.array([Value.document(bson_of(stage)) for stage in pipeline])
+            db = ns.partition(".")[0]
+            return iter(list(pipelines.aggregate(self._store, db, self._held[ns], (stages.type, stages.data))))
+        except (CommandError, Unreadable, RecursionError):
+            return self._server.aggregate(ns, pipeline, max_ms)
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many match."""
+        if ns not in self._held:
+            return self._server.count(ns, filter, max_ms)
+        return sum(1 for _ in self.find(ns, filter))
+
+    def facts(self) -> ServerFacts:
+        """The server's facts about itself."""
+        return self._server.facts()
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """Name, type and options of each collection of a database."""
+        return self._server.collections(db)
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The index descriptions."""
+        return self._server.indexes(ns)
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Create an index."""
+        self._server.create_index(ns, keys, unique)
+
+    def send(self, write: Write) -> Reply:
+        """Send a write once."""
+        return self._server.send(write)

@@ -1,0 +1,72 @@
+"""How many commands an action sends, and how many rows it fetches: the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import bson
+import pytest
+
+from model.localserver import LocalServer
+from model.session import Session
+from tests.model.command_log import CommandLog, listening
+
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def local() -> Iterator[LocalServer]:
+    with LocalServer() as made:
+        yield made
+
+
+@pytest.fixture
+def log() -> Iterator[CommandLog]:
+    with listening() as made:
+        yield made
+
+
+def numbered(n: int, at: int) -> Row:
+    """A document with a number that may be a version, and another one that may name a document."""
+    return {"_id": at, "k": at % 7, "v": 1 + at % 3, "name": f"n{at}"}
+
+
+def named(n: int, at: int) -> Row:
+    """A document with a number that may be a version, and texts."""
+    return {"_id": f"c{n}-{at}", "owner": f"o{at % 5}", "v": 1 + at % 3, "x": at}
+
+
+def plain(n: int, at: int) -> Row:
+    """A document of which nothing looks like a version."""
+    return {"_id": f"c{n}-{at}", "name": f"n{at}", "city": "Kiel"}
+
+
+@pytest.mark.parametrize(("make", "each"), [(numbered, 3), (named, 3), (plain, 2)])
+def test_recognising_small_collections_takes_a_few_commands_each_however_many_there_are(
+    local: LocalServer, log: CommandLog, make: Callable[[int, int], Row], each: int
+) -> None:
+    collections, databases = 16, 4
+    for n in range(collections):
+        local.load(f"db{n % databases}.c{n}", [bson.encode(make(n, at)) for at in range(10 + 5 * n)])
+    with Session.open(local.uri) as session:
+        log.clear()
+        found = list(session.collections())
+    assert len(found) == collections
+    assert len(log.names) <= each * collections + databases + 1
+
+
+@pytest.mark.parametrize("make", [numbered, named, plain])
+def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
+    local: LocalServer, log: CommandLog, make: Callable[[int, int], Row]
+) -> None:
+    sent = []
+    for collections in (5, 10):
+        for n in range(collections):
+            if local.store.get("db", f"c{n}") is None:
+                local.load(f"db.c{n}", [bson.encode(make(n, at)) for at in range(250)])
+        with Session.open(local.uri) as session:
+            log.clear()
+            list(session.collections("db"))
+        sent.append(len(log.names) / collections)
+    assert sent[1] <= 1.25 * sent[0]
