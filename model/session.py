@@ -564,6 +564,10 @@ class Session:
         (ns,) = self._with_versions([ns])
         return compared(self._catalogue.layout(ns), first, then, checkpoint)
 
+    def is_watched(self, ns: str) -> bool:
+        """Whether the profile states conditions to watch for a collection; asks no server."""
+        return bool(self._catalogue.watched([ns]))
+
     def watched(
         self,
         places: Sequence[str] = (),

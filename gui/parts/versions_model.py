@@ -14,10 +14,10 @@ from PySide6.QtCore import QModelIndex, QObject, Signal
 from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
-from model.records import Version
+from model.records import Version, WatchTurn
 from model.values.canonical import Value
 
-MARK, VERSION, AT, AUTHOR, REASON, OPERATION, STORED, CHANGED, SIZE, HASH = range(10)
+MARK, VERSION, AT, AUTHOR, REASON, OPERATION, WATCHED, STORED, CHANGED, SIZE, HASH = range(11)
 PLACES = {"document": tr("document"), "archive": tr("archive"), "prev": tr("prev"), "delta": tr("delta"), "none": ""}
 
 
@@ -100,6 +100,22 @@ def name_of(version: Version) -> str:
     return wording.version(version.v) or (tr("current") if version.current else tr("no version"))
 
 
+def turn_words(turn: WatchTurn) -> str:
+    """A turn of a watched condition as a clause: ``“Overdue” holds from here on``."""
+    if turn.proven:
+        return (
+            tr("“{watch}” holds from here on", watch=turn.watch)
+            if turn.holds
+            else tr("“{watch}” holds no more from here on", watch=turn.watch)
+        )
+    named = {"watch": turn.watch, "before": wording.version(turn.before), "v": wording.version(turn.v)}
+    return (
+        tr("“{watch}” began to hold between {before} and {v}, not proven", **named)
+        if turn.holds
+        else tr("“{watch}” ceased to hold between {before} and {v}, not proven", **named)
+    )
+
+
 class VersionsModel(CellModel):
     """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
 
@@ -110,6 +126,7 @@ class VersionsModel(CellModel):
         tr("Author"),
         tr("Reason"),
         tr("Operation"),
+        tr("Watched"),
         tr("Stored in"),
         tr("Changed"),
         tr("Size"),
@@ -129,8 +146,18 @@ class VersionsModel(CellModel):
         self.authors = self.reasons = self.operations = False
         self.counted = False
         self._rows: dict[Value | None, int] = {}
+        self._turns: dict[Value | None, list[WatchTurn]] = {}
 
     # --- filling
+
+    def put_turns(self, turns: Sequence[WatchTurn]) -> None:
+        """Show where watched conditions turned, of this document and from now on."""
+        if not turns and not self._turns:
+            return
+        self._turns = {}
+        for turn in turns:
+            self._turns.setdefault(turn.v, []).append(turn)
+        self.refresh()
 
     def reset(self, versions: Sequence[Version]) -> None:
         """Show another document, beginning with its newest versions."""
@@ -183,6 +210,16 @@ class VersionsModel(CellModel):
         if row is None or not 0 <= row < len(self.marks) or self.marks[row].missing:
             return None
         return self.marks[row].newest
+
+    @property
+    def watched(self) -> bool:
+        """Whether any watched condition turned."""
+        return bool(self._turns)
+
+    def turns_at(self, row: int) -> Sequence[WatchTurn]:
+        """The watched conditions that turned in the version at a row."""
+        version = self.version_at(row)
+        return self._turns.get(version.v, ()) if version is not None else ()
 
     def current(self) -> Version | None:
         """The current version, once it has arrived."""
@@ -250,7 +287,8 @@ class VersionsModel(CellModel):
         mark = self.marks[row]
         one = mark.newest
         if column == MARK:
-            return Cell(accessible=self.words(row), tip=mark.tip)
+            tip = "\n".join((mark.tip, *map(turn_words, self.turns_at(row))))
+            return Cell(accessible=self.words(row), tip=tip)
         if column == VERSION:
             badges = tuple(
                 Badge(letter, "accText", "acc") for letter, chosen in (("A", self.a), ("B", self.b)) if chosen == row
@@ -267,6 +305,9 @@ class VersionsModel(CellModel):
             return plain(one.reason or "", "text2", size=12)
         if column == OPERATION:
             return plain(one.operation or "", "text2", size=12)
+        if column == WATCHED:
+            turns = "; ".join(map(turn_words, self.turns_at(row)))
+            return Cell(spans=(Span(turns, "text2"),), size=12, tip=turns)
         if column == STORED:
             notes = [Badge(tr("current"), "acc", "accTint")] if one.current else []
             if one.state == "damaged":
@@ -290,9 +331,10 @@ class VersionsModel(CellModel):
         )
 
     def words(self, row: int) -> str:
-        """A row in words, with whether it is A or B."""
+        """A row in words, with the conditions that turned and whether it is A or B."""
         role = tr(" and ").join(name for name, at in (("A", self.a), ("B", self.b)) if at == row)
-        return self.marks[row].words + (tr(", chosen as {role}", role=role) if role else "")
+        words = ", ".join((self.marks[row].words, *map(turn_words, self.turns_at(row))))
+        return words + (tr(", chosen as {role}", role=role) if role else "")
 
 
 def _marks(versions: Sequence[Version], before: Sequence[VersionMark]) -> list[VersionMark]:

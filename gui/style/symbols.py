@@ -149,6 +149,25 @@ def version_mark(
     painter.restore()
 
 
+def turn(painter: QPainter, centre: QPointF, holds: bool, proven: bool) -> None:
+    """Draw the turn of a watched condition: up and filled where it begins to hold, down and hollow where it ceases.
+
+    One that is not proven is dashed.
+    """
+    half, high = theme.px(5), theme.px(4) * (1 if holds else -1)
+    path = QPainterPath(QPointF(centre.x() - half, centre.y() + high))
+    path.lineTo(centre.x() + half, centre.y() + high)
+    path.lineTo(centre.x(), centre.y() - high)
+    path.closeSubpath()
+    ink = theme.colour("text2")
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(ink, theme.px(12) / 10, Qt.PenStyle.SolidLine if proven else Qt.PenStyle.DotLine))
+    painter.setBrush(ink if holds and proven else Qt.BrushStyle.NoBrush)
+    painter.drawPath(path)
+    painter.restore()
+
+
 def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, token: str = "hatch") -> None:
     """Fill a rectangle with diagonal lines, which mean: absent or missing."""
     painter.save()

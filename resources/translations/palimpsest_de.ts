@@ -2452,6 +2452,10 @@ Nummern: {numbering}</translation>
       <translation>Journal</translation>
     </message>
     <message>
+      <source>Judging the watched conditions of {id}</source>
+      <translation>Die überwachten Bedingungen von {id} werden geprüft</translation>
+    </message>
+    <message>
       <source>Jul</source>
       <translation>Juli</translation>
     </message>
@@ -5312,6 +5316,10 @@ Nummern: {numbering}</translation>
       <translation>Versionen, neueste zuerst</translation>
     </message>
     <message>
+      <source>Watched</source>
+      <translation>Überwacht</translation>
+    </message>
+    <message>
       <source>Way of logging in</source>
       <translation>Art der Anmeldung</translation>
     </message>
@@ -7036,6 +7044,10 @@ Nummern: {numbering}</translation>
       <translation>wurde {did} irgendwo in</translation>
     </message>
     <message>
+      <source>watched condition turned</source>
+      <translation>überwachte Bedingung kippte</translation>
+    </message>
+    <message>
       <source>what was dealt with, as in 2026-11</source>
       <translation>was erledigt wurde, etwa 2026-11</translation>
     </message>
@@ -7846,6 +7858,10 @@ Zum Verbinden öffnen</translation>
       <translation>{summary}; das Lesen wurde angehalten</translation>
     </message>
     <message>
+      <source>{summary}; watched conditions are not known</source>
+      <translation>{summary}; überwachte Bedingungen sind nicht bekannt</translation>
+    </message>
+    <message>
       <source>{target} cannot be removed ({strerror}).</source>
       <translation>{target} kann nicht entfernt werden ({strerror}).</translation>
     </message>
@@ -8044,6 +8060,22 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{}: the pace of the scan</source>
       <translation>{}: das Tempo des Prüflaufs</translation>
+    </message>
+    <message>
+      <source>“{watch}” began to hold between {before} and {v}, not proven</source>
+      <translation>„{watch}“ gilt seit einer Version zwischen {before} und {v}, nicht bewiesen</translation>
+    </message>
+    <message>
+      <source>“{watch}” ceased to hold between {before} and {v}, not proven</source>
+      <translation>„{watch}“ gilt seit einer Version zwischen {before} und {v} nicht mehr, nicht bewiesen</translation>
+    </message>
+    <message>
+      <source>“{watch}” holds from here on</source>
+      <translation>„{watch}“ gilt ab hier</translation>
+    </message>
+    <message>
+      <source>“{watch}” holds no more from here on</source>
+      <translation>„{watch}“ gilt ab hier nicht mehr</translation>
     </message>
     <message>
       <source>… {here:,} more ]</source>
@@ -9077,6 +9109,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Versionen weichen ab, also muss ein Mensch sagen, welche stimmt: Vergleichen Sie sie und löschen Sie die andere von Hand.</translation>
     </message>
     <message>
+      <source>The watched conditions of {0} {1} are not known: {2}</source>
+      <translation>Die überwachten Bedingungen von {0} {1} sind nicht bekannt: {2}</translation>
+    </message>
+    <message>
       <source>There are no change streams. {0}</source>
       <translation>Es gibt keine Change Streams. {0}</translation>
     </message>
@@ -9343,6 +9379,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>changed since ({0} → {1})</source>
       <translation>hat sich seitdem geändert ({0} → {1})</translation>
+    </message>
+    <message>
+      <source>conditions whose turns are told</source>
+      <translation>Bedingungen, deren Kippen gemeldet wird</translation>
     </message>
     <message>
       <source>converted</source>

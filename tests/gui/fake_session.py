@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from model.diff import diff
 from model.errors import Unreachable
-from model.records import Checkpoint, Opened, State, Stored, Version, no_checkpoint
+from model.over_time.watched import Watched
+from model.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
 from model.session import Comparison, Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -82,6 +83,7 @@ class Told:
         self.before_gate = 0
         self.fails: Exception | None = None
         self.on_compare: Callable[[], None] | None = None
+        self.turns: list[WatchTurn] = []
 
     def as_session(self) -> Session:
         """Itself, as what the panels take."""
@@ -98,6 +100,20 @@ class Told:
                 while not self.gate.wait(0.01):
                     checkpoint(n, None)
             yield one
+
+    def is_watched(self, ns: str) -> bool:
+        """Whether conditions are watched."""
+        return bool(self.turns)
+
+    def watched(self, places: Sequence[str], ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Watched:
+        """Where watched conditions turned in a document."""
+        turns = [turn for turn in self.turns if turn.id in ids]
+
+        class Known(Watched):
+            def __iter__(self) -> Iterator[WatchTurn]:
+                yield from turns
+
+        return Known([], unread=[] if turns else ["The condition is not understood."])
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with its content."""

@@ -187,6 +187,8 @@ def paint(
             _gap(painter, layout, row)
     _marks(painter, layout, rows, focused)
     _labels(painter, layout, rows)
+    if layout.model.watched:
+        _turns(painter, layout, rows)
     painter.restore()
     for which in ("a", "b"):
         _flag(painter, layout, which, offset, room, dragged.get(which))
@@ -303,6 +305,38 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
             painter.setPen(theme.colour(token))
             box = QRectF(left - 1, theme.px(line - 9), width + 2, theme.px(18))
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
+
+
+def _turns(painter: QPainter, layout: StripGeometry, rows: range) -> None:
+    """Draw where watched conditions turned: a triangle above the mark, or beside its flag, and the name if it fits.
+
+    At the edge of the strip the name stands to the left.
+    """
+    model, y = layout.model, theme.px(TOP + 9)
+    font = theme.font(11)
+    metrics = QFontMetricsF(font)
+    lead, flag = theme.px(8), theme.px(14)
+    taken = [(layout.x(row) - flag, layout.x(row) + flag) for row in (model.a, model.b) if row is not None]
+    for row in sorted(rows, key=lambda row: _rank(model, row)):
+        turns = model.turns_at(row)
+        if not turns:
+            continue
+        one, x = turns[0], layout.x(row)
+        words = one.watch + ("" if one.proven else "?") + (f" +{len(turns) - 1}" if len(turns) > 1 else "")
+        room = min(metrics.horizontalAdvance(words), theme.px(110))
+        beside = flag + lead if row in (model.a, model.b) else 0
+        to_left = x + beside + lead + room > layout.width
+        x += -beside if to_left else beside
+        symbols.turn(painter, QPointF(x, y), one.holds, one.proven)
+        left = x - lead - room if to_left else x + lead
+        if any(left < end and left + room > start for start, end in taken):
+            continue
+        taken.append((left - lead, left + room + lead))
+        painter.setFont(font)
+        painter.setPen(theme.colour("text2"))
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+        box = QRectF(left, y - theme.px(9), room + 2, theme.px(18))
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 
 def _rank(model: VersionsModel, row: int) -> tuple[int, int]:

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 )
 
 from gui import copying, tasks
-from gui.language import tr
+from gui.language import tr, translated
 from gui.parts.document_side import remembered
 from gui.parts.values.value_pane import StoredDialog
 from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
 from gui.views.timeline.version_list import DocumentName, StripLegend, VersionList
-from model.records import Version
+from model.records import Version, WatchTurn
 from model.session import Session
 from model.values.canonical import Value
 
@@ -186,6 +186,9 @@ class TimelinePanel(QWidget):
             self._wanted = None
         self._keep = keep and same
         self._alone = self._alone and self._keep
+        if not same:
+            tasks.drop(self, "watches")
+            self.model.put_turns([])
         self.id = id
         if id is None:
             self._end()
@@ -327,7 +330,44 @@ class TimelinePanel(QWidget):
         _, b = self.chosen()
         if b is not None and self._told != self.chosen():
             self._tell()
+        self._judge()
         self.loaded.emit(list(self.model.versions))
+
+    def _judge(self) -> None:
+        """Find where the conditions turned that the profile watches, where it watches any."""
+        id = self._shown_id
+        if id is None or not self.model.marks or not self._session.is_watched(self._ns):
+            return
+        session, ns = self._session, self._ns
+
+        def work(progress: tasks.Progress) -> tuple[list[WatchTurn], list[str]]:
+            found = session.watched([ns], [id], progress)
+            return list(found), found.unread
+
+        tasks.run(
+            work,
+            done=self._judged,
+            failed=self._not_judged,
+            owner=self,
+            title=tr("Judging the watched conditions of {id}", id=wording.plain(id)),
+            key="watches",
+        )
+
+    def _judged(self, found: tuple[list[WatchTurn], list[str]]) -> None:
+        turns, unread = found
+        self.model.put_turns(turns)
+        self._say()
+        self.strip.viewport().update()
+        if unread:
+            self._tell_unjudged(translated(unread[0]))
+
+    def _not_judged(self, error: BaseException) -> None:
+        self._tell_unjudged(tasks.describe(error)[0])
+
+    def _tell_unjudged(self, why: str) -> None:
+        summary = self.model.summary()
+        self._summary.setText(tr("{summary}; watched conditions are not known", summary=summary))
+        self._summary.setToolTip(why)
 
     def _failed(self, error: BaseException) -> None:
         self._task = None

@@ -7,12 +7,12 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontMetricsF, QKeyEve
 from PySide6.QtWidgets import QHeaderView, QSizePolicy, QStyleOptionViewItem, QWidget
 
 from gui.language import tr, translated
-from gui.parts.versions_model import AUTHOR, CHANGED, MARK, OPERATION, REASON, VERSION, VersionsModel
+from gui.parts.versions_model import AUTHOR, CHANGED, MARK, OPERATION, REASON, VERSION, WATCHED, VersionsModel
 from gui.style import symbols, theme, wording
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
-WIDTHS = (40, 170, 150, 120, 200, 100, 220, 90, 90, 90)
+WIDTHS = (40, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
@@ -37,6 +37,7 @@ class StripLegend(QWidget):
         made: list[tuple[str, str]]
         made = [(place, translated(place)) for place in ("document", "archive", "prev", "delta") if place in places]
         made += [(state, translated(state)) for state in ("unproven", "missing", "damaged") if state in conditions]
+        made += [("watch", tr("watched condition turned"))] if self._model.watched else []
         return [*made, ("count", tr("fields changed"))] if self._model.counted else made
 
     def sizeHint(self) -> QSize:
@@ -63,6 +64,8 @@ class StripLegend(QWidget):
         middle = QRectF(x, y - theme.px(8), theme.px(16), theme.px(16)).center()
         if kind == "count":
             strip_geometry.pill(painter, middle + QPointF(theme.px(4), 0), "n", theme.mono(10), False, "ctl")
+        elif kind == "watch":
+            symbols.turn(painter, middle, True, True)
         elif kind == "missing":
             symbols.hatch(
                 painter, QRectF(x + theme.px(2), y - theme.px(6), theme.px(12), theme.px(12)), step=4, token="ctl"
@@ -122,6 +125,7 @@ class VersionList(CellTree):
         self.setColumnHidden(AUTHOR, not self._history.authors)
         self.setColumnHidden(REASON, not self._history.reasons)
         self.setColumnHidden(OPERATION, not self._history.operations)
+        self.setColumnHidden(WATCHED, not self._history.watched)
         self.setColumnHidden(CHANGED, not self._history.counted)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

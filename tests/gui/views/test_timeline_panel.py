@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QImage, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gui.parts.versions_model import AT, AUTHOR, HASH, OPERATION, REASON, STORED, VERSION, VersionsModel
+from gui.parts.versions_model import (
+    AT,
+    AUTHOR,
+    HASH,
+    MARK,
+    OPERATION,
+    REASON,
+    STORED,
+    VERSION,
+    WATCHED,
+    VersionsModel,
+    turn_words,
+)
 from gui.style import preferences
 from gui.style.cells import CELL, Cell
 from gui.views.timeline.timeline_panel import TimelinePanel
-from model.records import Version
+from model.records import Version, WatchTurn
 from model.values.canonical import Value
 from tests.gui.fake_session import ID, MARTA, UNREACHABLE, Told, number, story, told
+
+PATIENCE = 60_000
 
 
 class Watched:
@@ -470,3 +484,62 @@ def test_nothing_is_told_twice(marta: Watched) -> None:
     marta.panel.set_ab(number(13), number(14))
     assert len(marta.pairs) == 1
     assert len(MARTA) == 14
+
+
+def turn(v: int, holds: bool, before: int, watch: str = "Overdue", id: Value = ID) -> WatchTurn:
+    missing = v - before - 1
+    return WatchTurn("insurance.contracts", id, watch, holds, number(v), None, None, None, number(before), missing)
+
+
+def test_the_turns_of_watched_conditions_stand_at_their_versions_in_words(qtbot: QtBot) -> None:
+    source = Told()
+    source.turns = [turn(2, True, 1), turn(7, False, 3), turn(11, True, 10), turn(11, True, 10, "No premium")]
+    watched = Watched(qtbot, source)
+    watched.read()
+    panel, model = watched.panel, watched.panel.model
+    qtbot.waitUntil(lambda: model.watched, timeout=PATIENCE)
+    said = {
+        mark.name: cell(model, row, MARK).accessible
+        for row, mark in enumerate(model.marks)
+        if "“" in (cell(model, row, MARK).accessible or "")
+    }
+    assert set(said) == {"v2", "v7", "v11"}
+    assert said["v2"].endswith("“Overdue” holds from here on")
+    assert said["v7"].endswith("“Overdue” ceased to hold between v3 and v7, not proven")
+    assert "“Overdue” holds from here on, “No premium” holds from here on" in said["v11"]
+    for row in range(len(model.marks)):
+        for one in model.turns_at(row):
+            assert turn_words(one) in (cell(model, row, MARK).tip or "")
+            assert turn_words(one) in cell(model, row, WATCHED).text
+    assert ("watch", "watched condition turned") in panel._legend.entries()
+    panel.as_list.click()
+    assert not panel.list.isColumnHidden(WATCHED)
+
+
+def test_a_turn_is_drawn_by_its_shape_and_only_with_its_document(qtbot: QtBot) -> None:
+    other = Value.of("K-2")
+    source = Told({ID: story(6), other: story(6)})
+    watched = Watched(qtbot, source)
+
+    def drawn(*turns: WatchTurn) -> QImage:
+        source.turns = list(turns)
+        with qtbot.waitSignal(watched.panel.loaded):
+            watched.panel.show_document(ID)
+        model = watched.panel.model
+        qtbot.waitUntil(lambda: [t for row in range(6) for t in model.turns_at(row)] == source.turns, timeout=PATIENCE)
+        return watched.panel.strip.grab().toImage()
+
+    none, holds, ceases, unsure = drawn(), drawn(turn(3, True, 2)), drawn(turn(3, False, 2)), drawn(turn(3, True, 1))
+    assert [a == b for a, b in combinations((none, holds, ceases, unsure), 2)] == [False] * 6
+    watched.read(other)
+    assert not watched.panel.model.watched
+
+
+def test_a_condition_that_cannot_be_judged_is_told_beside_the_versions(qtbot: QtBot) -> None:
+    source = Told()
+    source.turns = [turn(2, True, 1, id=Value.of("K-2"))]  # of another document; the session says why this one has none
+    watched = Watched(qtbot, source)
+    watched.read()
+    panel = watched.panel
+    qtbot.waitUntil(lambda: panel._summary.text().endswith("; watched conditions are not known"), timeout=PATIENCE)
+    assert panel._summary.toolTip() == "The condition is not understood."
