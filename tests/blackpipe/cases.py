@@ -14,7 +14,7 @@ import pymongo.common
 from model.errors import Refused
 from model.records import Outcome
 from model.server import retry
-from tests.blackpipe.operations import NotDone, Operation, done, operations
+from tests.blackpipe.operations import Operation, done, operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, WRITES, WRITES_ALONE, Plan
 from tests.blackpipe.scenes import BESIDE, Ground, State, ground
 
@@ -67,13 +67,12 @@ class Bench:
 
     def __init__(self, operation: Operation, at: Ground, server: str) -> None:
         self.operation, self.at, self.server = operation, at, server
-        for tries_left in (4, 3, 2, 1, 0):
-            try:
-                self._learn()
-                break
-            except (NotDone, Refused):  # on a busy machine a time-out may come by itself
-                if not tries_left:
-                    raise
+        with at.patiently():
+            self._learn()
+        with suppress(Refused):  # at the first time more is asked, which is remembered
+            at.again()
+            operation.act(at, self.given)
+            at.pipe.settle()
         assert self.after != self.before, operation
 
     def _learn(self) -> None:
@@ -125,11 +124,12 @@ class Bench:
         if outcome is not None:
             wrong += self._looked_at_again(outcome, found)
         if self.operation.repeatable and told != "crashed":
-            for _ in range(3):  # on a busy machine a time-out may come by itself
+            with suppress(Refused):
                 self.operation.act(at, self.given)
-                if (twice := at.state()) == self.after:
-                    break
-            else:
+            if at.state() != self.after:  # on a busy machine a time-out may come by itself
+                with at.patiently():
+                    self.operation.act(at, self.given)
+            if (twice := at.state()) != self.after:
                 wrong.append(f"doing it again leaves {twice}")
         if wrong:
             detail += f"\n  before {self.before}\n  after  {self.after}\n  found  {state}"
@@ -154,10 +154,10 @@ class Bench:
 
     def _settled(self, outcome: Outcome) -> Outcome:
         """The outcome of looking for a write again, once the server answers: on a busy machine it may be late."""
-        for _ in range(4):
-            with suppress(Refused):
-                return self.at.session.settle(outcome)
-        return self.at.session.settle(outcome)
+        with suppress(Refused):
+            return self.at.session.settle(outcome)
+        with self.at.patiently():
+            return self.at.session.settle(outcome)
 
     def _looked_at_again(self, outcome: Outcome, found: str) -> list[str]:
         """The journal says the same, and looking again tells no lie."""

@@ -32,6 +32,7 @@ from tests.blackpipe.scenes import BESIDE, HELD_APART, NS, OLD, STATS, Ground, S
 
 SEVERAL = ("delete", "undo a delete")  # as many writes as there are versions: some may be done and others not
 MOMENTS = ("kill before", "kill after")
+PATIENCE = 60.0  # seconds for an answer: whoever is killed waits for none
 PROCESSES = multiprocessing.get_context("forkserver")
 
 
@@ -198,11 +199,11 @@ def benches(only: str = "") -> Iterator[Bench]:
     with in_a_hurry():
         for each in _killable():
             if f"{each.layout}/{each.name}/".startswith(only.rstrip("/") + "/" if only else ""):
-                with ground(each.layout) as at:
+                with ground(each.layout, patience=PATIENCE) as at:
                     given = each.prepare(at)
                     yield Bench(each.layout, each.name, at, given, partial(each.act, at, given))
         if "pending/cleanup/".startswith(only.rstrip("/") + "/" if only else ""):
-            with ground("pending") as at:
+            with ground("pending", patience=PATIENCE) as at:
                 at.clear()
                 at.pipe.load(STATS, [bson.encode({"_id": "day", "count": 41, "pending": OLD})])
                 yield Bench("pending", "cleanup", at, None, partial(Outcome, "applied", STATS, None, ""))

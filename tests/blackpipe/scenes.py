@@ -68,7 +68,18 @@ class Ground:
     home: Path
     layout: str
     numbering: str = ""
+    uri: str = ""
     kept: dict[str, tuple[list[bytes], list[Any]]] = field(default_factory=dict)
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Go through a session that waits for its answers: for what is done without a fault, on a busy machine too."""
+        hurried = self.session
+        with Session.open(self.uri, profile=self.home / "profile.toml", home=self.home) as self.session:
+            try:
+                yield
+            finally:
+                self.session = hurried
 
     def clear(self) -> None:
         """An empty database with the indexes that writing needs, and an empty journal."""
@@ -162,8 +173,8 @@ def _flagged_above(docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def ground(layout: str, numbering: str = "", replica_set: bool = False) -> Iterator[Ground]:
-    """Everything for one layout on one kind of server."""
+def ground(layout: str, numbering: str = "", replica_set: bool = False, patience: float = PATIENCE) -> Iterator[Ground]:
+    """Everything for one layout on one kind of server; its session gives a message up after ``patience`` seconds."""
     shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=shared) as folder,
@@ -173,12 +184,12 @@ def ground(layout: str, numbering: str = "", replica_set: bool = False) -> Itera
         home = Path(folder)
         stated = home / "profile.toml"
         stated.write_text(profile(layout, numbering), "utf-8")
-        wait = int(PATIENCE * 1000)
+        wait = int(patience * 1000)
         limits = f"&socketTimeoutMS={wait}&connectTimeoutMS={2 * wait}&serverSelectionTimeoutMS={2 * wait}"
         for name in ONCE if layout == "once" else ("stats" if layout == "pending" else "things",):
             pipe.load(f"{DB}.{name}", [])
         with _opened(pipe.uri + limits, stated, home) as session:
-            yield Ground(pipe, session, eyes, home, layout, numbering)
+            yield Ground(pipe, session, eyes, home, layout, numbering, pipe.uri)
 
 
 def _opened(uri: str, profile: Path, home: Path) -> Session:

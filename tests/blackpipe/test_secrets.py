@@ -69,7 +69,8 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
     secrets: set[str] = set(CONTENT)
     with everything_logged() as said, in_a_hurry(), ground(layout) as at:
         for operation in [each for each in operations() if each.layout == layout and not each.numbering]:
-            given = operation.prepare(at)
+            with at.patiently():
+                given = operation.prepare(at)
             at.keep()
             for fault in ("", *rng.sample(FAULTS, 3), "error code", "not primary"):
                 at.again()
@@ -111,8 +112,9 @@ def test_a_password_is_in_no_log_no_output_no_error_and_no_file(
 ) -> None:
     with everything_logged() as said, in_a_hurry(), ground("archive") as at:
         three = next(each for each in operations() if (each.layout, each.name) == ("archive", "edit"))
-        three.prepare(at)
-        uri = with_password(at.pipe.uri + "&socketTimeoutMS=150&serverSelectionTimeoutMS=300")
+        with at.patiently():
+            three.prepare(at)
+        uri = with_password(at.pipe.uri)
         stated = str(at.home / "profile.toml")
         status = {}
         doings = {
