@@ -51,6 +51,7 @@ from model.names import id_name, version_name
 from model.news import News, tell
 from model.over_time.activity import ActivityList
 from model.over_time.as_of import AsOf, Compared, compared
+from model.over_time.document_history import DocumentHistory
 from model.over_time.report import report
 from model.over_time.span import Span
 from model.over_time.watched import Watched
@@ -79,6 +80,7 @@ from model.server.code_preview import sending
 from model.server.connection_steps import ConnectionStep
 from model.sources import address_trouble, try_source
 from model.taking_back import TakingBack
+from model.text.moments import moment_from_text
 from model.text.paths import fitted
 from model.text.row_file import Written, write_rows
 from model.userdata.connections import (
@@ -440,13 +442,16 @@ class Session:
         return self._catalogue.layout(ns).find_id(text)
 
     def history(
-        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
-    ) -> Iterator[Version]:
-        """The versions of a document, newest first, one for each missing number too.
+        self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
+    ) -> DocumentHistory:
+        """The versions of a document, newest first, one for each missing number too; its ``frame`` has plain rows.
 
-        With ``changed`` each version says how many fields differ from the one before it. Raises ``NotFound``.
+        An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or a Python object. With ``changed`` each
+        version says how many fields differ from the one before it. Raises ``NotFound``, once versions are read.
         """
-        return self._catalogue.history(ns, id, changed, checkpoint)
+        stored_id = self.find_id(ns, id) if isinstance(id, str) else _value(id)
+        versions = self._catalogue.history(ns, stored_id, changed, checkpoint)
+        return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
 
     def find_version(self, ns: str, id: Value, text: str) -> Value:
         """The version of a document that a person means: ``7``, ``v7``, a hash, Extended JSON. Raises ``NotFound``."""
@@ -525,19 +530,28 @@ class Session:
 
     def activity(
         self,
-        places: Sequence[str] = (),
-        since: dt.datetime | None = None,
-        until: dt.datetime | None = None,
+        places: Sequence[str] | str = (),
+        since: dt.datetime | str | None = None,
+        until: dt.datetime | str | None = None,
         author: str | None = None,
-        path: Path = (),
-        id: Value | None = None,
+        path: Path | str = (),
+        id: Value | object | None = None,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> ActivityList:
         """Who changed what in some collections or databases, in all where none is named, newest first.
 
-        Both times are included; ``path`` takes changes at it, below and above. Raises ``Refused`` where a collection
-        that is named keeps no versions.
+        Both times are included; each may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no
+        zone. ``path`` takes changes at it, below and above. An ``id`` is text as :meth:`find_id` takes it, else a
+        ``Value`` or a Python object, of the one collection that is named. Raises ``Refused`` where a collection that
+        is named keeps no versions, and for a time that is none.
         """
+        places = (places,) if isinstance(places, str) else places
+        since, until = _moment(since), _moment(until)
+        path = text.path_from_text(path) if isinstance(path, str) else path
+        if id is not None:
+            if len(places) != 1 or "." not in places[0]:
+                raise Refused("An id is one of a collection; name just that one.")
+            id = self.find_id(places[0], id) if isinstance(id, str) else _value(id)
         layouts = [self._catalogue.layout(ns) for ns in self._with_versions(places)]
         return ActivityList(layouts, Span(since, until), author, path, id, checkpoint)
 
@@ -556,6 +570,17 @@ class Session:
         (ns,) = self._with_versions([ns])
         condition = following.condition(filter) if filter.strip() else None
         return AsOf(self._catalogue.layout(ns), moment, condition, contents, checkpoint)
+
+    def asof(
+        self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
+    ) -> AsOf:
+        """As :meth:`as_of`, with contents, for a notebook: ``session.asof(ns, "2026-11-01").frame()``.
+
+        The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone.
+        """
+        at = _moment(moment)
+        assert at is not None
+        return self.as_of(ns, at, filter, True, checkpoint)
 
     def as_of_both(
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
@@ -1052,6 +1077,13 @@ def _left_alone(paths: Sequence[Path], a: Version, b: Version) -> bool:
 
 def _path(raw: bytes, path: str | Path) -> Path:
     return fitted(raw, text.path_from_text(path)) if isinstance(path, str) else tuple(path)
+
+
+def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
+    """A moment with its zone: UTC where none is named."""
+    if isinstance(given, str):
+        return moment_from_text(given).at
+    return given.replace(tzinfo=dt.UTC) if given is not None and given.tzinfo is None else given
 
 
 def _value(value: object) -> Value:

@@ -12,13 +12,15 @@ import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from model.errors import NotFound, Unreadable
 from model.layouts.base import Layout
 from model.layouts.checks.external_sort import ExternalSort
 from model.over_time.span import Span, candidates, narrows
 from model.records import Checkpoint, Version, no_checkpoint
+from model.text.paths import path_text
+from model.text.plain_values import plain_moment, plain_value
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
@@ -92,6 +94,25 @@ class ActivityList:
             return None
         counts = [layout.count() for layout in self.layouts]
         return None if None in counts else sum(filter(None, counts))
+
+    def frame(self) -> list[dict[str, Any]]:
+        """The changes as plain rows for ``pandas.DataFrame``, newest first.
+
+        Columns: at, author, reason, ns, id, v, kind, and paths, a list of texts such as ``premium.gross``.
+        """
+        return [
+            {
+                "at": plain_moment(each.at),
+                "author": each.author,
+                "reason": each.reason,
+                "ns": each.ns,
+                "id": plain_value(each.id),
+                "v": None if each.v is None else plain_value(each.v),
+                "kind": each.kind,
+                "paths": [path_text(path) for path in each.paths],
+            }
+            for each in self
+        ]
 
     def _wanted(self, each: Activity) -> bool:
         if each.author is not None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
 from model.over_time.activity import unsigned
 from model.over_time.span import everyone
 from model.records import Checkpoint, Version, no_checkpoint
+from model.text.plain_values import plain_document, plain_moment, plain_value
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -74,6 +75,24 @@ class AsOf:
             if found is not None:
                 self.unproven += not found.proven
                 yield found
+
+    def frame(self) -> list[dict[str, Any]]:
+        """The documents as plain rows for ``pandas.DataFrame``, in no particular order.
+
+        Columns: ns, id, v, at, proven, and content, the document's fields as a dict, None where it was not asked for
+        or is not known.
+        """
+        return [
+            {
+                "ns": each.ns,
+                "id": plain_value(each.id),
+                "v": None if each.v is None else plain_value(each.v),
+                "at": plain_moment(each.at),
+                "proven": each.proven,
+                "content": None if each.content is None else plain_document(each.content),
+            }
+            for each in self
+        ]
 
     def of(self, id: Value) -> StateAt | None:
         """One document; None where it was not there, or does not match. Raises ``NotFound`` and ``Refused``."""

@@ -140,7 +140,9 @@ def _can_run(argv: list[str]) -> bool:
 
 
 def test_the_session_on_the_sample_runs_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = [each for each in blocks(manual.page("python"), "python") if "sample:" in each]
+    (code,) = [
+        each for each in blocks(manual.page("python"), "python") if "outcome = session" in each and "sample:" in each
+    ]
     exec(code, {})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 15
