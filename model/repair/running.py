@@ -19,6 +19,7 @@ from model.errors import Refused, Unreachable
 from model.layouts.stamp import Stamp
 from model.layouts.update_operators import equal_numbers, reordered
 from model.names import id_name
+from model.news import News, tell
 from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.repair import quarantine
 from model.repair.damage_classes import REPAIRS, no_repair, waits
@@ -363,6 +364,7 @@ class Running:
             return self._taken_back(ns, id, step, why), stored
         if step.clear is not None:
             run(self.ground.server, step.clear, None)  # a copy that stays does no harm
+            self._tell_copy(step.clear)
         note = (
             " The server stored the fields in another order than they were sent in." if stored is not None else unseen
         )
@@ -379,10 +381,15 @@ class Running:
 
         end = End("applied") if there() else run(self.ground.server, step.keep, there)
         if end.kind in ("applied", "conflict") and there():
+            self._tell_copy(step.keep)
             return None
         if end.kind == "unknown":
             return End("unknown", f"It is not known whether a copy was kept, so nothing was removed. {end.sentence}")
         return End("refused", f"No exact copy could be kept first, so nothing was removed. {end.sentence}".strip())
+
+    def _tell_copy(self, write: Write) -> None:
+        """Tell that a copy came into the quarantine, or left it; the collection itself may be new."""
+        tell(News(self.writer.data, Outcome("applied", write.ns, None, write.note)))
 
     def _landed(self, step: Step) -> bool | None:
         now = self.ground.at(step.change.ns, step.physical)

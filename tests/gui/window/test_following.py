@@ -210,7 +210,9 @@ def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window
     assert "moved again" in resolver.notices.lines["moved"].text
 
 
-def test_findings_go_down_as_they_are_repaired_and_come_back_with_undo(window: Window, qtbot: QtBot) -> None:
+def test_findings_go_down_as_they_are_repaired_the_quarantine_is_listed_and_undo_brings_them_back(
+    window: Window, qtbot: QtBot
+) -> None:
     session = window.sessions[0]
     other = new_window(qtbot)
     adopt_beside(qtbot, other, session)
@@ -230,6 +232,11 @@ def test_findings_go_down_as_they_are_repaired_and_come_back_with_undo(window: W
     wait_idle(qtbot, lambda: mine.pane.total == total - phantoms)
     wait_idle(qtbot, lambda: others.pane.total == total - phantoms)
     assert pages[1].waiting == total - phantoms
+    for each in (window, other):  # the first removal has made this collection
+        sidebar = each.workspace.sidebar
+        wait_idle(
+            qtbot, lambda sidebar=sidebar: "insurance.quarantine" in {info.ns for info in sidebar.ns_known(session)}
+        )  # type: ignore[misc]
     entry = session.journal.entries(1)[0]
     session.undo(entry.id)
     wait_idle(qtbot, lambda: mine.pane.total == others.pane.total == total - phantoms + 1)
