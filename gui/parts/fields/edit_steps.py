@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from model.values.canonical import ARRAY, OBJECT, Path, Value, array, document, elements, fields, name_bytes, name_of
 
@@ -153,6 +153,9 @@ def free_name(raw: bytes, container: Spot, wanted: str) -> str:
     return name
 
 
+Run = TypeVar("Run", bytes, str)
+
+
 @dataclass(frozen=True)
 class Step:
     """One change that can be taken back: a run of bytes that became another, and where the eye was."""
@@ -168,10 +171,15 @@ class Step:
 def _step(before: bytes, after: bytes, title: str, spot: Spot | None, join: str) -> Step:
     # The four bytes of the document's length are left out: they differ wherever anything was added.
     a, b = before[4:], after[4:]
+    head, tail = alike_ends(a, b)
+    return Step(title, head + 4, a[head : len(a) - tail], b[head : len(b) - tail], spot, join)
+
+
+def alike_ends(a: Run, b: Run) -> tuple[int, int]:
+    """How long the beginning is that two runs share, and behind it the end."""
     shorter = min(len(a), len(b))
     head = _largest(shorter, lambda n: a[:n] == b[:n])
-    tail = _largest(shorter - head, lambda n: a[len(a) - n :] == b[len(b) - n :])
-    return Step(title, head + 4, a[head : len(a) - tail], b[head : len(b) - tail], spot, join)
+    return head, _largest(shorter - head, lambda n: a[len(a) - n :] == b[len(b) - n :])
 
 
 def _largest(limit: int, holds: Callable[[int], bool]) -> int:

@@ -32,6 +32,7 @@ class DraftPanel(EditorView):
         self._edit = Edit(canonical.EMPTY)
         super().__init__(lambda: self._edit, parent)
         self._changes: EditChanges | None = None
+        self._in_json: Edit | None = None  # the edit that the JSON was written from last
         self._writable = False
         self.menus.edited.connect(self._spot_edited)
         self.menus.told.connect(self.tell)
@@ -115,8 +116,13 @@ class DraftPanel(EditorView):
         self.model.set_content(self._edit.content, changes)
         self.side.show_changes(changes)
         if not self.json.isHidden():
-            self.json.show_content(self._edit.content)
+            self._write_json()
         self.shown.emit()
+
+    def _write_json(self) -> None:
+        """Bring the JSON in line; its own undo goes back as far as the edit does, not into an older version."""
+        self.json.show_content(self._edit.content, afresh=self._in_json is not self._edit)
+        self._in_json = self._edit
 
     def _not_compared(self, error: BaseException) -> None:
         messages.fail(self, error)
@@ -175,7 +181,7 @@ class DraftPanel(EditorView):
         if which == TREE:
             self.json.flush()
         else:
-            self.json.show_content(self._edit.content)
+            self._write_json()
         self.put_views(which)
         focus_keeper.give(self.json.text if which == JSON else self.tree)
         self.head.views.button(which).setChecked(True)

@@ -16,12 +16,14 @@ from PySide6.QtGui import (
     QSyntaxHighlighter,
     QTextBlock,
     QTextCharFormat,
+    QTextCursor,
     QTextDocument,
     QTextOption,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from gui.language import tr
+from gui.parts.fields.edit_steps import alike_ends
 from gui.style import symbols, theme
 from gui.views.edit.outline import Outline, outline, parts
 from model.values.canonical import Path
@@ -112,6 +114,17 @@ class JsonText(QPlainTextEdit):
     def typed(self) -> str:
         """The text as it stands; ``QPlainTextEdit.toPlainText`` would turn no-break spaces into blanks."""
         return self.document().toRawText().replace("\u2029", "\n")
+
+    def change_to(self, made: str) -> None:
+        """Put another text in place of this one as one step that can be undone; what is alike stays, folds with it."""
+        had = self.typed()
+        head, tail = alike_ends(had, made)
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()
+        cursor.setPosition(_units(had[:head]))
+        cursor.setPosition(_units(had[: len(had) - tail]), QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(made[head : len(made) - tail])
+        cursor.endEditBlock()
 
     # --- keys
 
@@ -281,3 +294,8 @@ class JsonText(QPlainTextEdit):
         if event.type() == QEvent.Type.FontChange:
             self._fit_gutter()
         return super().event(event)
+
+
+def _units(words: str) -> int:
+    """How many positions of a text document some words take: it counts in UTF-16."""
+    return len(words.encode("utf-16-le", "surrogatepass")) // 2

@@ -8,6 +8,8 @@ touched keeps its type.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QTextCharFormat, QTextCursor
@@ -51,6 +53,15 @@ def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
     return diff.patch(content, diff.diff(image, made))
 
 
+@dataclass(frozen=True)
+class _Writing:
+    """A text that was written from a content; ``depth`` is how many steps of the text's own undo stand below it."""
+
+    depth: int
+    content: bytes
+    relaxed: bool
+
+
 class JsonView(QWidget):
     """The JSON side of the editor."""
 
@@ -62,8 +73,7 @@ class JsonView(QWidget):
         super().__init__(parent)
         boxes.ground(self, "surface")
         self._content = b""
-        self._began = b""  # the content that the text was written from
-        self._wrote_relaxed = False  # the notation that it was written in
+        self._writings: list[_Writing] = [_Writing(0, b"", False)]
         self._shown = False
         self._error = ""
         self._reading = False
@@ -119,8 +129,17 @@ class JsonView(QWidget):
         """Whether relaxed notation is chosen."""
         return self.notations.checkedId() == 1
 
-    def show_content(self, content: bytes) -> None:
-        """Show a content; a text that stands for it already stays as it was typed."""
+    @property
+    def _writing(self) -> _Writing:
+        """What the text was written from, before anything was typed into it."""
+        depth = self.text.document().availableUndoSteps()
+        return next(each for each in reversed(self._writings) if each.depth <= depth)
+
+    def show_content(self, content: bytes, afresh: bool = False) -> None:
+        """Show a content; a text that stands for it already stays as it was typed.
+
+        The text's own undo leads back to what it was before, unless it begins ``afresh``.
+        """
         if self._shown and (content == self._content or self._error):
             self._content = content if not self._error else self._content
             return
@@ -130,41 +149,51 @@ class JsonView(QWidget):
             self._large.show()
             self.text.hide()
             return
-        self._write()
+        self._write(afresh or not self._shown)
 
     def _load_anyway(self) -> None:
         self._large.hide()
         self.text.show()
-        self._write()
+        self._write(afresh=True)
         self.text.setFocus()
 
-    def _write(self) -> None:
+    def _write(self, afresh: bool) -> None:
         self._stop_reading()
         self._shown = True
-        self._began, self._wrote_relaxed = self._content, self.relaxed
-        if len(self._content) <= SMALL:
-            self._put(written(self._content, self.relaxed))
-            return
         content, relaxed = self._content, self.relaxed
+        if len(content) <= SMALL:
+            self._put(content, relaxed, afresh, written(content, relaxed))
+            return
         self.text.setReadOnly(True)
         tasks.run(
             lambda _: written(content, relaxed),
-            done=self._put,
+            done=partial(self._put, content, relaxed, afresh),
             failed=self._failed,
             owner=self,
             key="write",
             title=tr("Writing JSON"),
         )
 
-    def _put(self, made: str) -> None:
+    def _put(self, content: bytes, relaxed: bool, afresh: bool, made: str) -> None:
         self._reading = True
-        place = self.text.verticalScrollBar().value()
-        self.text.setPlainText(made)
-        self.text.verticalScrollBar().setValue(place)
+        if afresh:
+            place = self.text.verticalScrollBar().value()
+            self.text.setPlainText(made)
+            self.text.verticalScrollBar().setValue(place)
+            self._writings = []
+        else:
+            self._forget_undone()
+            self.text.change_to(made)
+        self._writings.append(_Writing(self.text.document().availableUndoSteps(), content, relaxed))
         self.text.setReadOnly(not self._may_edit)
         self._reading = self._unread = False
         self._pause.stop()
         self._say("")
+
+    def _forget_undone(self) -> None:
+        """Forget what was written after the text on show, where no redo leads to it any more."""
+        depth = self.text.document().availableUndoSteps()
+        self._writings = [each for each in self._writings if each.depth <= depth]
 
     _may_edit = True
 
@@ -186,7 +215,7 @@ class JsonView(QWidget):
         self.flush()
         self._hint()
         if self._shown and not self._error and not self._taking:
-            self._write()
+            self._write(afresh=True)
 
     def _hint(self) -> None:
         self.hint.setText(
@@ -197,6 +226,8 @@ class JsonView(QWidget):
 
     def _typing(self) -> None:
         if not self._reading:
+            if not self.text.document().isRedoAvailable():
+                self._forget_undone()
             had, self._unread = self.is_typing, True
             self._pause.start()
             if not had:
@@ -213,7 +244,7 @@ class JsonView(QWidget):
             return
         self._pause.stop()
         self._unread = False
-        typed, began, relaxed = self.text.typed(), self._began, self._wrote_relaxed
+        typed, began, relaxed = self.text.typed(), self._writing.content, self._writing.relaxed
         if wait:
             tasks.drop(self, "read")
         elif len(typed) > SMALL:
@@ -246,8 +277,8 @@ class JsonView(QWidget):
         if made != self._content:
             self._content = made
             self.edited.emit(made)
-        if self._wrote_relaxed != self.relaxed:
-            self._write()  # the other notation was chosen before this was read
+        if self._writing.relaxed != self.relaxed:
+            self._write(afresh=True)  # the other notation was chosen before this was read
         self.typing_changed.emit()
 
     def _failed(self, error: BaseException) -> None:

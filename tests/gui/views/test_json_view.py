@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from bson import Int64
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -224,3 +226,61 @@ def test_tree_and_json_stand_side_by_side_and_go_together(desk: Desk, opened: Op
     panel.tree.setFocus()
     panel.undo()
     assert '"status": "lapsed"' in here.typed()
+
+
+def test_the_texts_own_undo_goes_back_over_edits_in_the_tree(desk: Desk, opened: Open, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    panel.show_view(BOTH)
+    here = panel.json.text
+    here.setFocus()
+    before, phone = panel.content, ("holder", "phone")
+    cursor = here.textCursor()
+    cursor.setPosition(here.typed().index('"active"') + 1)
+    here.setTextCursor(cursor)
+    QTest.keyClicks(here, "in")
+    qtbot.waitUntil(lambda: canonical.get(panel.content, ("status",)) == Value.of("inactive"))
+    typed = panel.content
+    panel.json.text.read_outline()
+    folded = here.outline.place_of(("period",))
+    assert folded is not None
+    line = here.document().findBlock(folded).blockNumber()
+    here.fold(line, True)
+    type_into(panel, phone, "7")
+    both = panel.content
+    assert '"phone": "7"' in here.typed()
+    here.read_outline()
+    assert here.is_folded(line)
+    here.setFocus()
+    for wanted in (typed, before):
+        panel.undo()
+        qtbot.waitUntil(lambda wanted=wanted: panel.content == wanted)  # type: ignore[misc]
+    for wanted in (typed, both):
+        panel.redo()
+        qtbot.waitUntil(lambda wanted=wanted: panel.content == wanted)  # type: ignore[misc]
+
+
+def test_undo_in_relaxed_notation_gives_a_number_its_type_back(view: JsonView, qtbot: QtBot) -> None:
+    long = canonical.document([("n", Value.of(Int64(5))), ("s", Value.of("\U0001f9fe"))])
+    view.notations.button(1).click()
+    view.show_content(long)
+    view.text.moveCursor(QTextCursor.MoveOperation.Start)
+    cursor = view.text.textCursor()
+    cursor.setPosition(view.text.typed().index('"s"') + 1)
+    view.text.setTextCursor(cursor)
+    QTest.keyClicks(view.text, "x")
+    with qtbot.waitSignal(view.edited):
+        pass
+    typed = canonical.document([("n", Value.of(Int64(5))), ("xs", Value.of("\U0001f9fe"))])
+    view.show_content(canonical.put(typed, ("n",), Value.of("five")))
+    made: list[bytes] = []
+    view.edited.connect(made.append)
+    for _ in range(2):
+        view.text.undo()
+        view.flush()
+    assert made == [typed, long]
+
+
+def test_a_newer_version_is_no_step_of_the_texts_own_undo(view: JsonView) -> None:
+    view.show_content(canonical.document([("n", Value.of(1))]))
+    view.show_content(canonical.document([("n", Value.of(2))]), afresh=True)
+    assert not view.text.document().isUndoAvailable()
