@@ -172,6 +172,7 @@ TABLE: tuple[Item, ...] = (
     item("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
     line("Document"),
     item("Document", "colleague", tr("Edit as a colleague"), "Ctrl+Shift+E", "document sample readable", icon="users"),
+    item("Compare", "compare-other", tr("Compare with another document…"), "", "document"),
     item("Compare", "remember", tr("Remember for a comparison"), "", "document"),
     item("Compare", "compare-remembered", tr("Compare with what is remembered"), "", "document remembered"),
     item("Compare", "compare-picked", tr("Compare the two picked documents"), "", "two-picked"),

@@ -30,6 +30,7 @@ class Page(QWidget):
 
     changed = Signal()  # title, unsaved, facts or status are others now
     asked = Signal(object)  # PageRequest
+    other_asked = Signal(object, str)  # a document to be compared with another one, and which side that is: a or b
     closed = Signal()
     layout_asked = Signal()  # what the collection is taken for, and how else it could be read
 
@@ -91,6 +92,11 @@ class Page(QWidget):
         """The widgets that F6 goes through, in order."""
         return [self]
 
+    @property
+    def sessions(self) -> Sequence[Session]:
+        """The connections whose documents are on show."""
+        return (self.session,)
+
     # --- one side of a comparison with any other document
 
     def side(self) -> DocumentSide | None:
@@ -120,6 +126,14 @@ class Page(QWidget):
         if side is not None and remembered.side is not None:
             self.asked.emit(PageRequest("pair", side.ns, side.id, PairStart(remembered.side, side)))
 
+    def do_compare_other(self) -> None:
+        self.compare_other(self.side())
+
+    def compare_other(self, side: DocumentSide | None) -> None:
+        """Ask which document a version is to be compared with."""
+        if side is not None:
+            self.other_asked.emit(side, "b")
+
     def answer(self, request: PageRequest, again: bool) -> None:
         """The page is in front because it was asked for, ``again`` where it was open before."""
 
@@ -129,7 +143,7 @@ class Page(QWidget):
     # --- what happens elsewhere
 
     def _heard(self, item: News) -> None:
-        if item.data != self.session.data or not self.shows(item):
+        if all(item.data != session.data for session in self.sessions) or not self.shows(item):
             return
         if self._pause.isActive():
             self._again = True
@@ -151,6 +165,10 @@ class Page(QWidget):
     def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
         """The documents on show: their collection, their ids, and how many bytes they have together."""
         return ()
+
+    def on_show_of(self, session: Session) -> Sequence[tuple[str, Sequence[Value], int]]:
+        """Those of them that are a connection's."""
+        return self.on_show() if session is self.session else ()
 
     def shows(self, item: News) -> bool:
         """Whether what was written may be on show here."""

@@ -178,6 +178,7 @@ class CollectionPage(Page):
             for label, kind in ((tr("Change map"), "map"), (tr("Blame"), "blame"), (tr("Look for damage"), "repair")):
                 menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
         menu.addSeparator()
+        menu.addAction(tr("Compare with another document…"), partial(self._compare_row_with_other, row))
         menu.addAction(tr("Remember for a comparison"), partial(self._remember_row, row))
         if (side := remembered.side) is not None:
             words = wording.item(tr("Compare with {name} of {place}", name=side.name, place=side.place), 80)
@@ -221,6 +222,9 @@ class CollectionPage(Page):
 
     def _remember_row(self, row: Row) -> None:
         self.remember(DocumentSide(self.session, self.ns, row.id))
+
+    def _compare_row_with_other(self, row: Row) -> None:
+        self.compare_other(DocumentSide(self.session, self.ns, row.id))
 
     def _compare_row(self, row: Row) -> None:
         self.compare_remembered(DocumentSide(self.session, self.ns, row.id))

@@ -14,7 +14,7 @@ from gui.style import wording
 from gui.views.compare.pair_panel import PairPanel
 from model.news import News
 from model.session import Session
-from model.values.canonical import Path
+from model.values.canonical import Path, Value
 
 
 class PairPage(Page):
@@ -30,6 +30,7 @@ class PairPage(Page):
         self.panel.take_asked.connect(self._take)
         self.panel.showing.connect(self.changed)
         self.panel.open_asked.connect(self._open)
+        self.panel.other_asked.connect(self.other_asked)
 
     def _open(self, side: DocumentSide) -> None:
         self.asked.emit(PageRequest("collection", side.ns, side.id, session=side.session))
@@ -44,7 +45,7 @@ class PairPage(Page):
 
     @property
     def tip(self) -> str:
-        return "\n".join(f"{side.name}, {side.place}" for side in (self.panel.left, self.panel.right))
+        return "\n".join(f"{side.name}, {side.place}" for side in self._sides)
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if again and isinstance(request.start, PairStart):
@@ -67,9 +68,23 @@ class PairPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.diff]
 
+    @property
+    def sessions(self) -> Sequence[Session]:
+        return tuple(dict.fromkeys(side.session for side in self._sides))
+
+    @property
+    def _sides(self) -> tuple[DocumentSide, DocumentSide]:
+        return self.panel.left, self.panel.right
+
+    def on_show_of(self, session: Session) -> Sequence[tuple[str, Sequence[Value], int]]:
+        shown = zip(self._sides, self.panel.sizes, strict=True)
+        return [(side.ns, [side.id], size) for side, size in shown if side.session is session]
+
     def shows(self, item: News) -> bool:
-        sides = (self.panel.left, self.panel.right)
-        return item.moved and any(self.writes_to(item.outcome, side.ns) for side in sides)
+        return item.moved and any(
+            item.data == side.session.data and item.outcome.ns == side.ns and item.outcome.id in (None, side.id)
+            for side in self._sides
+        )
 
     def memory(self) -> PageRequest:
         return PageRequest(self.kind, self.ns, self.id, PairStart(self.panel.left, self.panel.right))

@@ -57,8 +57,8 @@ class RemoteWatch(QObject):
             if session.is_local or id(session) in self._asking or (watch is not None and watch.lost is not None):
                 continue
             wanted: dict[str, tuple[set[Value], int]] = {}
-            for page in self._workspace.tab_area.pages_of(session):
-                for ns, ids, size in page.on_show():
+            for page in self._workspace.tab_area.pages:
+                for ns, ids, size in page.on_show_of(session):
                     there, bytes_ = wanted.get(ns, (set(), 0))
                     wanted[ns] = (there | set(ids), bytes_ + size)
             if wanted:

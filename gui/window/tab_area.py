@@ -43,6 +43,7 @@ class TabArea(QWidget):
     new_asked = Signal()
     list_asked = Signal()
     layout_asked = Signal(object, str)  # Session, collection
+    other_asked = Signal(object, str)  # a document to be compared with another one, and which side that is
 
     def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -136,6 +137,7 @@ class TabArea(QWidget):
         self._stack.addWidget(page)
         page.changed.connect(partial(self._page_changed, page))
         page.asked.connect(partial(self._asked, page))
+        page.other_asked.connect(self.other_asked)
         page.closed.connect(partial(self.close_page, page))
         page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
         self.tabs.insert(at, page.title, page.icon)
@@ -213,7 +215,7 @@ class TabArea(QWidget):
             for line in area.of(page):
                 if line.kind == "done":
                     line.leave()  # its way back is closed
-        for page in self.pages_of(session):
+        for page in [page for page in self.pages if session in page.sessions]:
             self._drop(page)
 
     def leave(self) -> None:

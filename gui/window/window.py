@@ -88,6 +88,7 @@ class Window(QMainWindow):
         self.actions_.asked.connect(self._act)
         commands.another_asked.connect(self.another_asked)
         commands.quit_asked.connect(self._quit)
+        workspace.tab_area.other_asked.connect(commands.choose_other)
         self.messages.left.connect(workspace.tab_area.let_go_soon)
         self.title.writes_asked.connect(commands.do_allow_writes)
         self.title.memory_asked.connect(connecting.reopen_into_memory)

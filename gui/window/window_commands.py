@@ -14,7 +14,10 @@ from gui.actions import Actions, Item, keys_text, resolve
 from gui.help.help_window import HelpWindow
 from gui.language import tr
 from gui.pages import page_registry
+from gui.pages.page_request import PageRequest, PairStart
+from gui.parts.document_side import DocumentSide
 from gui.style import focus_keeper, preferences, theme, zooming
+from gui.views.compare.other_document import OtherDocument
 from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window import desktop_entry
 from gui.window.about_dialog import AboutDialog
@@ -61,6 +64,18 @@ class WindowCommands(QObject):
         call = self._opening(page_registry.PAGES[kind].actions[0])
         if call is not None:
             call()
+
+    def choose_other(self, there: DocumentSide, side: str) -> None:
+        """Ask for a document of any open connection, and compare it with the one there; it becomes A or B."""
+        known = self._workspace.sidebar.ns_known
+        places = {session: [info.ns for info in known(session)] for session in self._sessions.all}
+        asked = OtherDocument(self._workspace, there, places)
+        asked.chosen.connect(partial(self._compare_with, there, side))
+        asked.open()
+
+    def _compare_with(self, there: DocumentSide, side: str, other: DocumentSide) -> None:
+        start = PairStart(there, other) if side == "b" else PairStart(other, there)
+        self._workspace.open(start.right.session, PageRequest("pair", start.right.ns, start.right.id, start))
 
     # --- file
 

@@ -844,6 +844,10 @@ Nummern: {numbering}</translation>
       <translation>Wählen Sie oben eine Zeile.</translation>
     </message>
     <message>
+      <source>Choose another document for {letter}…</source>
+      <translation>Ein anderes Dokument für {letter} wählen…</translation>
+    </message>
+    <message>
       <source>Choose another file.</source>
       <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -976,6 +980,10 @@ Nummern: {numbering}</translation>
       <translation>Zwei Versionen vergleichen</translation>
     </message>
     <message>
+      <source>Compare with another document…</source>
+      <translation>Mit einem anderen Dokument vergleichen…</translation>
+    </message>
+    <message>
       <source>Compare with current</source>
       <translation>Mit der aktuellen vergleichen</translation>
     </message>
@@ -1002,6 +1010,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Compare {names}</source>
       <translation>{names} vergleichen</translation>
+    </message>
+    <message>
+      <source>Compare {name} with another document</source>
+      <translation>{name} mit einem anderen Dokument vergleichen</translation>
     </message>
     <message>
       <source>Compare {older} and {newer}</source>
@@ -1050,6 +1062,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Connecting to {title}</source>
       <translation>Verbindung mit {title} wird hergestellt</translation>
+    </message>
+    <message>
+      <source>Connection</source>
+      <translation>Verbindung</translation>
     </message>
     <message>
       <source>Connections</source>
@@ -2690,6 +2706,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Looking for writes of unknown outcome</source>
       <translation>Schreibvorgänge mit unbekanntem Ausgang werden gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for {typed} in {ns}</source>
+      <translation>{typed} wird in {ns} gesucht</translation>
     </message>
     <message>
       <source>Looking through {id}</source>
@@ -6386,6 +6406,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>left empty: a new one</source>
       <translation>leer gelassen: ein neues</translation>
+    </message>
+    <message>
+      <source>left empty: the current one</source>
+      <translation>leer gelassen: die aktuelle</translation>
     </message>
     <message>
       <source>left empty: the host</source>

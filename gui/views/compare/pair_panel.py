@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from gui import tasks
 from gui.language import tr
@@ -28,6 +28,7 @@ class PairPanel(QWidget):
     take_asked = Signal(object, object, object, str)
     showing = Signal()
     open_asked = Signal(object)  # the side whose document is to be shown in its collection
+    other_asked = Signal(object, str)  # the side that stays, and the one that another document is wanted for: a or b
 
     def __init__(self, left: DocumentSide, right: DocumentSide, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,6 +45,7 @@ class PairPanel(QWidget):
         row.addWidget(words(tr("Two documents"), "title"))
         row.addSpacing(theme.px(8))
         self.labels: list[tuple[QLabel, QLabel]] = []
+        self.choosers: list[QToolButton] = []
         for letter in ("A", "B"):
             name, place = words("", ""), words("", "second")
             name.setFont(theme.mono(12, 600))
@@ -57,6 +59,13 @@ class PairPanel(QWidget):
                     partial(self._open, letter),
                 )
             )
+            choose = tool(
+                "magnifying-glass",
+                tr("Choose another document for {letter}…", letter=letter),
+                partial(self._ask, letter),
+            )
+            row.addWidget(choose)
+            self.choosers.append(choose)
             row.addSpacing(theme.px(12))
             self.labels.append((name, place))
         row.addStretch(1)
@@ -70,6 +79,15 @@ class PairPanel(QWidget):
 
     def _open(self, letter: str) -> None:
         self.open_asked.emit(self.left if letter == "A" else self.right)
+
+    def _ask(self, letter: str) -> None:
+        self.other_asked.emit(self.right if letter == "A" else self.left, letter.lower())
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many bytes both documents have."""
+        shown = self.diff.comparison
+        return (0, 0) if shown is None else (len(shown.a.content or b""), len(shown.b.content or b""))
 
     def show_pair(self, left: DocumentSide, right: DocumentSide) -> None:
         """Compare two other documents."""

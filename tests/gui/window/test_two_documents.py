@@ -7,21 +7,23 @@ from pathlib import Path
 
 import pymongo
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
-from gui.pages.page_request import PageRequest
+from gui.pages.page_request import PageRequest, PairStart
 from gui.pages.pair_page import PairPage
-from gui.parts.document_side import remembered
+from gui.parts.document_side import DocumentSide, remembered
+from gui.views.compare.other_document import OtherDocument
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model.localserver import LocalServer
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import adopt, collection, document, new_window, open_source, wait_idle
+from tests.gui.window.windows import PATIENCE, adopt, collection, document, new_window, open_source, sheet, wait_idle
 
 NS = "insurance.contracts"
 
@@ -158,3 +160,70 @@ def test_a_document_that_is_gone_says_so(qtbot: QtBot, window: Window, sample: S
     assert isinstance(two, PairPage)
     wait_idle(qtbot, lambda: two.panel.stack.kind == "failed")
     assert two.panel.stack.state.title == "These documents could not be read"
+
+
+def test_another_document_is_chosen_by_connection_collection_id_and_version(
+    qtbot: QtBot, window: Window, sample: Session, server: str
+) -> None:
+    other = open_source(qtbot, window, Opening(server))
+    page = show(qtbot, window, sample, "insurance.agents", "A-02")
+    window.actions_.trigger("compare-other")
+    asked = sheet(window)
+    assert isinstance(asked, OtherDocument)
+    assert (asked.connection.currentText(), asked.collection.text(), asked.id.text()) == (
+        sample.name,
+        "insurance.agents",
+        "A-02",
+    )
+    asked.connection.setCurrentIndex(asked.connection.findText(other.name))
+    asked.id.setText("A-7")
+    asked.compare.click()
+    qtbot.waitUntil(lambda: "A-7" in asked.trouble.text(), timeout=PATIENCE)
+    asked.id.setText("A-02")
+    assert asked.trouble.text() == ""
+    asked.compare.click()
+    two = pair(qtbot, window)
+    assert (two.panel.left.session, two.panel.right.session) == (sample, other)
+    assert page.id == Value.of("A-02")
+    two.panel.choosers[0].click()
+    asked = sheet(window)
+    assert isinstance(asked, OtherDocument)
+    asked.connection.setCurrentIndex(asked.connection.findText(sample.name))
+    asked.collection.setFocus()
+    asked.collection.selectAll()
+    qtbot.keyClicks(asked.collection, "contr")
+    offered = [each.word for each in asked.collection.offered]
+    assert offered[:2] == [
+        "insurance.contracts",
+        "insurance.contracts_history",
+    ]
+    qtbot.keyClick(asked.collection, Qt.Key.Key_Return)
+    asked.id.setText("K-204117")
+    asked.version.setText("v11")
+    qtbot.keyClick(asked.version, Qt.Key.Key_Return)
+    wait_idle(qtbot, lambda: two.panel.left.v == Value.of(11) and two.panel.diff.comparison is not None)
+    assert headers(two)[0].startswith("A   K-204117 v11")
+    assert headers(two)[1].startswith("B   A-02")
+
+
+def test_a_pair_follows_both_connections_and_closes_with_either(
+    qtbot: QtBot, window: Window, sample: Session, server: str
+) -> None:
+    other = open_source(qtbot, window, Opening(server))
+    left = DocumentSide(other, "insurance.agents", Value.of("A-02"))
+    right = DocumentSide(sample, NS, Value.of("K-204117"))
+    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
+    two = pair(qtbot, window)
+    shown = window.remote.known
+    qtbot.waitUntil(lambda: left.id in shown(other).get("insurance.agents", {}), timeout=PATIENCE)
+    with pymongo.MongoClient[dict[str, object]](server) as client:  # another program
+        client["insurance"]["agents"].update_one({"_id": "A-02"}, {"$set": {"name": "L. Thomsen"}})
+    name = ("name",)
+
+    def followed() -> bool:
+        now = two.panel.diff.comparison
+        return now is not None and canonical.get(now.a.content or b"", name) == Value.of("L. Thomsen")
+
+    qtbot.waitUntil(followed, timeout=PATIENCE)
+    window.connecting.disconnect_session(other)
+    assert two not in window.workspace.tab_area.pages

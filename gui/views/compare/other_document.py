@@ -1,0 +1,120 @@
+"""Asks for a document to be compared with another one: of any connection that is open, any collection, any version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.language import tr
+from gui.parts.completing_line import CompletingLine
+from gui.parts.completion import Completion, Offer
+from gui.parts.document_side import DocumentSide
+from gui.style import theme, wording
+from gui.style.sheet import Sheet
+from gui.style.states import button, words
+from model.session import Session
+
+
+class OtherDocument(Sheet):
+    """Begins with the place of the document that is there. ``chosen`` carries a side that was found to be there."""
+
+    chosen = Signal(object)  # DocumentSide
+
+    def __init__(self, parent: QWidget, there: DocumentSide, places: Mapping[Session, Sequence[str]]) -> None:
+        """Offer the connections that are ``places``, each with the names of its collections."""
+        super().__init__(parent, 560)
+        self._places = places
+        self._sessions = list(places)
+        title = tr("Compare {name} with another document", name=there.name)
+        self.setAccessibleName(title)
+        self.connection = QComboBox()
+        self.connection.addItems([session.name for session in self._sessions])
+        self.connection.setCurrentIndex(self._sessions.index(there.session) if there.session in self._sessions else 0)
+        self.collection = CompletingLine(self._names)
+        self.collection.setText(there.ns)
+        self.id = QLineEdit(wording.typed(there.id))
+        self.id.setProperty("mono", True)
+        self.version = QLineEdit()
+        self.version.setProperty("mono", True)
+        self.version.setPlaceholderText(tr("left empty: the current one"))
+        form = QFormLayout()
+        form.setHorizontalSpacing(theme.px(12))
+        form.setVerticalSpacing(theme.px(8))
+        for label, field in (
+            (tr("Connection"), self.connection),
+            (tr("Collection"), self.collection),
+            (tr("Document"), self.id),
+            (tr("Version"), self.version),
+        ):
+            field.setAccessibleName(label)
+            form.addRow(label, field)
+        for line in (self.collection, self.id, self.version):
+            line.textChanged.connect(self._fit)
+            line.returnPressed.connect(self._look)
+        self.trouble = words("", "error", wrap=True)
+        self.compare = button(tr("Compare"), self._look, "main", icon="git-diff", token="accText")
+        foot = QHBoxLayout()
+        foot.setSpacing(theme.px(8))
+        foot.addStretch(1)
+        foot.addWidget(button(tr("Cancel"), self.reject))
+        foot.addWidget(self.compare)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setSpacing(theme.px(8))
+        column.addWidget(words(title, "title", wrap=True))
+        column.addWidget(words(there.place, "second", wrap=True))
+        column.addSpacing(theme.px(4))
+        column.addLayout(form)
+        column.addWidget(self.trouble)
+        column.addLayout(foot)
+
+    def first(self) -> QWidget | None:
+        return self.connection if len(self._sessions) > 1 else self.id
+
+    @property
+    def _session(self) -> Session:
+        return self._sessions[self.connection.currentIndex()]
+
+    def _names(self, typed: str, at: int, asked: bool) -> Offer | None:
+        """The collections that hold the words typed so far; all of them where a person asks."""
+        names = [name for name in self._places[self._session] if asked or (typed.lower() in name.lower() != typed)]
+        if not names or names == [typed]:
+            return None
+        return Offer(0, len(typed), tuple(Completion(name, "", name) for name in names))
+
+    def _fit(self) -> None:
+        self.trouble.setText("")
+        self.compare.setEnabled(bool(self.collection.text().strip() and self.id.text().strip()))
+
+    def _look(self) -> None:
+        """Look the document up; the sheet closes once it is found."""
+        if not self.compare.isEnabled():
+            return
+        session, ns = self._session, self.collection.text().strip()
+        typed, numbered = self.id.text().strip(), self.version.text().strip()
+
+        def work(_: tasks.Progress) -> DocumentSide:
+            id = session.find_id(ns, typed)
+            return DocumentSide(session, ns, id, session.find_version(ns, id, numbered) if numbered else None)
+
+        self.compare.setEnabled(False)
+        tasks.run(
+            work,
+            done=self._found,
+            failed=self._refused,
+            owner=self,
+            key="look",
+            title=tr("Looking for {typed} in {ns}", typed=typed, ns=ns),
+        )
+
+    def _found(self, side: DocumentSide) -> None:
+        self.accept()
+        self.chosen.emit(side)
+
+    def _refused(self, error: BaseException) -> None:
+        self._fit()
+        self.trouble.setText(tasks.describe(error)[0])
+        self.setFixedHeight(self.sizeHint().height())
