@@ -33,7 +33,14 @@ def check(args: argparse.Namespace) -> int:
         if not args.json:
             print()
             print(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
-        return 1 if unsafe else 0
+        measured = session.measured
+        left = [] if measured is None else [said for said in measured.unsafe if said not in {e.detail for e in unsafe}]
+        if left and measured is not None and not args.json:
+            print(
+                f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:"
+            )
+            print("\n".join(f"  {said}" for said in left))
+        return 1 if unsafe or left else 0
 
 
 def _summary(unsafe: list[Guarantee], unknown: list[Guarantee]) -> str:

@@ -94,11 +94,11 @@ def _swaps(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
         return _made(
             "swaps",
             "unsafe",
-            f"{WRITERS} writers swapped the same version: in {race.shared} of {rounds} rounds more than one was told "
-            f"that it won ({race.wins} wins for {race.stored} versions).",
+            f"{WRITERS} writers swapped the same version: in {race.shared} of {race.rounds} rounds more than one was "
+            f"told that it won ({race.wins} wins for {race.stored} versions).",
             "Edits can be lost here without anybody being told: do not let several writers work on this server.",
         )
-    return _passed("swaps", race, f"swapped the same version {rounds} times: exactly one won, every time.")
+    return _passed("swaps", race, f"swapped the same version {race.rounds} times: exactly one won, every time.")
 
 
 def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
@@ -113,15 +113,15 @@ def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
             f"No unique index can be made: {error}",
             "Layouts with a document for every version, and archives, cannot be written safely here.",
         )
-    if race.shared or race.stored > rounds:
+    if race.shared or race.stored > race.rounds:
         return _made(
             "unique",
             "unsafe",
-            f"{WRITERS} writers inserted the same key: in {race.shared} of {rounds} rounds more than one got in "
-            f"({race.stored} documents for {rounds} keys).",
+            f"{WRITERS} writers inserted the same key: in {race.shared} of {race.rounds} rounds more than one got in "
+            f"({race.stored} documents for {race.rounds} keys).",
             "Two documents can carry the same id and version here: do not let several writers work on this server.",
         )
-    return _passed("unique", race, f"inserted the same key {rounds} times: exactly one got in, every time.")
+    return _passed("unique", race, f"inserted the same key {race.rounds} times: exactly one got in, every time.")
 
 
 def _passed(name: str, race: Race, said: str) -> Guarantee:
@@ -195,6 +195,13 @@ def _exact(scratch: Scratch) -> Guarantee:
 
 def _names(scratch: Scratch) -> Guarantee:
     refused = fidelity.names(scratch)
+    if fidelity.doubles_the_id(scratch):
+        return _made(
+            "names",
+            "limited",
+            "A document that a pipeline writes whole, with its _id, comes back with two fields _id.",
+            "Edits from here leave the _id out; other programs must too: such a document can never be written again.",
+        )
     if refused:
         return _made(
             "names",
@@ -210,12 +217,19 @@ def _retries(scratch: Scratch) -> Guarantee:
     found = replies.retry(scratch)
     if found.times == 1:
         return _made("retries", "safe", "A write that was sent twice under one number took effect once.")
-    if found.times > 1 and facts.topology != "standalone":
+    if found.times > 1 and facts.topology != "standalone" and scratch.server.resends:
         return _made(
             "retries",
             "unsafe",
             "A write that was sent twice under one number took effect twice, and drivers resend on this server.",
             "Add retryWrites=false to every address of this server.",
+        )
+    if found.times > 1 and facts.topology != "standalone":
+        return _made(
+            "retries",
+            "limited",
+            "A write that was sent twice under one number took effect twice; this connection does not resend.",
+            "Keep retryWrites=false in the address, and add it to those of other programs.",
         )
     return _made(
         "retries",

@@ -129,3 +129,13 @@ def names(scratch: Scratch) -> tuple[str, ...]:
             pass
         refused.append(what)
     return tuple(refused)
+
+
+def doubles_the_id(scratch: Scratch) -> bool:
+    """Whether a pipeline that writes a document whole stores a second ``_id``; no where pipelines are refused."""
+    ns, id = scratch.ns("whole"), scratch.insert("whole", c.document([("v", Value.of(1))]))
+    body = c.document([("_id", id), ("v", Value.of(2))])
+    write = Write(ns, "update", by_id(id) | {"v": 1}, [{"$replaceWith": {"$literal": Value.document(body)}}])
+    run(scratch.server, write, None)
+    stored = next(iter(scratch.server.find(ns, {"v": {"$gt": 0}}, limit=1)), c.EMPTY)
+    return [name for name, _ in c.fields(stored)].count("_id") > 1

@@ -15,6 +15,7 @@ from model.values.canonical import Value
 
 _WAIT_MS = 1000
 _TRIES = 5
+_END_OF_TIME = 253_402_300_800_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ def clock(scratch: Scratch) -> dt.timedelta | None:
         except Refused:
             return None
     after = dt.datetime.now(dt.UTC)
+    if isinstance(said, int) and not isinstance(said, bool):  # milliseconds, of servers that are not MongoDB
+        said = dt.datetime.fromtimestamp(said / 1000, dt.UTC) if 0 <= said < _END_OF_TIME else None
     if not isinstance(said, dt.datetime):
         return None
     at = said if said.tzinfo is not None else said.replace(tzinfo=dt.UTC)

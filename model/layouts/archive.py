@@ -150,7 +150,7 @@ class Archive(Layout):
         """Whether a value that the edit replaces was changed in place since it was read."""
         if now == base.raw:
             return False
-        edit = update_operators.operators(base.content or c.EMPTY, content, update_operators.is_mongodb(self.server))
+        edit = update_operators.operators(base.content or c.EMPTY, content)
         if edit is None:
             return True
         here = self.content(now)

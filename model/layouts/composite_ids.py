@@ -241,7 +241,7 @@ def _replaced(stage: Any, stored: Callable[[bytes], bytes]) -> Terms:
     whole = stage.get("$replaceWith")
     literal = whole.get("$literal") if isinstance(whole, Mapping) else None
     if isinstance(literal, Value) and literal.type == c.OBJECT:
-        return {"$replaceWith": {"$literal": Value.document(stored(literal.data))}}
+        return {"$replaceWith": {"$literal": Value.document(c.without(stored(literal.data), ("_id",)))}}
     made: Terms = stage
     return made
 

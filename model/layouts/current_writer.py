@@ -220,7 +220,7 @@ class CurrentWriter:
         new = compose(base.raw, self._current.own.names, content, values)
         check_size(new)
         where = guards.by_id(physical)
-        edit = update_operators.operators(base.content, content, update_operators.is_mongodb(self._server))
+        edit = update_operators.operators(base.content, content)
         if edit is not None:
             body = edit.body(values)
             where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})

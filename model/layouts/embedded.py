@@ -120,7 +120,7 @@ class Embedded(Layout):
             whole = c.put(whole, (name,), value)
         push = {"$push": {p.prev: Value.document(was)}}
         where = guards.by_id(physical) | self._guard.clauses(base)
-        edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
+        edit = update_operators.operators(old, content)
         if edit is not None:
             body = push | edit.body(values, prefix)
             body["$set"] = body.get("$set", {}) | moved

@@ -121,7 +121,7 @@ class Nested(Layout):
         check_size(raw + was.data + content)
         after = c.array([*(c.items(past) if past is not None else []), was])
         whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
-        edit = update_operators.operators(old, content, update_operators.is_mongodb(self.server))
+        edit = update_operators.operators(old, content)
         if edit is not None:
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
             where |= self._guard.clauses(base) | edit.guard()

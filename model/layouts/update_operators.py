@@ -53,10 +53,11 @@ class Operators:
         return clauses
 
 
-def operators(old: bytes, new: bytes, retypes: bool = True) -> Operators | None:
+def operators(old: bytes, new: bytes, retypes: bool = False) -> Operators | None:
     """The operators that make ``new`` of ``old`` exactly; None where there are none.
 
-    Without ``retypes`` the server takes 1 for 1.0 and would keep the old one: such a change has none.
+    A change between numbers that are equal, such as 1 to 1.0, has none that can be sent: there are servers that keep
+    the old one, and none says beforehand that it does. ``retypes`` names it all the same.
     """
     sets: dict[str, Value] = {}
     unsets: list[str] = []
@@ -124,9 +125,9 @@ def _order_is_kept(added: list[str]) -> bool:
 
 
 def is_mongodb(server: Port) -> bool:
-    """Whether the server is MongoDB's own, or the one in this process.
+    """Whether the server calls itself MongoDB's own, or is the one in this process.
 
-    Others may take 1.0 over 1 for no change at all, and stumble over dots in names.
+    Others stumble over dots in names.
     """
     return "gitVersion" in server.facts().extra
 
@@ -169,7 +170,8 @@ class Whole:
     def body(self) -> bytes | list[Terms]:
         """The body of the write."""
         if self.pipeline:
-            return [{"$replaceWith": {"$literal": Value.document(self.raw)}}]
+            # Without the ``_id``, which stays: there are servers that store a second one.
+            return [{"$replaceWith": {"$literal": Value.document(c.without(self.raw, ("_id",)))}}]
         return self.raw
 
 

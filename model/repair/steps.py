@@ -165,14 +165,13 @@ class RepairContext:
         for name, value in self._moved(ns, before).items():
             after = c.put(after, (name,), value)
         update_operators.check_size(after)
-        mongodb = "gitVersion" in self.server.facts().extra
         dots = [name for name, _ in (*c.fields(before), *c.fields(after)) if "." in name]
-        if dots and not mongodb:
+        if dots and not update_operators.is_mongodb(self.server):
             raise Refused(
                 f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
                 f"{dots[0]!r}; nothing was written."
             )
-        edit = update_operators.operators(before, after, mongodb)
+        edit = update_operators.operators(before, after)
         if edit is not None:
             body = edit.body({})
             write = Write(ns, "update", self.exactly(ns, before, len(bson_of(body)), False), body, note)

@@ -217,6 +217,9 @@ def _connecting(error: Exception, uri: str) -> Refused:
     if isinstance(error, e.OperationFailure):
         if error.code in BAD_CREDENTIALS or ("auth" in text.lower() and error.code != NOT_ALLOWED):
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
+        if error.code == NOT_ALLOWED and "@" in uri.partition("://")[2].partition("/")[0]:
+            # Nothing is asked of a server here that a user could lack a right for: there are some that call this so.
+            return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
         if error.code == NOT_ALLOWED:
             return NotAllowed(f"{host} wants a user name and password for this, or another user.")
         return Unreachable(f"{host} answers with an error: {said(error)}.")

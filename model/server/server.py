@@ -407,6 +407,11 @@ class Server:
 
     # --- measuring
 
+    @property
+    def resends(self) -> bool:
+        """Whether the driver sends a write once more by itself after a lost answer: the address's own option."""
+        return bool(self._client.options.retry_writes)
+
     def session(self) -> Any:
         """A session of the driver, for commands of :meth:`in_scratch` that belong together; None without sessions."""
         if not self.facts().sessions:
@@ -436,7 +441,7 @@ class Server:
             self._collection(ns).create_index(list(keys.items()), unique=unique)
         except Exception as error:
             said = meaning(error)
-            if said.duplicate:
+            if said.duplicate or (unique and _tells_of_duplicates(error)):
                 raise Refused(
                     f"{ns} holds duplicates, so the unique index cannot be created; settle them first."
                 ) from None
@@ -530,6 +535,11 @@ class _NoSuchNamespace(Refused):
 
 def _batch(largest: int, unknown: int) -> int:
     return max(1, min(BATCH_MOST, BATCH_BYTES // largest)) if largest else unknown
+
+
+def _tells_of_duplicates(error: Exception) -> bool:
+    """Whether a unique index could not be made for duplicates: some servers say so under the code for any error."""
+    return isinstance(error, OperationFailure) and error.code == 1 and "duplicate" in str(error).lower()
 
 
 def _names_a_database(uri: str) -> bool:

@@ -92,7 +92,7 @@ def spelled(before: bytes, after: bytes) -> str:
     As in ``price = 12.5; note is taken out``, with values in Extended JSON; a field whose changes have no paths of
     their own stands there whole.
     """
-    operators = update_operators.operators(before, after)
+    operators = update_operators.operators(before, after, retypes=True)
     if operators is not None:
         sets, unsets = operators.sets, operators.unsets
     else:

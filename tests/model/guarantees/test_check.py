@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,16 +12,21 @@ from unittest.mock import ANY
 
 import pymongo
 import pytest
+from bson import Int64
 
+from model import guarantees, text
 from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
-from model.guarantees import Guarantee, Verdict, check
+from model.guarantees import Guarantee, Verdict, check, races, replies
 from model.guarantees.scratch import Scratch
 from model.guarantees.server_verdicts import ServerVerdicts
 from model.localserver import LocalServer
+from model.server.retry import Write
 from model.server.server import SCRATCH, Server
 from model.session import Session
 from model.userdata import folders as homes
+from model.values import canonical as c
+from tests.servers import odd
 from tests.servers.torn import torn_server
 
 
@@ -193,6 +199,81 @@ def test_the_command_ends_with_1_where_something_is_unsafe_and_edits_are_refused
         assert "--allow-edits" in capsys.readouterr().err
         assert command_line.main(["check", torn.uri, "--allow-edits"]) == 0
         assert command_line.main(edit) == 0
+
+
+# --- servers with ways of their own
+
+
+def test_a_pipeline_that_stores_a_second_id_is_told_and_no_edit_from_here_sends_one(
+    monkeypatch: pytest.MonkeyPatch, local_uri: str, database_name: str
+) -> None:
+    odd.two_ids(monkeypatch)
+    ns = f"{database_name}.things"
+    with Session.open(local_uri) as session:
+        found = {each.check: each for each in session.check()}
+        assert found["names"].verdict == "limited"
+        assert "two fields _id" in found["names"].detail
+        session._opened.server.send(Write(ns, "insert", {}, text.from_text('{"_id": 1, "$price": 1}')))
+        session.set_layout(ns, "plain")
+        id = session.find_id(ns, "1")
+        base = session.open_document(ns, id).base
+        assert session.save(ns, id, base, text.from_text('{"$price": 2}')).kind == "applied"
+        (raw,) = session._opened.server.find(ns)
+        assert [name for name, _ in c.fields(raw)] == ["_id", "$price", "_w"]
+        assert c.get(raw, ("$price",)) == c.Value.of(2)
+
+
+def test_resent_writes_are_unsafe_only_where_the_connection_resends(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd.forgetful(monkeypatch)
+    with LocalServer(replica_set="rs0") as local:
+        for option, verdict in (("true", "unsafe"), ("false", "limited")):
+            join = "&" if "?" in local.uri else "?"
+            with Server.connect(f"{local.uri}{join}retryWrites={option}") as server, Scratch(server) as scratch:
+                assert guarantees._retries(scratch).verdict == verdict
+
+
+def test_a_race_on_a_slow_server_ends_with_the_rounds_that_it_has(
+    monkeypatch: pytest.MonkeyPatch, local_uri: str
+) -> None:
+    monkeypatch.setattr(races, "LIMIT", 0.0)
+    with Server.connect(local_uri) as server:
+        found = {each.check: each for each in check(server, quick=True)}
+    assert found["swaps"].verdict == "safe"
+    assert "swapped the same version 1 times" in found["swaps"].detail
+
+
+@pytest.mark.parametrize("said", [1_700_000_000_000, Int64(1_700_000_000_000)])
+def test_a_clock_may_be_told_in_milliseconds(monkeypatch: pytest.MonkeyPatch, local_uri: str, said: int) -> None:
+    with Server.connect(local_uri) as server, Scratch(server) as scratch:
+        monkeypatch.setattr(scratch, "command", lambda command: {"localTime": said})
+        off = replies.clock(scratch)
+        monkeypatch.undo()
+    assert off is not None
+    its_time, told = dt.datetime.now(dt.UTC) + off, dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
+    assert its_time - told < dt.timedelta(minutes=1)
+
+
+def test_a_quick_check_does_not_hide_what_a_whole_one_found(
+    local_uri: str, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    with Session.open(local_uri) as session:
+        types = Guarantee("types", "Types", "unsafe", "Changed silently: date.")
+        session._trust.keep(session.source, session.facts.version, [types])
+    assert command_line.main(["check", local_uri, "--quick"]) == 1
+    out = capsys.readouterr().out
+    assert "did not look at it again" in out
+    assert "Changed silently: date." in out
+
+
+def test_a_unique_index_over_duplicates_is_refused_whatever_its_code(
+    monkeypatch: pytest.MonkeyPatch, local_uri: str, client: pymongo.MongoClient, database_name: str
+) -> None:
+    odd.duplicates_are_any_error(monkeypatch)
+    with Server.connect(local_uri) as server:
+        for id in (1, 2):
+            server.send(Write(f"{database_name}.twice", "insert", {}, c.encode({"_id": id, "n": 1})))
+        with pytest.raises(Refused, match="holds duplicates"):
+            server.create_index(f"{database_name}.twice", {"n": 1}, unique=True)
 
 
 def test_the_command_on_a_dump_says_why_there_is_nothing_to_measure(

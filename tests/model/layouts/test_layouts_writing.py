@@ -322,8 +322,8 @@ def test_operators_give_the_new_document_or_none_at_all() -> None:
         (c.encode({"$a": 1}), c.encode({})),
     ):
         assert operators(old, new) is None
-    assert operators(doc(a=1), doc(a=Decimal128("1.0")), retypes=False) is None
-    assert operators(doc(a=1), doc(a=2.0), retypes=False) is not None
+    assert operators(doc(a=1), doc(a=Decimal128("1.0"))) is None
+    assert operators(doc(a=1), doc(a=2.0)) is not None
     edit = operators(doc(a={"x": 1, "y": 2}, b=1), doc(a={"x": 9}))
     assert edit is not None
     assert (edit.sets, edit.unsets) == ({"a.x": v(9)}, ("b", "a.y"))

@@ -351,7 +351,7 @@ def test_an_address_that_leads_nowhere_is_one_sentence_without_the_password(uri:
     [
         (failure(18), Unreachable, "user name and password"),
         (failure(8000), Unreachable, "user name and password"),
-        (failure(13), NotAllowed, "user name and password"),
+        (failure(13), Unreachable, "does not accept this user name and password"),
         (
             e.ServerSelectionTimeoutError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"),
             Unreachable,
@@ -388,6 +388,12 @@ def test_why_there_is_no_connection_is_said(error: Exception, kind: type[Refused
     said = cannot_connect(error, f"mongodb://u:{SECRET}@h:1/")
     assert type(said) is kind
     assert part in str(said)
+
+
+def test_a_server_that_wants_a_login_says_so_to_who_gave_none() -> None:
+    said = cannot_connect(failure(13), "mongodb://h:1/shop?appName=a@b")
+    assert type(said) is NotAllowed
+    assert "wants a user name and password" in str(said)
 
 
 def test_an_error_that_quotes_the_password_loses_it() -> None:
