@@ -42,6 +42,7 @@ _LOOKS = {
     "failed": ("warning-circle", "err"),
     "unknown": ("question", "warn"),
     "note": ("warning", "warn"),
+    "past": ("clock-counter-clockwise", "acc"),
     "hint": ("flask", "acc"),
 }
 

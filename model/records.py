@@ -15,6 +15,7 @@ from model.values.canonical import Value
 Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
+Doubt: TypeAlias = Literal["gap", "undated", "clock", "content", "above", "deleted"]
 
 Raw: TypeAlias = bytes
 """A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
@@ -111,6 +112,9 @@ class Row:
     raw: Raw  # as stored, less histories that are projected out
     readable: bool = True  # False: it does not decode (class B1); shown, never written
     of: Value | None = None  # in an archive: the id of the document that this is a version of
+    doubt: Doubt | None = None  # in a list of the past: why nobody can prove that it was so
+    author: str | None = None  # in a list of deleted documents: who deleted it
+    reason: str | None = None  # and why
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,10 @@ from model.migration import Migration
 from model.names import id_name, version_name
 from model.news import News, tell
 from model.over_time.activity import ActivityList
-from model.over_time.as_of import AsOf, Compared, compared
+from model.over_time.as_of import AsOf, Compared, compared, named_fields
+from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.document_history import DocumentHistory
+from model.over_time.history_list import HistoryList
 from model.over_time.report import report
 from model.over_time.span import Span
 from model.over_time.watched import Watched
@@ -552,7 +554,7 @@ class Session:
             if len(places) != 1 or "." not in places[0]:
                 raise Refused("An id is one of a collection; name just that one.")
             id = self.find_id(places[0], id) if isinstance(id, str) else _value(id)
-        layouts = [self._catalogue.layout(ns) for ns in self._with_versions(places)]
+        layouts = [self._catalogue.layout(ns) for ns in self.with_versions(places)]
         return ActivityList(layouts, Span(since, until), author, path, id, checkpoint)
 
     def as_of(
@@ -567,9 +569,42 @@ class Session:
 
         Raises ``Refused`` where it keeps no versions, and for a filter that is not understood.
         """
-        (ns,) = self._with_versions([ns])
+        (ns,) = self.with_versions([ns])
         condition = following.condition(filter) if filter.strip() else None
-        return AsOf(self._catalogue.layout(ns), moment, condition, contents, checkpoint)
+        layout = self._catalogue.layout(ns)
+        fields = named_fields(text.loose(filter))
+        return AsOf(layout, moment, condition, contents, checkpoint, partial(_as_listed, layout), fields)
+
+    def past(self, ns: str, moment: dt.datetime, filter: str = "", sort: str = "") -> HistoryList:
+        """The list of a collection as it stood at a moment; filter and sort as people type them.
+
+        Raises as :meth:`as_of` does.
+        """
+        found = self.as_of(ns, moment, filter)
+        seen = partial(_as_listed, found.layout)
+        return HistoryList(found.layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
+
+    def deleted(self, ns: str, filter: str = "", sort: str = "") -> HistoryList:
+        """The list of a collection's documents that are gone, with who deleted them and when, as far as that is known.
+
+        The filter judges the last version of each. What its layout does not tell, the journal of this computer may.
+        Raises as :meth:`as_of` does.
+        """
+        (ns,) = self.with_versions([ns])
+        layout = self._catalogue.layout(ns)
+        condition = following.condition(filter) if filter.strip() else None
+        seen = partial(_as_listed, layout)
+        from_here: dict[Value, dt.datetime] = {}
+        with suppress(Refused):  # the journal tells more, and nothing is lost without it
+            from_here = self.journal.deletions(self.source, ns)
+        found = DeletedDocuments(layout, condition, seen, from_here, self._writer.author)
+        return HistoryList(layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
+
+    def export_list(
+        self, listed: HistoryList, path: str, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint
+    ) -> Written:
+        """Write the documents of such a list that can be proven to a file."""
+        return write_rows(listed.proven(skip, limit, checkpoint), FilePath(path), None, checkpoint)
 
     def asof(
         self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
@@ -586,7 +621,7 @@ class Session:
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Compared]:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
-        (ns,) = self._with_versions([ns])
+        (ns,) = self.with_versions([ns])
         return compared(self._catalogue.layout(ns), first, then, checkpoint)
 
     def is_watched(self, ns: str) -> bool:
@@ -614,8 +649,11 @@ class Session:
         """Every version of a document, with its changes, as a page that needs nothing beside itself."""
         return report(self._catalogue.layout(ns), id, self.source, dt.datetime.now(dt.UTC), checkpoint)
 
-    def _with_versions(self, places: Sequence[str]) -> list[str]:
-        """The collections that keep earlier versions, among those named or in the databases named."""
+    def with_versions(self, places: Sequence[str]) -> list[str]:
+        """The collections that keep earlier versions, among those named or in the databases named, or in all.
+
+        Raises ``Refused`` for a collection that is named and keeps none.
+        """
         found: list[str] = []
         for place in places or self.databases():
             if "." not in place:
@@ -1066,6 +1104,19 @@ def _edited(
     paths = [*(path for path, _ in changes), *gone]
     edit.check_paths(paths, locked)
     return edit.changed(before, changes, gone), paths
+
+
+def _as_listed(layout: Layout, id: Value, version: Version) -> bytes:
+    """An earlier version as a list has it: its id, what the layout keeps beside the content, and the content."""
+    content = list(canonical.fields(version.content or canonical.EMPTY))
+    names = {name for name, _ in content}
+    ids = dict.fromkeys(("_id", layout.profile.id), id)
+    own = [
+        (name, value)
+        for name, value in canonical.fields(version.raw or canonical.EMPTY)
+        if name in layout.locked and name not in names and name not in ids and not value.is_container
+    ]
+    return canonical.document([*((name, value) for name, value in ids.items() if name not in names), *own, *content])
 
 
 def _left_alone(paths: Sequence[Path], a: Version, b: Version) -> bool:

@@ -13,7 +13,15 @@ from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
+from gui.pages.page_request import (
+    CollectionStart,
+    ConditionStart,
+    FieldStart,
+    PageRequest,
+    PairStart,
+    TakenStart,
+    TimesStart,
+)
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
@@ -68,9 +76,12 @@ class CollectionPage(Page):
 
     def _wire(self) -> None:
         self.browser.chosen.connect(self._choose)
-        self.browser.open_asked.connect(self._open)
+        self.browser.open_asked.connect(self._open_row)
         self.browser.new_asked.connect(self.do_new_document)
         self.browser.export_asked.connect(self.do_export)
+        self.browser.times_asked.connect(self.do_two_times)
+        self.browser.restore_asked.connect(self._restore_row)
+        self.browser.journal_asked.connect(partial(self.asked.emit, PageRequest("journal")))
         self.browser.layout_asked.connect(self.layout_asked)
         self.browser.loaded.connect(self._loaded)
         self.browser.menu_asked.connect(self._fill_menu)
@@ -115,7 +126,10 @@ class CollectionPage(Page):
             self.timeline.show_document(None)
             self.diff.clear()
         else:
-            self.timeline.show_document(row.id, keep=before is not None and before.id == row.id)
+            same = before is not None and before.id == row.id and before.version == row.version
+            self.timeline.show_document(row.id, keep=same)
+            if self.browser.ran.moment and not same:
+                self.timeline.set_ab(row.version, None)
             if self._wanted_ab is not None and self._wanted_ab[0] == row.id:
                 self.timeline.set_ab(self._wanted_ab[1], self._wanted_ab[2])
                 self._wanted_ab = None
@@ -158,6 +172,18 @@ class CollectionPage(Page):
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
+    def _restore_row(self, row: Row) -> None:
+        """Restore a document as it is listed."""
+        if row.version is not None:
+            self.writes.restore(row.id, row.version)
+
+    def _open_row(self, id: Value) -> None:
+        """Open a document, or the history of one that is listed as it was: its version is chosen there."""
+        if self.browser.ran.is_of_now:
+            self._open(id)
+        else:
+            self.do_history()
+
     def _open(self, id: Value) -> None:
         self.asked.emit(PageRequest("document", self.ns, id))
 
@@ -172,7 +198,10 @@ class CollectionPage(Page):
             )
         if not row.readable:
             return
-        menu.addAction(tr("Export…"), partial(self.exporter.ask_rows, [row]))
+        menu.addAction(tr("Export…"), partial(self.exporter.ask_rows, [row], self.browser.listed))
+        if not self.browser.ran.is_of_now and row.version is not None and not self.session.read_only:
+            name = wording.version(row.version)
+            menu.addAction(wording.item(tr("Restore {name}…", name=name)), partial(self._restore_row, row))
         if info is not None and info.keeps_history:
             menu.addSeparator()
             for label, kind in ((tr("Change map"), "map"), (tr("Blame"), "blame"), (tr("Look for damage"), "repair")):
@@ -220,14 +249,18 @@ class CollectionPage(Page):
         there = b is not None and not b.current and self.timeline.shown_id == self.id
         return DocumentSide(self.session, self.ns, self.id, b.v if there and b is not None else None)
 
+    def _side_of(self, row: Row) -> DocumentSide:
+        """A document of the list; in a list of the past as it was then."""
+        return DocumentSide(self.session, self.ns, row.id, None if self.browser.ran.is_of_now else row.version)
+
     def _remember_row(self, row: Row) -> None:
-        self.remember(DocumentSide(self.session, self.ns, row.id))
+        self.remember(self._side_of(row))
 
     def _compare_row_with_other(self, row: Row) -> None:
         self.compare_other(DocumentSide(self.session, self.ns, row.id))
 
     def _compare_row(self, row: Row) -> None:
-        self.compare_remembered(DocumentSide(self.session, self.ns, row.id))
+        self.compare_remembered(self._side_of(row))
 
     def _remember(self, v: Value | None) -> None:
         if self.id is not None:
@@ -310,7 +343,11 @@ class CollectionPage(Page):
         if len(picked) == 2 and all(each.readable for each in picked):
             facts.add("two-picked")
         info = self.browser.info
-        if not self.session.read_only and (info is None or info.belongs_to is None):
+        if info is not None and info.keeps_history:
+            facts.add("versions")
+        if not self.browser.ran.is_of_now:
+            facts |= {"past", *(["deleted"] if self.browser.ran.deleted else [])}
+        elif not self.session.read_only and (info is None or info.belongs_to is None):
             facts.add("writable")
         if info is not None and info.layout in ("sequence", "pending", "processed"):
             facts.add(info.layout)
@@ -343,6 +380,8 @@ class CollectionPage(Page):
         }
         if self.session.read_only:
             said["writable"] = tr("{name} is open read-only", name=self.session.name)
+        elif not self.browser.ran.is_of_now:
+            said["writable"] = tr("The list is not of now; go back to now first")
         elif info is not None and info.belongs_to is not None:
             said["writable"] = tr("An archive is written by saving the current document only")
         return said
@@ -407,6 +446,18 @@ class CollectionPage(Page):
     def do_query_options(self) -> None:
         self.browser.bar.choose("columns")
 
+    def do_as_of(self) -> None:
+        self.browser.bar.choose_time()
+
+    def do_deleted(self) -> None:
+        self.browser.bar.toggle_deleted()
+
+    def do_back_to_now(self) -> None:
+        self.browser.bar.back_to_now()
+
+    def do_two_times(self) -> None:
+        self.asked.emit(PageRequest("times", self.ns, start=TimesStart(self.browser.ran.at)))
+
     def do_copy_id(self) -> None:
         if self._chosen_row is not None:
             copying.put(wording.copied(self._chosen_row.id))
@@ -423,7 +474,7 @@ class CollectionPage(Page):
         self.exporter.ask(self.browser.ran)
 
     def do_export_picked(self) -> None:
-        self.exporter.ask_rows(self.browser.picked)
+        self.exporter.ask_rows(self.browser.picked, self.browser.listed)
 
     def do_import(self) -> None:
         self.batches.pick_file()
@@ -432,12 +483,12 @@ class CollectionPage(Page):
         self.batches.delete([row.id for row in self.browser.picked])
 
     def do_compare_picked(self) -> None:
-        a, b = (DocumentSide(self.session, self.ns, row.id) for row in self.browser.picked)
+        a, b = map(self._side_of, self.browser.picked)
         self.asked.emit(PageRequest("pair", self.ns, b.id, PairStart(a, b)))
 
     def do_open_document(self) -> None:
         if self._chosen_row is not None:
-            self._open(self._chosen_row.id)
+            self._open_row(self._chosen_row.id)
 
     def do_new_document(self) -> None:
         self.writes.create()

@@ -18,6 +18,7 @@ from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldP
 from gui.pages.page_request import CollectionStart, PageRequest, PairStart
 from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import HealthPage, RepairPage
+from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from gui.views.browse.query import Query
 from model import text
@@ -125,6 +126,15 @@ _ROWS = (
         ),
     ),
     PageKind(PairPage, _pair, "connection", "comparing"),
+    PageKind(
+        TimesPage,
+        lambda session, asked, production: TimesPage(session, asked.ns, asked.start, production),
+        "collection",
+        "activity",
+        actions=(
+            item("Compare", "two-times", tr("Two times of this collection…"), "", "versions", about="collection"),
+        ),
+    ),
     PageKind(
         DraftsPage,
         lambda session, *_: DraftsPage(session),

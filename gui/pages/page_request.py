@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,13 @@ class CollectionStart:
     a: Value | None = None
     b: Value | None = None
     pane: Literal["", "history", "compare", "export", "import", "indexes"] = ""
+
+
+@dataclass(frozen=True)
+class TimesStart:
+    """Two times of a collection that are compared: the first of them, where one is known."""
+
+    first: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,9 @@ class PageRequest:
     kind: str
     ns: str = ""
     id: Value | None = None
-    start: CollectionStart | FieldStart | ConditionStart | TakenStart | PairStart | Conflict | Draft | None = None
+    start: (
+        CollectionStart | TimesStart | FieldStart | ConditionStart | TakenStart | PairStart | Conflict | Draft | None
+    ) = None
     way: Literal["show", "beside", "instead"] = "show"
     session: Session | None = None  # the connection that it is about, where that is another one than the asker's
 

@@ -27,7 +27,7 @@ class Notices(QWidget):
     def put(
         self, name: str, kind: str, said: str, choices: Sequence[Choice] = (), closable: bool = True
     ) -> MessageLine:
-        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done."""
+        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done, past."""
         there = self.lines.get(name)
         if there is not None and (there.kind, there.text) == (kind, said):
             return there

@@ -52,13 +52,14 @@ def size(length: int) -> str:
     return f"{amount:.1f} {units[-1]}".replace(".", language.locale().decimalPoint())
 
 
-def moment(at: dt.datetime | None) -> str:
-    """``18 Nov 2026 09:12`` in the chosen zone; "" where unknown."""
+def moment(at: dt.datetime | None, exact: bool = False) -> str:
+    """``18 Nov 2026 09:12`` in the chosen zone, on demand with its seconds where it has any; "" where unknown."""
     if at is None:
         return ""
     there = preferences.local(at)
     parts = {"day": f"{there.day:02d}", "month": MONTHS[there.month - 1], "year": f"{there.year:04d}"}
-    return tr("{day} {month} {year} {time}", **parts, time=f"{there.hour:02d}:{there.minute:02d}")
+    seconds = f":{there.second:02d}" if exact and there.second else ""
+    return tr("{day} {month} {year} {time}", **parts, time=f"{there.hour:02d}:{there.minute:02d}{seconds}")
 
 
 def day(at: dt.datetime | None) -> str:

@@ -16,10 +16,12 @@ from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
+from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.values.value_pane import ValueDialog
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
+from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
 from gui.window.connect_dialog import ConnectDialog
@@ -35,6 +37,9 @@ from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
+UNPROVEN = "K-204120"
+THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
+"""A time of which the sample is shown with a document that cannot be proven, and one that is shown as deleted."""
 STATED = "K-204109"  # the document that is shown in each state
 OTHERS = (
     ("payload", "shop.posts", "6b030fefec6ce9378f3274c4", ("16", "18")),
@@ -244,6 +249,36 @@ class TourViews:
         page.browser.clear_filter()
         settle()
         yield from self._batches(page)
+        yield from self._over_time(page)
+
+    def _over_time(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
+        """The collection as it stood, two times of it, and what is gone."""
+        session, window, bar = self._session, self.window, page.browser.bar
+        bar.choose_time()
+        sheet = next(each for each in page.window().findChildren(TimeSheet) if each.isVisible())
+        sheet.line.put(THEN)
+        yield "as-of-time", self._still()
+        sheet.show_then.click()
+        settle(lambda: page.browser.ran.at == THEN)
+        page.show_document(Value.of(UNPROVEN))
+        yield "as-of", self._still()
+        page.do_two_times()
+        times = window.workspace.tab_area.page
+        assert isinstance(times, TimesPage)
+        times.panel.then.put(THEN + dt.timedelta(days=2))
+        times.panel.run.click()
+        settle(lambda: bool(times.panel.model.rows))
+        yield "two-times", self._still()
+        window.commands.do_close_tab()
+        gone = session.find_id(NS, GONE)
+        session.delete(NS, gone, session.version(NS, gone))
+        bar.toggle_deleted()
+        settle(lambda: len(page.browser.model.rows) > 1)
+        yield "deleted", self._still()
+        entry = next(each for each in session.journal.entries(source=session.source) if each.action == "delete")
+        session.undo(entry.id)
+        bar.back_to_now()
+        settle(lambda: page.browser.ran.is_of_now)
 
     def _batches(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
         flags = QItemSelectionModel.SelectionFlag

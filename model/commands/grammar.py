@@ -105,6 +105,7 @@ def parser() -> Parser:
     made.add_argument("--author", metavar="A", help="by whom, as a whole")
     made.add_argument("--path", metavar="P", help="only changes of this field, or of what is in it")
     made.add_argument("--id", metavar="ID", help="only this document of NS")
+    made.add_argument("--deleted", action="store_true", help="the documents that are gone, with their last versions")
     made.add_argument("--follow", action="store_true", help="go on with changes as they come, until it is stopped")
     _options(made)
 

@@ -14,7 +14,8 @@ from model.commands.output import Progress, json_row, moment, table
 from model.errors import Refused
 from model.names import id_name, version_name
 from model.over_time.activity import Activity
-from model.over_time.as_of import AsOf, Compared, StateAt
+from model.over_time.as_of import DOUBTS, AsOf, Compared, StateAt
+from model.over_time.span import Span
 from model.records import Row
 from model.session import Session
 from model.text.moments import moment_from_text
@@ -33,10 +34,14 @@ def activity(args: argparse.Namespace) -> int:
     if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
         option = "--layout" if args.layout else "--id"
         raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
+    if args.deleted and (args.follow or args.path):
+        raise Refused("--deleted goes with neither --follow nor --path; leave these out.")
     since, until = moment_given(args.since), moment_given(args.until)
     with open_session(args) as session, Progress("Reading document") as progress:
         if args.layout:
             session.set_layout(args.places[0], args.layout)
+        if args.deleted:
+            return _deleted(session, args, Span(since, until), progress)
         id = session.find_id(args.places[0], args.id) if args.id else None
         path = path_from_text(args.path) if args.path else ()
         asked = {"since": since, "until": until, "author": args.author, "path": path, "id": id}
@@ -61,6 +66,44 @@ def activity(args: argparse.Namespace) -> int:
         if args.follow:
             _follow(session, args, asked, shown)
     return 0 if count else 1
+
+
+def _deleted(session: Session, args: argparse.Namespace, span: Span, progress: Progress) -> int:
+    """Print the documents that are gone; each row is that of its end, with the version that can be restored."""
+    count = 0
+    notes: list[str] = []
+    wanted = session.find_id(args.places[0], args.id) if args.id else None
+
+    def rows() -> Iterator[Activity]:
+        nonlocal count
+        for ns in session.with_versions(args.places):
+            found = session.deleted(ns)
+            for row in found.all(progress):
+                gone = Activity(ns, row.id, row.version, row.at, row.author, row.reason, "deleted")
+                if (
+                    gone.author == (args.author or gone.author)
+                    and row.id == (wanted or row.id)
+                    and (not span or (gone.at is not None and gone.at in span))
+                ):
+                    count += 1
+                    yield gone
+            notes.extend(f"{ns}: {note}" for note in found.notes)
+
+    if args.json:
+        for each in rows():
+            progress.make_way()
+            print(_activity_json(each))
+    else:
+        header = ("At", "By", "Collection", "Document", "Version", "Reason")
+        table(header, (_gone_cells(each) for each in rows()), progress=progress)
+    for note in notes:
+        print(note, file=sys.stderr)
+    return 0 if count else 1
+
+
+def _gone_cells(each: Activity) -> tuple[str, ...]:
+    version = version_name(each.v) if each.v is not None else ""
+    return moment(each.at), each.author or "", each.ns, id_name(each.id), version, each.reason or ""
 
 
 def moment_given(written: str | None) -> dt.datetime | None:
@@ -163,8 +206,8 @@ def as_of(args: argparse.Namespace) -> int:
                 print(json_row(ns=each.ns, id=each.id, v=each.v, at=each.at, proven=each.proven, **content))
         else:
             table(("Document", "Version", "At", ""), map(_state_cells, found), progress=progress)
-        for each_unread in found.unread:
-            print(each_unread, file=sys.stderr)
+        for note in found.notes:
+            print(note, file=sys.stderr)
         if found.unproven:
             left = ", and were not written" if args.export else ""
             print(
@@ -193,7 +236,7 @@ def _proven(found: AsOf) -> Iterator[Row]:
 
 def _state_cells(each: StateAt) -> tuple[str, ...]:
     version = version_name(each.v) if each.v is not None else "?"
-    return id_name(each.id), version, moment(each.at), "" if each.proven else "not proven"
+    return id_name(each.id), version, moment(each.at), f"not proven: {DOUBTS[each.doubt]}" if each.doubt else ""
 
 
 def _differences(args: argparse.Namespace, found: Iterator[Compared], progress: Progress) -> int:

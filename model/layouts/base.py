@@ -245,6 +245,10 @@ class Layout(ABC):
         """One version with ``content`` and ``raw``; the current one where ``v`` is None. Raises ``NotFound``."""
         return self.reader.version(id, v)
 
+    def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
+        """The time at which a document was deleted after its version ``v``, where something beside it kept that."""
+        return None
+
     def identity(self, version: Version) -> bytes:
         """The bytes that tell whether a document still is the version that was read."""
         return self.reader.identity(version)

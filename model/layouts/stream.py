@@ -111,8 +111,12 @@ class Stream(Layout):
     def _ended_when(self, draft: DamageDraft) -> str:
         if draft.code != "A5" or not draft.rests_on or (v := draft.rests_on[0].v) is None:
             return ""
-        at = feed_state.deleted(self.server, self.ns, self.archive.ns, draft.id, v)
+        at = self.ended_at(draft.id, v)
         return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
+
+    def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
+        """The time at which its feed saw that a document was deleted."""
+        return feed_state.deleted(self.server, self.ns, self.archive.ns, id, v)
 
     # --- writing
 

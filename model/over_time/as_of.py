@@ -8,20 +8,34 @@ behind it, a version without a time, or times that contradict the order of versi
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from model.errors import NotFound, Refused
+from model.errors import NotFound, Refused, Unreachable
 from model.layouts.base import Layout
+from model.mql import order
 from model.over_time.activity import unsigned
 from model.over_time.span import everyone
-from model.records import Checkpoint, Version, no_checkpoint
+from model.records import Checkpoint, Doubt, Row, Version, no_checkpoint
 from model.text.plain_values import plain_document, plain_moment, plain_value
 from model.values import canonical as c
 from model.values.canonical import Value
 
 Difference: TypeAlias = Literal["added", "removed", "changed", "unproven"]
+
+NAMED = 5
+"""Documents that could not be read, of which each has its sentence."""
+
+DOUBTS: Mapping[Doubt, str] = {
+    "gap": "a version is missing there",
+    "undated": "no time was kept",
+    "clock": "a clock ran backwards",
+    "content": "its content cannot be proven",
+    "above": "it stands above the current version",
+    "deleted": "it was deleted, and nobody knows when",
+}
+"""Why a state cannot be proven, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +46,13 @@ class StateAt:
     id: Value
     v: Value | None
     at: dt.datetime | None
-    proven: bool
+    doubt: Doubt | None = None  # why it cannot be proven; None where it is
     content: bytes | None = None  # where it was asked for
+
+    @property
+    def proven(self) -> bool:
+        """Whether the document stood so at that moment, without any doubt."""
+        return self.doubt is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,10 @@ class Compared:
     after: StateAt | None
 
 
+def _by_id(id: Value, version: Version) -> bytes:
+    return c.document([("_id", id), *c.fields(version.content or c.EMPTY)])
+
+
 @dataclass
 class AsOf:
     """The documents of a collection as they stood at a moment, in no particular order; iterate over it once."""
@@ -56,8 +79,12 @@ class AsOf:
     condition: Callable[[bytes], bool] | None = None  # of the document with its id, as it was then
     contents: bool = False
     checkpoint: Checkpoint = no_checkpoint
+    seen: Callable[[Value, Version], bytes] = _by_id  # a version as the condition sees it
+    fields: Collection[str] = ()  # that the condition names
     documents: int = 0  # that were read
     unproven: int = 0
+    judged: int = 0  # documents that the condition looked at
+    lacking: dict[str, int] = field(default_factory=dict)  # how many of these had no field of that name
     unread: list[str] = field(default_factory=list)  # sentences on documents that could not be read
 
     def __iter__(self) -> Iterator[StateAt]:
@@ -65,15 +92,8 @@ class AsOf:
         for id in everyone(self.layout):
             self.documents += 1
             self.checkpoint(self.documents, None)
-            try:
-                found = self.of(id)
-            except NotFound:
-                continue
-            except Refused as error:
-                self.unread.append(str(error))
-                continue
+            found = self.read(id)
             if found is not None:
-                self.unproven += not found.proven
                 yield found
 
     def frame(self) -> list[dict[str, Any]]:
@@ -94,6 +114,28 @@ class AsOf:
             for each in self
         ]
 
+    def rows(self) -> Iterator[Row | None]:
+        """Each state as the row of a list, without its document; None for each document that adds none."""
+        for id in everyone(self.layout):
+            self.documents += 1
+            found = self.read(id)
+            yield Row(id, found.v, found.at, 0, b"", doubt=found.doubt) if found is not None else None
+
+    def read(self, id: Value) -> StateAt | None:
+        """One document, counted; None where it was not there, does not match, or could not be read."""
+        try:
+            found = self.of(id)
+        except NotFound:
+            return None
+        except Unreachable:
+            raise
+        except Refused as error:
+            self.unread.append(str(error))
+            return None
+        if found is not None:
+            self.unproven += not found.proven
+        return found
+
     def of(self, id: Value) -> StateAt | None:
         """One document; None where it was not there, or does not match. Raises ``NotFound`` and ``Refused``."""
         found = state_at(self.layout, id, self.moment)
@@ -101,11 +143,43 @@ class AsOf:
             return found
         version = self.layout.version(id, found.v)
         if version.content is None:
-            return StateAt(found.ns, id, found.v, found.at, False)
-        whole = c.document([("_id", id), *c.fields(version.content)])
-        if self.condition is not None and not self.condition(whole):
-            return None
-        return StateAt(found.ns, id, found.v, found.at, found.proven, version.content if self.contents else None)
+            return replace(found, doubt=found.doubt or "content")
+        if self.condition is not None:
+            whole = self.seen(id, version)
+            self._note_lacking(whole)
+            if not self.condition(whole):
+                return None
+        return replace(found, content=version.content if self.contents else None)
+
+    def _note_lacking(self, document: bytes) -> None:
+        self.judged += 1
+        for name in self.fields:
+            if not any(order.reach(document, order.path_of(name))):
+                self.lacking[name] = self.lacking.get(name, 0) + 1
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person is told beside the documents: fields that were not there, documents that were not read."""
+        found = []
+        for name, count in self.lacking.items():
+            if count == self.judged:
+                found.append(f"No document had {name} then.")
+            else:
+                found.append(f"{count:,} of {self.judged:,} documents had no {name} then.")
+        more = len(self.unread) - NAMED
+        return [*found, *self.unread[:NAMED], *([f"{more:,} further documents could not be read."] if more > 0 else [])]
+
+
+def named_fields(filter: bytes) -> list[str]:
+    """The fields that a filter asks something of, without those that it asks whether they are there."""
+    found: list[str] = []
+    for name, operand in c.fields(filter):
+        if name in ("$and", "$or") and operand.type == c.ARRAY:
+            for _, part in c.fields(operand.data):
+                found += named_fields(part.data) if part.type == c.OBJECT else []
+        elif not name.startswith("$") and not (operand.type == c.OBJECT and c.get(operand.data, ("$exists",))):
+            found.append(name)
+    return list(dict.fromkeys(found))
 
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
@@ -117,20 +191,23 @@ def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
         first = versions[0]
         if first.state != "missing" and first.at is not None:
             return None
-        return StateAt(layout.ns, id, None, None, False)
+        return StateAt(layout.ns, id, None, None, "gap" if first.state == "missing" else "undated")
     last = past[-1]
     found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
-    in_order = all(each.at is None or each.at <= moment for each in versions[:last])
-    followed = behind.at is not None and behind.state != "missing" if behind is not None else _goes_on(found)
-    proven = in_order and followed and found.state == "present"
-    if found.deleted and proven:
+    doubt: Doubt | None = None
+    if any(each.at is not None and each.at > moment for each in versions[:last]):
+        doubt = "clock"
+    elif behind is not None and behind.state == "missing":
+        doubt = "gap"
+    elif behind is not None and behind.at is None:
+        doubt = "undated"
+    elif behind is None and not (found.current or found.deleted):
+        doubt = "above" if any(each.current for each in versions) else "deleted"
+    elif found.state != "present":
+        doubt = "content"
+    if found.deleted and doubt is None:
         return None
-    return StateAt(layout.ns, id, found.v, found.at, proven)
-
-
-def _goes_on(newest: Version) -> bool:
-    """Whether the newest version is what is there now: of a document that is gone nobody knows since when."""
-    return newest.current or newest.deleted
+    return StateAt(layout.ns, id, found.v, found.at, doubt)
 
 
 def compared(

@@ -37,6 +37,7 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
         at = dt.datetime.fromisoformat(text)
         supplied = at.tzinfo is None
         local = at.replace(tzinfo=ZoneInfo(zone)) if supplied else at
+        doubt = _on_the_clock(local, zone) if supplied else ""
         at = local.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         raise Refused(
@@ -46,6 +47,17 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
     notes = []
     if supplied:
         notes.append(f"{written} has no zone and is taken as {local:%Y-%m-%d %H:%M:%S} {zone}.")
+        notes += [doubt] if doubt else []
     if at > now:
         notes.append(f"{written} lies in the future.")
     return Moment(at, " ".join(notes))
+
+
+def _on_the_clock(local: dt.datetime, zone: str) -> str:
+    """A sentence where the clocks of a zone never showed a time, or showed it twice; else ""."""
+    first, second = (local.replace(fold=fold).astimezone(dt.UTC) for fold in (0, 1))
+    if first == second:
+        return ""
+    if first.astimezone(local.tzinfo).replace(tzinfo=None) != local.replace(tzinfo=None):
+        return f"Clocks in {zone} skipped {local:%H:%M} on that day."
+    return f"Clocks in {zone} showed {local:%H:%M} twice on that day, and the first of them is meant."

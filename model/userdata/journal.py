@@ -182,6 +182,17 @@ class Journal:
         for row in found:
             yield self.record(str(row["id"]))
 
+    def deletions(self, source: str, ns: str) -> dict[Value, dt.datetime]:
+        """When documents of a collection were deleted from here, each for the last time."""
+        asked = (
+            "SELECT document, at, lifetime FROM entries WHERE source = ? AND ns = ? AND action = 'delete'"
+            " AND kind = 'applied' ORDER BY id"
+        )
+        with self._file() as db:
+            rows = [row for row in db.execute(asked, (source, ns)).fetchall() if not self._is_gone(row)]
+        found = ((_valued(row["document"]), dt.datetime.fromisoformat(row["at"])) for row in rows)
+        return {document: at for document, at in found if document is not None}
+
     def _record(self, row: sqlite3.Row) -> Record:
         return Record(
             entry=self._entry(row),

@@ -320,6 +320,14 @@ Nummern: {numbering}</translation>
       <translation>1, in einem neuen Token</translation>
     </message>
     <message>
+      <source>2026-11-20 14:30</source>
+      <translation>2026-11-20 14:30</translation>
+    </message>
+    <message>
+      <source>30 days ago</source>
+      <translation>Vor 30 Tagen</translation>
+    </message>
+    <message>
       <source>: {seen} so far</source>
       <translation>: {seen} bisher</translation>
     </message>
@@ -336,8 +344,16 @@ Nummern: {numbering}</translation>
       <translation>Eine gebrochene Zusage wurde gefunden</translation>
     </message>
     <message>
+      <source>A clock ran backwards</source>
+      <translation>Eine Uhr ging rückwärts</translation>
+    </message>
+    <message>
       <source>A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict</source>
       <translation>Ein Kollege hat gerade {name} geändert.{now} Wer eine früher begonnene Bearbeitung speichert, trifft auf einen Konflikt</translation>
+    </message>
+    <message>
+      <source>A date, with a time or without, or an age such as 36h.</source>
+      <translation>Ein Datum, mit oder ohne Uhrzeit, oder ein Alter wie 36h.</translation>
     </message>
     <message>
       <source>A dump is never written to. In memory edits can be tried; they are thrown away with the window.</source>
@@ -428,12 +444,24 @@ Nummern: {numbering}</translation>
       <translation>Ein inzwischen abgeschlossenes Token wird übersprungen, und das Journal kann alles rückgängig machen.</translation>
     </message>
     <message>
+      <source>A version is missing</source>
+      <translation>Eine Version fehlt</translation>
+    </message>
+    <message>
+      <source>A week ago</source>
+      <translation>Vor einer Woche</translation>
+    </message>
+    <message>
       <source>About</source>
       <translation>Umfang</translation>
     </message>
     <message>
       <source>About Palimpsest</source>
       <translation>Über Palimpsest</translation>
+    </message>
+    <message>
+      <source>Above the current version</source>
+      <translation>Über der aktuellen Version</translation>
     </message>
     <message>
       <source>Access &amp;key</source>
@@ -506,6 +534,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>All fields</source>
       <translation>Alle Felder</translation>
+    </message>
+    <message>
+      <source>All of it is proven.</source>
+      <translation>Alles davon ist belegt.</translation>
     </message>
     <message>
       <source>All resolved</source>
@@ -592,12 +624,20 @@ Nummern: {numbering}</translation>
       <translation>Eine Bearbeitung, die Sie nicht gleich speichern, bleibt hier aufbewahrt.</translation>
     </message>
     <message>
+      <source>An hour ago</source>
+      <translation>Vor einer Stunde</translation>
+    </message>
+    <message>
       <source>Another order…</source>
       <translation>Andere Sortierung…</translation>
     </message>
     <message>
       <source>Another program wrote it.</source>
       <translation>Ein anderes Programm hat es geschrieben.</translation>
+    </message>
+    <message>
+      <source>Another time…</source>
+      <translation>Andere Zeit…</translation>
     </message>
     <message>
       <source>Answer</source>
@@ -628,8 +668,28 @@ Nummern: {numbering}</translation>
       <translation>Wie in {was}</translation>
     </message>
     <message>
+      <source>As it stood on {moment} ({zone}), to be read only.</source>
+      <translation>Wie es am {moment} stand ({zone}), nur zum Lesen.</translation>
+    </message>
+    <message>
       <source>As it was from the start</source>
       <translation>Wie es von Anfang an war</translation>
+    </message>
+    <message>
+      <source>As it was since</source>
+      <translation>So seit</translation>
+    </message>
+    <message>
+      <source>As of a time</source>
+      <translation>Stand zu einer Zeit</translation>
+    </message>
+    <message>
+      <source>As of a time, two times, deleted documents</source>
+      <translation>Stand zu einer Zeit, zwei Zeiten, gelöschte Dokumente</translation>
+    </message>
+    <message>
+      <source>As of a time…</source>
+      <translation>Stand zu einer Zeit…</translation>
     </message>
     <message>
       <source>As of {as_of}. {sentence}</source>
@@ -678,6 +738,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Back (Alt+Left)</source>
       <translation>Zurück (Alt+Links)</translation>
+    </message>
+    <message>
+      <source>Back to now</source>
+      <translation>Zurück zu jetzt</translation>
     </message>
     <message>
       <source>Back to the tabs (Esc)</source>
@@ -814,6 +878,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Changed meanwhile</source>
       <translation>Inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>Changed on</source>
+      <translation>Geändert am</translation>
     </message>
     <message>
       <source>Changes</source>
@@ -976,6 +1044,10 @@ Nummern: {numbering}</translation>
       <translation>Die zwei gewählten Dokumente vergleichen</translation>
     </message>
     <message>
+      <source>Compare two times…</source>
+      <translation>Zwei Zeiten vergleichen…</translation>
+    </message>
+    <message>
       <source>Compare two versions</source>
       <translation>Zwei Versionen vergleichen</translation>
     </message>
@@ -1036,6 +1108,10 @@ Nummern: {numbering}</translation>
       <translation>{ns} wird verglichen</translation>
     </message>
     <message>
+      <source>Comparing {ns} at two times</source>
+      <translation>{ns} wird zu zwei Zeiten verglichen</translation>
+    </message>
+    <message>
       <source>Condition</source>
       <translation>Bedingung</translation>
     </message>
@@ -1078,6 +1154,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Content as Extended JSON</source>
       <translation>Inhalt als Extended JSON</translation>
+    </message>
+    <message>
+      <source>Content not proven</source>
+      <translation>Inhalt nicht belegt</translation>
     </message>
     <message>
       <source>Content, as Extended JSON</source>
@@ -1444,6 +1524,18 @@ Nummern: {numbering}</translation>
       <translation>{name} löschen?</translation>
     </message>
     <message>
+      <source>Deleted</source>
+      <translation>Gelöscht</translation>
+    </message>
+    <message>
+      <source>Deleted documents</source>
+      <translation>Gelöschte Dokumente</translation>
+    </message>
+    <message>
+      <source>Deleted, time unknown</source>
+      <translation>Gelöscht, Zeit unbekannt</translation>
+    </message>
+    <message>
       <source>Delete…</source>
       <translation>Löschen…</translation>
     </message>
@@ -1566,6 +1658,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>Documents of {ns} as JSON</source>
       <translation>Dokumente von {ns} als JSON</translation>
+    </message>
+    <message>
+      <source>Documents of {ns} that differ</source>
+      <translation>Dokumente von {ns}, die sich unterscheiden</translation>
+    </message>
+    <message>
+      <source>Documents that are gone, each with its last version; the one chosen has its history below.</source>
+      <translation>Dokumente, die es nicht mehr gibt, je mit der letzten Version; die Geschichte des gewählten steht unten.</translation>
     </message>
     <message>
       <source>Documents that stay out</source>
@@ -1762,6 +1862,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Every counter has been raised by the step that follows its token.</source>
       <translation>Jeder Zähler wurde durch den Schritt erhöht, der auf sein Token folgt.</translation>
+    </message>
+    <message>
+      <source>Every document of {ns} was the same at both times.</source>
+      <translation>Jedes Dokument von {ns} war zu beiden Zeiten gleich.</translation>
     </message>
     <message>
       <source>Every repair can be undone from the journal</source>
@@ -2048,6 +2152,10 @@ Nummern: {numbering}</translation>
       <translation>Erster Unterschied</translation>
     </message>
     <message>
+      <source>First time</source>
+      <translation>Erste Zeit</translation>
+    </message>
+    <message>
       <source>Five things to try</source>
       <translation>Fünf Dinge zum Ausprobieren</translation>
     </message>
@@ -2102,6 +2210,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>From {described}, to {described2}</source>
       <translation>Von {described}, nach {described2}</translation>
+    </message>
+    <message>
+      <source>From {first} to {then} ({zone}): {counts}.</source>
+      <translation>Von {first} bis {then} ({zone}): {counts}.</translation>
     </message>
     <message>
       <source>Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.</source>
@@ -2960,6 +3072,10 @@ Nummern: {numbering}</translation>
       <translation>Keine Verbindung ist offen</translation>
     </message>
     <message>
+      <source>No deleted document is known in {name}</source>
+      <translation>In {name} ist kein gelöschtes Dokument bekannt</translation>
+    </message>
+    <message>
       <source>No document can be read so</source>
       <translation>So lässt sich kein Dokument lesen</translation>
     </message>
@@ -2998,6 +3114,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>No index is missing here</source>
       <translation>Hier fehlt kein Index</translation>
+    </message>
+    <message>
+      <source>No list of a collection that keeps earlier versions is in front</source>
+      <translation>Es ist keine Liste einer Sammlung vorne, die frühere Versionen aufbewahrt</translation>
     </message>
     <message>
       <source>No list of documents is in front</source>
@@ -3040,6 +3160,10 @@ Nummern: {numbering}</translation>
       <translation>Keine Aufgaben laufen</translation>
     </message>
     <message>
+      <source>No time was kept</source>
+      <translation>Keine Zeit aufbewahrt</translation>
+    </message>
+    <message>
       <source>No token is pending</source>
       <translation>Kein Token ist offen</translation>
     </message>
@@ -3080,6 +3204,10 @@ Nummern: {numbering}</translation>
       <translation>Keine Versionen erkannt</translation>
     </message>
     <message>
+      <source>Nobody can prove that {name} was like this then: {said}.</source>
+      <translation>Niemand kann belegen, dass {name} damals so war: {said}.</translation>
+    </message>
+    <message>
       <source>Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a scratch database that is dropped again.</source>
       <translation>Noch hat niemand gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, die wieder gelöscht wird.</translation>
     </message>
@@ -3090,6 +3218,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>None now; there were some between</source>
       <translation>Jetzt keine; dazwischen gab es welche</translation>
+    </message>
+    <message>
+      <source>None of its versions is as old as {then}.</source>
+      <translation>Keine seiner Versionen ist so alt wie {then}.</translation>
     </message>
     <message>
       <source>Normal</source>
@@ -3126,6 +3258,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing can be imported</source>
       <translation>Nichts lässt sich importieren</translation>
+    </message>
+    <message>
+      <source>Nothing differs</source>
+      <translation>Nichts unterscheidet sich</translation>
     </message>
     <message>
       <source>Nothing differs from what is in the database.</source>
@@ -3166,6 +3302,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing is compared yet.</source>
       <translation>Noch wird nichts verglichen.</translation>
+    </message>
+    <message>
+      <source>Nothing is kept here of documents that are gone. What was deleted from here is in the journal.</source>
+      <translation>Von Dokumenten, die es nicht mehr gibt, ist hier nichts aufbewahrt. Was von hier aus gelöscht wurde, steht im Journal.</translation>
     </message>
     <message>
       <source>Nothing is measured without your word</source>
@@ -3370,6 +3510,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Open the document</source>
       <translation>Dokument öffnen</translation>
+    </message>
+    <message>
+      <source>Open the journal</source>
+      <translation>Journal öffnen</translation>
     </message>
     <message>
       <source>Open the sample</source>
@@ -3612,6 +3756,14 @@ Nummern: {numbering}</translation>
       <translation>Profile (*.toml)</translation>
     </message>
     <message>
+      <source>Proof</source>
+      <translation>Beleg</translation>
+    </message>
+    <message>
+      <source>Proven</source>
+      <translation>Belegt</translation>
+    </message>
+    <message>
       <source>Purge 1 document with all versions</source>
       <translation>1 Dokument mit allen Versionen löschen</translation>
     </message>
@@ -3746,6 +3898,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Reading was stopped</source>
       <translation>Das Lesen wurde angehalten</translation>
+    </message>
+    <message>
+      <source>Reading was stopped, so there may be more.</source>
+      <translation>Das Lesen wurde angehalten, es kann also mehr geben.</translation>
     </message>
     <message>
       <source>Reading was stopped; the oldest versions are not in the map</source>
@@ -4102,6 +4258,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Sec&amp;ret key</source>
       <translation>Ge&amp;heimer Schlüssel</translation>
+    </message>
+    <message>
+      <source>Second time</source>
+      <translation>Zweite Zeit</translation>
     </message>
     <message>
       <source>Sep</source>
@@ -4536,6 +4696,10 @@ Nummern: {numbering}</translation>
       <translation>Text so groß wie im System</translation>
     </message>
     <message>
+      <source>That is in the future, so it is what stands now.</source>
+      <translation>Das liegt in der Zukunft, also steht hier, was jetzt gilt.</translation>
+    </message>
+    <message>
       <source>The JSON text is not a document yet</source>
       <translation>Der JSON-Text ist noch kein Dokument</translation>
     </message>
@@ -4740,6 +4904,14 @@ Nummern: {numbering}</translation>
       <translation>Die Zeilen eines Profils</translation>
     </message>
     <message>
+      <source>The list is not of now; go back to now first</source>
+      <translation>Die Liste ist nicht von jetzt; gehen Sie zuerst zu jetzt zurück</translation>
+    </message>
+    <message>
+      <source>The list shows the documents of now</source>
+      <translation>Die Liste zeigt die Dokumente von jetzt</translation>
+    </message>
+    <message>
       <source>The manual</source>
       <translation>Das Handbuch</translation>
     </message>
@@ -4916,6 +5088,10 @@ Nummern: {numbering}</translation>
       <translation>Ihre Inhalte sind gleich, Byte für Byte.</translation>
     </message>
     <message>
+      <source>Then</source>
+      <translation>Dann</translation>
+    </message>
+    <message>
       <source>There are no drafts</source>
       <translation>Es gibt keine Entwürfe</translation>
     </message>
@@ -5088,6 +5264,10 @@ Nummern: {numbering}</translation>
       <translation>Ankreuzen oder nicht</translation>
     </message>
     <message>
+      <source>Time</source>
+      <translation>Zeit</translation>
+    </message>
+    <message>
       <source>Time zone</source>
       <translation>Zeitzone</translation>
     </message>
@@ -5150,6 +5330,18 @@ Nummern: {numbering}</translation>
     <message>
       <source>Two documents</source>
       <translation>Zwei Dokumente</translation>
+    </message>
+    <message>
+      <source>Two times of it are compared</source>
+      <translation>Zwei Zeiten werden verglichen</translation>
+    </message>
+    <message>
+      <source>Two times of this collection…</source>
+      <translation>Zwei Zeiten dieser Sammlung…</translation>
+    </message>
+    <message>
+      <source>Two times: {name}</source>
+      <translation>Zwei Zeiten: {name}</translation>
     </message>
     <message>
       <source>Type</source>
@@ -5416,6 +5608,10 @@ Nummern: {numbering}</translation>
       <translation>Was in ein Profil gehört</translation>
     </message>
     <message>
+      <source>What was added, removed and changed between them is listed here.</source>
+      <translation>Was dazwischen hinzukam, entfernt und geändert wurde, wird hier aufgeführt.</translation>
+    </message>
+    <message>
       <source>What was found</source>
       <translation>Was gefunden wurde</translation>
     </message>
@@ -5470,6 +5666,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Whether writes are allowed cannot be changed here</source>
       <translation>Ob geschrieben werden darf, lässt sich hier nicht ändern</translation>
+    </message>
+    <message>
+      <source>Which two times?</source>
+      <translation>Welche zwei Zeiten?</translation>
     </message>
     <message>
       <source>Which versions were found is not known. {describe}</source>
@@ -5558,6 +5758,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>X.509 certificate</source>
       <translation>X.509-Zertifikat</translation>
+    </message>
+    <message>
+      <source>Yesterday</source>
+      <translation>Gestern</translation>
     </message>
     <message>
       <source>You changed none of these fields</source>
@@ -5816,12 +6020,20 @@ Nummern: {numbering}</translation>
       <translation>wie eingegeben</translation>
     </message>
     <message>
+      <source>as it stood then</source>
+      <translation>wie es damals stand</translation>
+    </message>
+    <message>
       <source>as long as this connection is open</source>
       <translation>solange diese Verbindung offen ist</translation>
     </message>
     <message>
       <source>as many as</source>
       <translation>so viele wie</translation>
+    </message>
+    <message>
+      <source>as of {moment}</source>
+      <translation>Stand {moment}</translation>
     </message>
     <message>
       <source>ascending</source>
@@ -6020,6 +6232,10 @@ Nummern: {numbering}</translation>
       <translation>Vorgabe</translation>
     </message>
     <message>
+      <source>deleted documents</source>
+      <translation>gelöschte Dokumente</translation>
+    </message>
+    <message>
       <source>deleted in the database</source>
       <translation>in der Datenbank gelöscht</translation>
     </message>
@@ -6045,6 +6261,14 @@ Nummern: {numbering}</translation>
       <translation>
         <numerusform>Dokument</numerusform>
         <numerusform>Dokumente</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>document cannot</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Dokument ist nicht</numerusform>
+        <numerusform>Dokumente sind nicht</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -6324,6 +6548,10 @@ Nummern: {numbering}</translation>
       <translation>in seiner aktuellen Version</translation>
     </message>
     <message>
+      <source>in its last version</source>
+      <translation>in seiner letzten Version</translation>
+    </message>
+    <message>
       <source>in memory</source>
       <translation>im Speicher</translation>
     </message>
@@ -6572,6 +6800,10 @@ Nummern: {numbering}</translation>
       <translation>nicht bekannt</translation>
     </message>
     <message>
+      <source>not proven</source>
+      <translation>nicht belegt</translation>
+    </message>
+    <message>
       <source>not saved</source>
       <translation>nicht gespeichert</translation>
     </message>
@@ -6598,6 +6830,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>nothing here</source>
       <translation>hier nichts</translation>
+    </message>
+    <message>
+      <source>now</source>
+      <translation>jetzt</translation>
     </message>
     <message>
       <source>of a type</source>
@@ -7476,6 +7712,10 @@ Nummern: {numbering}</translation>
       <translation>{minutes} min</translation>
     </message>
     <message>
+      <source>{moment}, {zone}.</source>
+      <translation>{moment}, {zone}.</translation>
+    </message>
+    <message>
       <source>{named} and {named2} are the same</source>
       <translation>{named} und {named2} sind gleich</translation>
     </message>
@@ -7502,6 +7742,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} could not be measured. {doubt}</source>
       <translation>{name} konnte nicht gemessen werden. {doubt}</translation>
+    </message>
+    <message>
+      <source>{name} had no documents then</source>
+      <translation>{name} hatte damals keine Dokumente</translation>
     </message>
     <message>
       <source>{name} has no content to compare ({detail}).</source>
@@ -7656,6 +7900,14 @@ Nummern: {numbering}</translation>
       <translation>{now}; {turned} in {versions}, die lesbar sind</translation>
     </message>
     <message>
+      <source>{ns} as it stood then, out of the versions that were kept; filter and order as usual.</source>
+      <translation>{ns}, wie es damals stand, aus den aufbewahrten Versionen; Filter und Reihenfolge wie sonst.</translation>
+    </message>
+    <message>
+      <source>{ns} could not be compared</source>
+      <translation>{ns} konnte nicht verglichen werden</translation>
+    </message>
+    <message>
       <source>{ns} could not be read</source>
       <translation>{ns} konnte nicht gelesen werden</translation>
     </message>
@@ -7806,6 +8058,10 @@ Nummern: {numbering}</translation>
       <translation>{said}. Die alte Sammlung bleibt, wie sie ist.</translation>
     </message>
     <message>
+      <source>{said}: other times</source>
+      <translation>{said}: andere Zeiten</translation>
+    </message>
+    <message>
       <source>{said}; see the list, show them again</source>
       <translation>{said}; Liste ansehen, wieder zeigen</translation>
     </message>
@@ -7852,6 +8108,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{size} a page</source>
       <translation>{size} je Seite</translation>
+    </message>
+    <message>
+      <source>{some} be proven. {each}.</source>
+      <translation>{some} zu belegen. {each}.</translation>
     </message>
     <message>
       <source>{source}
@@ -8289,6 +8549,14 @@ Zum Verbinden öffnen</translation>
       <translation>Uhr</translation>
     </message>
     <message>
+      <source>Clocks in {0} showed {1} twice on that day, and the first of them is meant.</source>
+      <translation>Uhren in {0} zeigten an diesem Tag zweimal {1}; gemeint ist das erste Mal.</translation>
+    </message>
+    <message>
+      <source>Clocks in {0} skipped {1} on that day.</source>
+      <translation>Uhren in {0} übersprangen an diesem Tag {1}.</translation>
+    </message>
+    <message>
       <source>Code that takes the last element for the version before gets another one.</source>
       <translation>Code, der das letzte Element für die Version davor hält, erhält eine andere.</translation>
     </message>
@@ -8641,6 +8909,10 @@ Zum Verbinden öffnen</translation>
       <translation>Kein aktuelles Dokument</translation>
     </message>
     <message>
+      <source>No document had {0} then.</source>
+      <translation>Kein Dokument hatte damals {0}.</translation>
+    </message>
+    <message>
       <source>No document sampled in {0} has {1}, which is stated as {2}.</source>
       <translation>Kein Dokument der Stichprobe in {0} hat {1}, angegeben als {2}.</translation>
     </message>
@@ -8715,6 +8987,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nothing is wrong where the contents are equal; make sure that writers filter by the id too.</source>
       <translation>Bei gleichem Inhalt ist nichts falsch; sorgen Sie dafür, dass Schreiber auch nach der Id filtern.</translation>
+    </message>
+    <message>
+      <source>Nothing tells who deleted {0} of them, or when.</source>
+      <translation>Wer {0} davon gelöscht hat und wann, ist nirgends festgehalten.</translation>
     </message>
     <message>
       <source>Nothing was changed, so nothing was written.</source>
@@ -10017,6 +10293,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} antwortet nicht rechtzeitig; prüfen Sie Adresse, Netz und Firewalls.</translation>
     </message>
     <message>
+      <source>{0} further documents could not be read.</source>
+      <translation>{0} weitere Dokumente konnten nicht gelesen werden.</translation>
+    </message>
+    <message>
       <source>{0} gets {1}</source>
       <translation>{0} bekommt {1}</translation>
     </message>
@@ -10027,6 +10307,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has no unique index on {1} and {2}, so two writers could archive one version twice; create the index to write here.</source>
       <translation>{0} hat keinen eindeutigen Index auf {1} und {2}, also könnten zwei Schreiber eine Version doppelt archivieren; legen Sie zum Schreiben den Index an.</translation>
+    </message>
+    <message>
+      <source>{0} has no zone and is taken as {1} {2}.</source>
+      <translation>{0} hat keine Zone und gilt als {1} {2}.</translation>
     </message>
     <message>
       <source>{0} has the index it needs.</source>
@@ -10097,6 +10381,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine Zahl</translation>
     </message>
     <message>
+      <source>{0} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an age: 36h.</source>
+      <translation>{0} ist keine Zeit; schreiben Sie sie als 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 oder 2026-11-01, oder als Alter: 36h.</translation>
+    </message>
+    <message>
       <source>{0} is no whole number. Store it as the number {1}?</source>
       <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
     </message>
@@ -10133,12 +10421,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} gespeichert, {2}</translation>
     </message>
     <message>
+      <source>{0} is taken for {1}, which keeps no earlier versions.</source>
+      <translation>{0} wird als {1} gelesen, wo keine früheren Versionen aufbewahrt werden.</translation>
+    </message>
+    <message>
       <source>{0} is {1}, {2} is in use</source>
       <translation>{0} ist {1}, benutzt ist {2}</translation>
     </message>
     <message>
       <source>{0} kinds of value come back byte for byte.</source>
       <translation>{0} Arten von Werten kommen Byte für Byte zurück.</translation>
+    </message>
+    <message>
+      <source>{0} lies in the future.</source>
+      <translation>{0} liegt in der Zukunft.</translation>
     </message>
     <message>
       <source>{0} loses {1}</source>
@@ -10155,6 +10451,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} of a wrong type</source>
       <translation>{0} mit falschem Typ</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents had no {2} then.</source>
+      <translation>{0} von {1} Dokumenten hatten damals kein {2}.</translation>
     </message>
     <message>
       <source>{0} out of order</source>

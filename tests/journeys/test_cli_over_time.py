@@ -133,3 +133,19 @@ def test_a_report_has_every_version_and_no_markup_of_the_data(
     assert status == 0
     assert "&quot;Ulm&quot;" in out
     assert "http" not in out.replace(server_uri, ""), "it needs nothing beside itself"
+
+
+def test_documents_that_are_gone_are_told_with_who_and_when(
+    run: Run, rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]], database: Db
+) -> None:
+    ns, profile = orders
+    assert rows("activity", server_uri, ns, "--deleted", *profile) == (1, [])
+    gone = {"docId": "A", "v": 5, "changedAt": DAY[7], "changedBy": "eva", "_deleted": True}
+    database["orders"].insert_one(gone)
+    status, (row,) = rows("activity", server_uri, ns, "--deleted", *profile)
+    assert status == 0
+    assert (row["id"], row["v"], row["author"], row["kind"]) == ("A", {"$numberInt": "4"}, "eva", "deleted")
+    assert rows("activity", server_uri, ns, "--deleted", "--author", "ben", *profile) == (1, [])
+    assert rows("activity", server_uri, ns, "--deleted", "--until", "2026-03-04T00:00Z", *profile) == (1, [])
+    assert run("activity", server_uri, ns, "--deleted", "--follow", *profile)[0] == 2
+    assert "eva" in run("activity", server_uri, ns, "--deleted", *profile)[1]

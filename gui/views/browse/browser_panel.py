@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,15 +14,17 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextE
 from gui import copying, tasks
 from gui.language import tr, translated
 from gui.paging import Pager, refill
+from gui.parts.notices import Notices
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import CellTree
 from gui.style.states import StateStack, tool, words
-from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
+from gui.views.browse.documents_model import DOUBTS, WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
-from gui.views.browse.query import Query, field_names, sort_pairs
+from gui.views.browse.query import Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
+from model.over_time.history_list import HistoryList
 from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
@@ -39,6 +42,9 @@ class BrowserPanel(QWidget):
     picked_changed = Signal()
     menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
     many_asked = Signal(object, object)  # QMenu, Rows: and with several
+    times_asked = Signal()  # two times are to be compared
+    journal_asked = Signal()
+    restore_asked = Signal(object)  # Row: a document as it is listed
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,11 +58,15 @@ class BrowserPanel(QWidget):
         self._wanted: Value | None = None
         self._reading_fields = False
         self._page: Page | None = None
+        self.listed: HistoryList | None = None  # out of histories, where the documents of now are not asked for
+        self._listed_by = Query()
         self._task: tasks.Task | None = None
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)
         self.bar.fields_wanted.connect(self._read_fields)
         self.bar.explain_asked.connect(self.explain)
+        self.bar.times_asked.connect(self.times_asked)
+        self.notices = Notices()
         self.model = DocumentsModel()
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
@@ -94,6 +104,7 @@ class BrowserPanel(QWidget):
         column = boxes.column(self)
         column.addWidget(self.bar)
         column.addWidget(states.hair())
+        column.addWidget(self.notices)
         column.addWidget(self.states, 1)
         column.addWidget(states.hair())
         column.addWidget(self.pager)
@@ -138,6 +149,7 @@ class BrowserPanel(QWidget):
 
     def refresh(self) -> None:
         """Read the page again, or the one that is being read; selection and place stay."""
+        self.listed = None
         self._run(*(self._reading if self._running() else (self._ran, self._skip)))
 
     def follow(self, written: Collection[Value]) -> None:
@@ -219,6 +231,7 @@ class BrowserPanel(QWidget):
         self._run(self._ran if self._page is not None else self.bar.query, self._skip)
 
     def _run_new(self) -> None:
+        self.listed = None
         self._run(self.bar.query, 0)
 
     def _running(self) -> bool:
@@ -227,9 +240,13 @@ class BrowserPanel(QWidget):
     def _run(self, query: Query, skip: int) -> None:
         session, ns, limit = self._session, self.ns, self.pager.size
         self._reading, self._all_due = (query, skip), True
+        known = self.listed if replace(query, fields="") == self._listed_by else None
 
-        def work(progress: tasks.Progress) -> Page:
+        def work(progress: tasks.Progress) -> tuple[Page, HistoryList | None]:
             most = min(limit, query.limit - skip) if query.limit else limit
+            if not query.is_of_now:
+                found = known or listed(session, ns, query)
+                return within(query, found.page(query.skip + skip, most, progress)), found
             page = session.documents(
                 ns,
                 query.filter,
@@ -240,7 +257,7 @@ class BrowserPanel(QWidget):
                 any_version=query.any_version,
                 checkpoint=progress,
             )
-            return within(query, page)
+            return within(query, page), None
 
         self._task = tasks.run(
             work,
@@ -254,12 +271,15 @@ class BrowserPanel(QWidget):
         self._task.progressed.connect(self.states.progress)
         self.states.show_loading(tr("Reading {ns}", ns=ns), self.stop)
 
-    def _show(self, query: Query, skip: int, page: Page) -> None:
+    def _show(self, query: Query, skip: int, read: tuple[Page, HistoryList | None]) -> None:
+        page, self.listed = read
+        self._listed_by = replace(query, fields="")
         if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
             self.list.setCurrentIndex(QModelIndex())  # another list begins at its first row
         self._ran, self._skip, self._page = query, skip, page
         self.bar.clear_error()
-        self.model.set_columns(self._info, field_names(query.fields), query.any_version and bool(query.filter))
+        self.model.set_columns(self._info, query)
+        self._say_times()
         self._mark_order(query)
         before, picked = self.row, {row.id for row in self.picked}
         self._note_due(page.rows)
@@ -270,7 +290,8 @@ class BrowserPanel(QWidget):
         self.pager.show_page(skip, len(page.rows), page.total, page.total_note, page.more, page.milliseconds)
         if page.rows:
             self.states.show_content()
-            self._read_outlines([row.id for row in page.rows if row.readable and row.id in self._due])
+            if query.is_of_now:
+                self._read_outlines([row.id for row in page.rows if row.readable and row.id in self._due])
             self._read_matches(query, [row.id for row in page.rows if row.readable])
             if page.total is None:
                 self._count_longer(query)
@@ -300,11 +321,18 @@ class BrowserPanel(QWidget):
 
     def _count_longer(self, query: Query) -> None:
         """Count again with more time than the page had; the rows are there meanwhile."""
-        session, ns = self._session, self.ns
+        session, ns, found = self._session, self.ns, self.listed
+
+        def work(progress: tasks.Progress) -> tuple[int | None, str]:
+            if found is not None:
+                return found.count(progress), ""
+            return session.count(ns, query.filter, query.any_version)
+
         tasks.run(
-            lambda _: session.count(ns, query.filter, query.any_version),
+            work,
             done=partial(self._counted, query),
             failed=self._not_counted,
+            cancelled=self._counting_stopped,
             owner=self,
             key="count",
             title=tr("Counting {ns}", ns=ns),
@@ -315,6 +343,44 @@ class BrowserPanel(QWidget):
         if query == self._ran and page is not None:
             total, note = bounded(query, found[0]), found[1]
             self.pager.show_page(self._skip, len(page.rows), total, note, page.more, page.milliseconds)
+            self._say_times()
+
+    def _counting_stopped(self) -> None:
+        pass  # the foot says N/A already, with the reason
+
+    def _say_times(self) -> None:
+        """Say which time the list is of, and what of it cannot be proven."""
+        query, found = self._ran, self.listed
+        if query.is_of_now or found is None:
+            self.notices.clear("times")
+            return
+        if query.moment:
+            said = tr(
+                "As it stood on {moment} ({zone}), to be read only.",
+                moment=wording.moment(query.at, exact=True),
+                zone=preferences.zone(),
+            )
+            if query.at is not None and query.at > dt.datetime.now(dt.UTC):
+                said += " " + tr("That is in the future, so it is what stands now.")
+            if doubts := found.doubts:
+                each = ", ".join(f"{DOUBTS[kind]}: {wording.count(n)}" for kind, n in doubts.most_common())
+                some = wording.many(doubts.total(), "document cannot", "documents cannot")
+                said += " " + tr("{some} be proven. {each}.", some=some, each=each)
+            else:
+                said += " " + tr("All of it is proven.")
+        else:
+            said = tr("Documents that are gone, each with its last version; the one chosen has its history below.")
+        said = " ".join([said, *map(translated, found.notes)])
+        choices = [(tr("Back to now"), self.bar.back_to_now)]
+        if query.moment:
+            choices.append((tr("Another time…"), self.bar.choose_time))
+        elif not self._session.read_only and self._page is not None and self._page.rows:
+            choices.insert(0, (tr("Restore…"), self._restore_chosen))
+        self.notices.put("times", "past", said, choices, closable=False)
+
+    def _restore_chosen(self) -> None:
+        if self.row is not None:
+            self.restore_asked.emit(self.row)
 
     def _not_counted(self, error: BaseException) -> None:
         pass  # the foot says N/A already, with the reason
@@ -344,6 +410,22 @@ class BrowserPanel(QWidget):
 
     def _show_empty(self, query: Query) -> None:
         name = self.ns.partition(".")[2]
+        if query.moment and not query.filter:
+            then = wording.moment(query.at, exact=True)
+            self.states.show_empty(
+                tr("{name} had no documents then", name=name),
+                tr("None of its versions is as old as {then}.", then=then),
+                [(tr("Another time…"), self.bar.choose_time)],
+                icon="clock-counter-clockwise",
+            )
+            return
+        if query.deleted and not query.filter:
+            self.states.show_empty(
+                tr("No deleted document is known in {name}", name=name),
+                tr("Nothing is kept here of documents that are gone. What was deleted from here is in the journal."),
+                [(tr("Open the journal"), self.journal_asked.emit)],
+            )
+            return
         if not query.filter:
             self.states.show_empty(
                 tr("{name} has no documents yet", name=name),
@@ -359,6 +441,8 @@ class BrowserPanel(QWidget):
         )
         asked = query.filter if len(query.filter) <= 120 else query.filter[:119] + "…"
         where = tr("in any version") if query.any_version else tr("in its current version")
+        where = tr("as it stood then") if query.moment else tr("in its last version") if query.deleted else where
+        there = there if query.is_of_now else ""
         self.states.show_empty(
             tr("No document matches this filter"),
             tr("{there}The filter asks for {asked} {where}.", there=there, asked=asked, where=where),
@@ -376,6 +460,7 @@ class BrowserPanel(QWidget):
                     tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel"
                 )
             return
+        self.listed = None  # whoever tries again reads it from the beginning
         self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
         if self.states.kind != "content":
             self.chosen.emit(None)

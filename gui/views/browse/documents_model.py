@@ -12,9 +12,10 @@ from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
+from gui.views.browse.query import EVERYTHING, Query, field_names
 from model import text
 from model.errors import Refused
-from model.records import CollectionInfo, Matches, Outline, Row, Version
+from model.records import CollectionInfo, Doubt, Matches, Outline, Row, Version
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -28,14 +29,35 @@ HEADS = {
     "at": tr("Last change"),
     "size": tr("Size"),
     "health": tr("Health"),
+    "since": tr("As it was since"),
+    "gone": tr("Deleted"),
+    "author": tr("By"),
+    "reason": tr("Reason"),
+    "proof": tr("Proof"),
 }
+DOUBTS: Mapping[Doubt, str] = {
+    "gap": tr("A version is missing"),
+    "undated": tr("No time was kept"),
+    "clock": tr("A clock ran backwards"),
+    "content": tr("Content not proven"),
+    "above": tr("Above the current version"),
+    "deleted": tr("Deleted, time unknown"),
+}
+"""Why nobody can prove that a document was so at a time."""
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
-WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "at": 168, "size": 104, "health": 260, "field": 140}
+WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "at": 168, "size": 104, "health": 260, "field": 140,
+          "since": 168, "gone": 168, "author": 130, "reason": 160, "proof": 190}  # fmt: skip
 
 
-def columns_for(info: CollectionInfo | None) -> tuple[str, ...]:
+def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple[str, ...]:
     """The columns that a layout fills."""
+    if info is not None and not query.is_of_now:
+        numbered = ("version",) if "version" in info.fields else ()
+        if query.moment:
+            return ("id", *numbered, "preview", "since", "size", "proof")
+        reasons = ("reason",) if "reason" in info.fields else ()
+        return ("id", *numbered, "preview", "gone", "author", *reasons)
     if info is not None and info.keeps_history:
         numbered = ("version",) if "version" in info.fields else ()
         return ("id", *numbered, "history", "at", "size", "health")
@@ -68,18 +90,18 @@ class DocumentsModel(RowsModel[Row]):
     def key(self, row: Row) -> Hashable:
         return row.id
 
-    def set_columns(self, info: CollectionInfo | None, fields: Sequence[str], any_version: bool = False) -> None:
-        """Fit the columns to a layout and to the fields asked for; ``any_version``: a filter looked at all of them."""
+    def set_columns(self, info: CollectionInfo | None, query: Query) -> None:
+        """Fit the columns to a layout and to a query."""
         self.matches = {}
         paths = []
-        for name in fields:
+        for name in field_names(query.fields):
             try:
                 paths.append((name, text.path_from_text(name)))
             except Refused:
                 continue
-        base = columns_for(info)
+        base = columns_for(info, query)
         middle = base.index("version") + 1 if "version" in base else 1
-        if any_version:
+        if query.any_version and query.filter:
             base = (*base[:middle], "matches", *base[middle:])
             middle += 1
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
@@ -165,8 +187,13 @@ class DocumentsModel(RowsModel[Row]):
             return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
         if column == "matches":
             return self._matches(row)
-        if column == "at":
-            return plain(wording.moment(row.at), "text2")
+        if column in ("at", "since", "gone"):
+            return plain(wording.moment(row.at), "text2") if row.at or column == "at" else _unknown()
+        if column in ("author", "reason"):
+            who = row.author if column == "author" else row.reason
+            return plain(who, "text2") if who else _unknown() if column == "author" else plain("")
+        if column == "proof":
+            return self._proof(row)
         if column == "size":
             return value(
                 wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes))
@@ -224,9 +251,18 @@ class DocumentsModel(RowsModel[Row]):
             badges=(Badge(translated(outline.health), ink, f"{ink}T", "conflict"),), tip=translated(outline.health)
         )
 
+    def _proof(self, row: Row) -> Cell:
+        if row.doubt is None:
+            return Cell(spans=(Span(tr("Proven"), "text2"),), size=12, icon="check-bold")
+        said = DOUBTS[row.doubt]
+        tip = tr("Nobody can prove that {name} was like this then: {said}.", name=wording.plain(row.id), said=said)
+        return Cell(badges=(Badge(said, "warn", "warnT", "conflict"),), tip=tip, accessible=tip)
+
     def _preview(self, row: Row) -> Cell:
         if not row.readable:
             return value(f"{row.raw[:24].hex(' ')} …", "text3")
+        if row.doubt is not None and row.version is None:
+            return _unknown()
         raw = canonical.without(row.raw, self._locked)
         return value(text.shown(Value.document(raw), preferences.zone(), 300), "text2")
 
@@ -255,6 +291,10 @@ def preview(row: Row, locked: Collection[str] = ()) -> str:
     rest = len(pairs) - PREVIEWED
     more = [tr("and {further_fields}", further_fields=wording.many(rest, "further field"))] if rest > 0 else []
     return "\n".join([text.value_text(row.id)[:200], *lines, *more])
+
+
+def _unknown() -> Cell:
+    return plain(tr("not known"), "text3", size=12)
 
 
 def _run(oldest: Version, newest: Version) -> str:

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gui import copying, messages, tasks
 from gui.language import tr
 from gui.style import wording
-from gui.views.browse.query import Query
+from gui.views.browse.query import Query, listed
+from model.over_time.history_list import HistoryList
 from model.records import Row
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
@@ -36,10 +37,10 @@ class ListExport(QObject):
         if path := self._path(tr("Export the listed documents")):
             self.write(query, path)
 
-    def ask_rows(self, rows: Sequence[Row]) -> None:
-        """Ask for a file, then write some documents of the list to it."""
+    def ask_rows(self, rows: Sequence[Row], of: HistoryList | None = None) -> None:
+        """Ask for a file, then write some documents of the list to it, in one ``of`` histories as they are there."""
         if path := self._path(tr("Export {documents}", documents=wording.many(len(rows), "document"))):
-            self.write_rows(rows, path)
+            self.write_rows(rows, path, of)
 
     def _path(self, title: str) -> str:
         name = f"{self._ns.partition('.')[2]}.jsonl".replace("/", "-")
@@ -49,14 +50,24 @@ class ListExport(QObject):
     def write(self, query: Query, path: str) -> None:
         """Write the documents that a query lists to a file."""
         session, ns, q = self._session, self._ns, query
-        self._start(
-            lambda progress: session.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit), path
-        )
 
-    def write_rows(self, rows: Sequence[Row], path: str) -> None:
+        def work(progress: tasks.Progress) -> Written:
+            if q.is_of_now:
+                return session.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit)
+            return session.export_list(listed(session, ns, q), path, q.skip, q.limit, progress)
+
+        self._start(work, path)
+
+    def write_rows(self, rows: Sequence[Row], path: str, of: HistoryList | None = None) -> None:
         """Write some documents of the list to a file, whole."""
         session, ns = self._session, self._ns
-        self._start(lambda progress: session.export_rows(ns, path, rows, progress), path)
+
+        def work(progress: tasks.Progress) -> Written:
+            if of is not None:
+                return session.export_list(of.only(rows), path, checkpoint=progress)
+            return session.export_rows(ns, path, rows, progress)
+
+        self._start(work, path)
 
     def _start(self, work: Callable[[tasks.Progress], Written], path: str) -> None:
         self.task = task = tasks.run(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import asdict, dataclass
 
 from gui.language import tr
 from gui.style import wording
 from model import text
 from model.errors import Refused
+from model.over_time.history_list import HistoryList
+from model.session import Session
 from model.values import canonical
 
 
@@ -21,6 +24,18 @@ class Query:
     any_version: bool = False
     limit: int = 0
     skip: int = 0
+    moment: str = ""  # as of which time, as ISO 8601; "" is now
+    deleted: bool = False  # of documents that are gone
+
+    @property
+    def at(self) -> dt.datetime | None:
+        """The time as of which documents are listed; None is now."""
+        return dt.datetime.fromisoformat(self.moment) if self.moment else None
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether it asks for documents that are there now."""
+        return not (self.moment or self.deleted)
 
     @property
     def words(self) -> str:
@@ -32,6 +47,10 @@ class Query:
             parts.append(tr("with {field_names}", field_names=", ".join(field_names(self.fields))))
         if self.any_version:
             parts.append(tr("any version"))
+        if self.moment:
+            parts.append(tr("as of {moment}", moment=wording.moment(self.at, exact=True)))
+        if self.deleted:
+            parts.append(tr("deleted documents"))
         if bounds := self.bounds:
             parts.append(bounds)
         return ", ".join(parts)
@@ -58,11 +77,22 @@ class Query:
         for name, value in kept.items():
             if name in plain and type(value) is type(plain[name]):
                 fine[name] = value
-        return cls(**fine)
+        try:
+            moment = dt.datetime.fromisoformat(fine["moment"]) if fine.get("moment") else None
+        except ValueError:
+            moment = None
+        return cls(**{**fine, "moment": moment.isoformat() if moment is not None and moment.tzinfo else ""})
 
 
 EVERYTHING = Query()
 """The query of a list that nobody has asked anything of."""
+
+
+def listed(session: Session, ns: str, query: Query) -> HistoryList:
+    """The list of a query that asks for what is not there now."""
+    if query.at is not None:
+        return session.past(ns, query.at, query.filter, query.sort)
+    return session.deleted(ns, query.filter, query.sort)
 
 
 def sort_words(sort: str) -> str:

@@ -1,7 +1,8 @@
-"""The query to a collection: filter, order, fields, and whether earlier versions count too."""
+"""The query to a collection: filter, order, fields, whether earlier versions count too, and as of which time."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,12 +20,14 @@ from gui.style.states import button, tool, words
 from gui.views.browse.past_queries import PastQueries
 from gui.views.browse.query import Query, field_names, sort_pairs, sort_words
 from gui.views.browse.query_options import Part, QueryOptions
+from gui.views.browse.time_sheet import TimeSheet
 from model import text
 from model.errors import Refused
 from model.records import CollectionInfo
 from model.session import FieldSurvey
 
 LONGEST = 90  # letters of a query in a menu
+TIMES = tr("As of a time, two times, deleted documents")
 
 
 class QueryBar(QWidget):
@@ -37,12 +40,15 @@ class QueryBar(QWidget):
     asked = Signal()
     fields_wanted = Signal()
     explain_asked = Signal()
+    times_asked = Signal()  # two times are to be compared
 
     def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._ns = ns
         boxes.ground(self, "surface")
         self.past = PastQueries(source, ns)
         self._rest = Query()  # the query but for its filter and the versions that it looks at
+        self._layered = False
         self._survey: FieldSurvey | None = None
         self._sheet: QueryOptions | None = None
         self._roles: Mapping[str, str] = {}
@@ -75,6 +81,8 @@ class QueryBar(QWidget):
         self.bounds_button = tool("sliders-horizontal", tr("Skip and limit"), partial(self.choose, "limits"), 32)
         self.bounds_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.explain_button = tool("chart-bar", tr("Explain this query, and the indexes"), self.explain_asked.emit, 32)
+        self.time_button = tool("clock-counter-clockwise", TIMES, self._show_times, 32)
+        self.time_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.run_button = button(tr("Find"), self._run, "main")
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
@@ -89,6 +97,7 @@ class QueryBar(QWidget):
         row.addWidget(self.sort_button)
         row.addWidget(self.fields_button)
         row.addWidget(self.bounds_button)
+        row.addWidget(self.time_button)
         row.addWidget(self.explain_button)
         row.addWidget(self.run_button)
         self._error = words("", "error", wrap=True)
@@ -104,14 +113,16 @@ class QueryBar(QWidget):
     @property
     def query(self) -> Query:
         """The query as it stands in the bar."""
-        return replace(self._rest, filter=self.input.text().strip(), any_version=self._any.isChecked())
+        any_version = self._any.isChecked() and self._rest.is_of_now
+        return replace(self._rest, filter=self.input.text().strip(), any_version=any_version)
 
     def set_info(self, info: CollectionInfo | None) -> None:
         """Fit the bar to a collection's layout."""
         self._roles = info.fields if info is not None else {}
         layered = info is not None and info.keeps_history
-        self._current.setVisible(layered)
-        self._any.setVisible(layered)
+        self._layered = layered
+        self.time_button.setVisible(layered)
+        self._fit_which()
 
     def set_filter(self, filter: str) -> None:
         """Put a filter into the bar without running it."""
@@ -161,6 +172,50 @@ class QueryBar(QWidget):
 
     def _which_clicked(self, _: int) -> None:
         self.asked.emit()
+
+    # --- now, then, and what is gone
+
+    def _show_times(self) -> None:
+        menu = self.times_menu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.time_button.mapToGlobal(self.time_button.rect().bottomLeft()))
+
+    def times_menu(self) -> QMenu:
+        """The menu of what else can be listed than the documents of now."""
+        menu = QMenu(self)
+        menu.addAction(tr("As of a time…"), self.choose_time)
+        menu.addAction(tr("Compare two times…"), self.times_asked.emit)
+        deleted = menu.addAction(tr("Deleted documents"), self.toggle_deleted)
+        deleted.setCheckable(True)
+        deleted.setChecked(self._rest.deleted)
+        menu.addSeparator()
+        menu.addAction(tr("Back to now"), self.back_to_now).setEnabled(not self._rest.is_of_now)
+        return menu
+
+    def choose_time(self) -> None:
+        """Ask for the time as of which documents are listed."""
+        sheet = TimeSheet(self, self._ns, self._rest.at)
+        sheet.agreed.connect(self.go_to)
+        sheet.open()
+
+    def go_to(self, at: dt.datetime | None) -> None:
+        """List the documents as of a time, or as they are now."""
+        self._put(replace(self._rest, moment="" if at is None else at.isoformat(), deleted=False))
+        self._run()
+
+    def toggle_deleted(self) -> None:
+        """List the documents that are gone, or those of now again."""
+        self._put(replace(self._rest, moment="", deleted=not self._rest.deleted))
+        self._run()
+
+    def back_to_now(self) -> None:
+        """List the documents as they are now."""
+        self.go_to(None)
+
+    def _fit_which(self) -> None:
+        for made in (self._current, self._any):
+            made.setVisible(self._layered and self._rest.is_of_now)
+        self.explain_button.setVisible(self._rest.is_of_now)
 
     # --- words to choose from
 
@@ -310,6 +365,12 @@ class QueryBar(QWidget):
         wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
         self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
         self.bounds_button.setAccessibleName(rest.bounds or tr("Skip and limit"))
+        said = tr("Deleted") if rest.deleted else wording.moment(rest.at, exact=True)
+        self.time_button.setText(said)
+        wide = self.time_button.sizeHint().width() + theme.px(8) if said else theme.px(32)
+        self.time_button.setFixedWidth(wide)
+        self.time_button.setAccessibleName(tr("{said}: other times", said=said) if said else TIMES)
+        self._fit_which()
 
 
 class _NameSheet(Sheet):

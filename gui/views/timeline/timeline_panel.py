@@ -229,7 +229,8 @@ class TimelinePanel(QWidget):
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
         """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do.
 
-        Without a number for B it is the current one.
+        Without a number for B it is the current one, or the newest of a document that is gone; where A is that, it is
+        compared with the one before it.
         """
         self._alone = False
         current = self.model.current()
@@ -240,7 +241,10 @@ class TimelinePanel(QWidget):
         if self._task is not None and (elsewhere or a is None or b is None):
             self._wanted = (v_a, v_b)
             return
-        self.model.choose(self.model.a if a is None else a, self.model.b if b is None else b)
+        if v_b is None and a is not None and b is None:
+            b = self.model.before(-1)
+        a, b = self.model.a if a is None else a, self.model.b if b is None else b
+        self.model.choose(self.model.before(b) if b is not None and a == b else a, b)
 
     @property
     def shown_id(self) -> Value | None:
@@ -298,6 +302,10 @@ class TimelinePanel(QWidget):
             if self._wanted[1] is None and a is not None and current is not None:
                 b = model.row_of(current.v)
             done = self._task is None
+            if done and a is not None and b is None and self._wanted[1] is None:
+                b = model.before(-1)
+            if a is not None and a == b:
+                a = model.before(a)
             if b is not None and (a is not None or done or self._alone):
                 self._wanted = None if a is not None else self._wanted
                 model.choose(model.before(b) if a is None and not self._alone else a, b)

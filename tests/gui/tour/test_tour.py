@@ -19,6 +19,7 @@ VIEWS = {
     "delete-picked", "pair", "import", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
     "payload", "payload-list", "javers", "javers-list",
+    "as-of-time", "as-of", "two-times", "deleted",
 }  # fmt: skip
 
 

@@ -255,7 +255,17 @@ def test_a_document_that_is_gone_is_told_once_and_unproven_since(server: Server,
     told = [(each.kind, each.v, each.at) for each in ActivityList([layout])]
     assert told == [("edited", Value.of(2), later), ("created", Value.of(1), START), ("deleted", None, None)]
     assert [each.proven for each in AsOf(layout, START)] == [True]
-    assert [each.proven for each in AsOf(layout, later)] == [False]
+    assert [each.doubt for each in AsOf(layout, later)] == ["deleted"]
+
+
+def test_a_version_above_the_current_one_is_not_taken_for_a_deleted_document(
+    server: Server, database_name: str
+) -> None:
+    layout = layout_of(server, database_name, "archive", at="changedAt")
+    layout.create(c.encode({"n": 1}), Value.of("K"), Stamp(at=START))
+    row = {"docId": "K", "v": 2, "changedAt": START + dt.timedelta(hours=1), "n": 2}
+    assert server.send(Write(layout.profile.archive, "insert", {}, c.encode(row))).applied == "yes"
+    assert [each.doubt for each in AsOf(layout, START + dt.timedelta(hours=2))] == ["above"]
 
 
 def test_order_and_sub_documents_make_the_paths() -> None:

@@ -1,0 +1,248 @@
+"""Two times of a collection: the documents that were added, removed or changed between them, counted and listed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import Counter
+from collections.abc import Hashable
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui import tasks
+from gui.language import tr
+from gui.paging import RowsModel
+from gui.parts.time_line import TimeLine
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.style.states import StateStack, button, words
+from model.over_time.as_of import Compared, Difference, StateAt
+from model.records import Version
+from model.session import Session
+
+CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which some are handed on
+LOOKS: dict[Difference, tuple[str, str, str]] = {
+    "added": (tr("added"), "add", "addT"),
+    "removed": (tr("removed"), "rem", "remT"),
+    "changed": (tr("changed"), "acc", "accTint"),
+    "unproven": (tr("not proven"), "warn", "warnT"),
+}
+"""What became of a document, in a word with its colours."""
+
+
+def version_of(state: StateAt | None) -> Version | None:
+    """The version that a document was at, for a comparison; None where it was not there, or nobody knows which."""
+    if state is None or state.v is None:
+        return None
+    return Version(state.v, state.at, None, "document", "present", False, None, None)
+
+
+class ComparedModel(RowsModel[Compared]):
+    """Documents that were not the same at two times."""
+
+    headers = (tr("Document"), tr("What"), tr("First"), tr("Then"), tr("Changed on"))
+
+    def key(self, row: Compared) -> Hashable:
+        return row.id
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        if index.column() == 0:
+            return value(wording.plain(row.id), middle=True, indent=8)
+        if index.column() == 1:
+            said, ink, ground = LOOKS[row.change]
+            return Cell(badges=(Badge(said, ink, ground),), accessible=said)
+        if index.column() == 4:
+            return plain(wording.moment(row.after.at if row.after is not None else None), "text2")
+        side = row.before if index.column() == 2 else row.after
+        if side is None:
+            return Cell(spans=(Span(tr("not there"), "text3"),), size=12)
+        if side.v is None:
+            return Cell(spans=(Span(tr("not known"), "text3"),), size=12)
+        return value(wording.version(side.v) + ("" if side.proven else " ?"))
+
+
+class TimesPanel(QWidget):
+    """Asks for two times, and lists what differs. ``open_asked`` carries the document whose history is wanted."""
+
+    chosen = Signal(object)  # Compared, or None
+    open_asked = Signal(object)
+    compared = Signal()
+
+    def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._ns = session, ns
+        self._task: tasks.Task | None = None
+        self._between: tuple[dt.datetime, dt.datetime] | None = None
+        self.is_of_now = False
+        self.counts: Counter[Difference] = Counter()
+        self.first, self.then = TimeLine(tr("First time")), TimeLine(tr("Second time"), tr("now"))
+        self.run = button(tr("Compare"), self.compare, "main")
+        self.said = words("", "second", wrap=True)
+        self.model = ComparedModel()
+        self.list = CellTree(row_height=28)
+        self.list.as_list(self.model, tr("Documents of {ns} that differ", ns=ns), (240, 120, 110, 110, 180))
+        self.list.setMinimumHeight(theme.px(84))
+        self.list.activated.connect(self._activated)
+        self.list.selectionModel().currentRowChanged.connect(self._current_changed)
+        self.states = StateStack(self.list)
+        for line in (self.first, self.then):
+            line.meant.connect(self._typed)
+            line.returnPressed.connect(self.compare)
+        head = QWidget()
+        boxes.ground(head, "surface")
+        row = boxes.row(head, 16, 10, gap=16)
+        for name, line in ((tr("First"), self.first), (tr("Then"), self.then)):
+            beside = QVBoxLayout()
+            beside.setSpacing(theme.px(4))
+            label = words(name, "head")
+            label.setBuddy(line)
+            beside.addWidget(label)
+            beside.addWidget(line)
+            beside.addWidget(line.said)
+            beside.addStretch(1)
+            row.addLayout(beside, 1)
+        run = QVBoxLayout()
+        run.setSpacing(theme.px(4))
+        run.addWidget(words(" ", "head"))
+        run.addWidget(self.run)
+        run.addStretch(1)
+        row.addLayout(run)
+        counted = QWidget()
+        boxes.ground(counted, "surface")
+        boxes.row(counted, 16, 6).addWidget(self.said)
+        self._counted = counted
+        counted.hide()
+        column = boxes.column(self)
+        for part in (head, states.hair(), counted):
+            column.addWidget(part)
+        column.addWidget(self.states, 1)
+        self.setFocusProxy(self.first)
+        preferences.signals.changed.connect(self._preference)
+        self._typed()
+        self.states.show_empty(
+            tr("Which two times?"),
+            tr("What was added, removed and changed between them is listed here."),
+            icon="clock-counter-clockwise",
+        )
+
+    @property
+    def row(self) -> Compared | None:
+        """The chosen document."""
+        return self.model.at(self.list.currentIndex())
+
+    def compare(self) -> None:
+        """Compare the two times that stand above."""
+        if not self.run.isEnabled():
+            return
+        first, then = self.first.moment, self.then.moment
+        assert first is not None
+        now = dt.datetime.now(dt.UTC)
+        self.is_of_now = then is None or then.at >= now
+        between = sorted((first.at, then.at if then is not None else now))
+        self._between = (between[0], between[1])
+        self._read(*self._between)
+
+    def refresh(self) -> None:
+        """Read again."""
+        if self._between is not None:
+            first, then = self._between
+            self._read(first, dt.datetime.now(dt.UTC) if self.is_of_now else then)
+
+    def stop(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _read(self, first: dt.datetime, then: dt.datetime) -> None:
+        session, ns = self._session, self._ns
+        self.counts = Counter()
+        self.model.fill([])
+        self.chosen.emit(None)
+        self._counted.hide()
+
+        def work(progress: tasks.Progress) -> None:
+            some: list[Compared] = []
+            due = time.monotonic() + PAUSE
+            for each in session.as_of_both(ns, first, then, progress):
+                some.append(each)
+                if len(some) >= CHUNK or time.monotonic() > due:
+                    progress.put(some)
+                    some, due = [], time.monotonic() + PAUSE
+            progress.put(some)
+
+        title = tr("Comparing {ns} at two times", ns=ns)
+        self._task = tasks.run(
+            work,
+            done=self._done,
+            failed=self._failed,
+            cancelled=self._stopped,
+            partial=self._arrived,
+            owner=self,
+            key="times",
+            title=title,
+        )
+        self._task.progressed.connect(self.states.progress)
+        self.states.show_loading(title, self.stop)
+
+    def _arrived(self, some: list[Compared]) -> None:
+        if not some:
+            return
+        self.model.add(some)
+        self.counts.update(each.change for each in some)
+        self._say()
+        if not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.model.index(0, 0))
+
+    def _done(self, _: None) -> None:
+        if self.model.rows:
+            self.states.show_content()
+        else:
+            self.states.show_empty(
+                tr("Nothing differs"),
+                tr("Every document of {ns} was the same at both times.", ns=self._ns),
+                icon="check-circle",
+            )
+        self._say()
+        self.compared.emit()
+
+    def _stopped(self) -> None:
+        if self.model.rows:
+            self.states.show_content()
+            self._say(tr("Reading was stopped, so there may be more."))
+        else:
+            self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self.refresh)])
+
+    def _failed(self, error: BaseException) -> None:
+        self.states.show_failed(error, self.refresh, tr("{ns} could not be compared", ns=self._ns))
+
+    def _say(self, more: str = "") -> None:
+        first, then = self._between or (None, None)
+        each = [f"{wording.count(self.counts[kind])} {said}" for kind, (said, _, _) in LOOKS.items()]
+        span = tr(
+            "From {first} to {then} ({zone}): {counts}.",
+            first=wording.moment(first, exact=True),
+            then=tr("now") if self.is_of_now else wording.moment(then, exact=True),
+            zone=preferences.zone(),
+            counts=", ".join(each),
+        )
+        self.said.setText(f"{span} {more}".rstrip())
+        self._counted.show()
+
+    def _typed(self) -> None:
+        self.run.setEnabled(self.first.is_fine and self.then.is_fine)
+
+    def _current_changed(self, now: QModelIndex, _: QModelIndex) -> None:
+        if (row := self.model.at(now)) is not None:
+            self.chosen.emit(row)
+
+    def _activated(self, index: QModelIndex) -> None:
+        if (row := self.model.at(index)) is not None:
+            self.open_asked.emit(row)
+
+    def _preference(self, name: str) -> None:
+        if name == "zone":
+            self.list.viewport().update()
+            if self._between is not None:
+                self._say()

@@ -1,0 +1,94 @@
+"""The documents of a collection that are gone, with who deleted them and when, as far as anything was kept.
+
+A version that says so tells both; of another layout's document the archive is left, and sometimes its feed saw when.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from model.errors import NotFound, Refused, Unreachable
+from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
+from model.layouts.tombstones import SAID
+from model.over_time.span import everyone
+from model.records import Row, Version
+from model.values.canonical import Value
+
+AT_ONCE = 200  # documents that are looked for together
+
+
+@dataclass
+class DeletedDocuments:
+    """The documents of which nothing but the history is left; read them once."""
+
+    layout: Layout
+    condition: Callable[[bytes], bool] | None  # of the last version, as ``seen`` shows it
+    seen: Callable[[Value, Version], bytes]
+    from_here: Mapping[Value, dt.datetime] = field(default_factory=dict)  # when documents were deleted from here
+    user: str | None = None  # who deletes from here
+    untold: int = 0  # documents of whose end nothing was kept
+    unread: list[str] = field(default_factory=list)  # sentences on documents that could not be read
+
+    def rows(self) -> Iterator[Row | None]:
+        """Each as a row of a list, with its last version that has a content; None for each other document."""
+        ids = everyone(self.layout)
+        while some := list(islice(ids, AT_ONCE)):
+            there = self._there(some)
+            for id in some:
+                yield None if id in there else self._row(id)
+
+    def _there(self, ids: Sequence[Value]) -> set[Value]:
+        key = self.layout.profile.id
+        query = PageQuery({key: {"$in": list(ids)}}, projection={key: 1}, limit=len(ids))
+        return {row.id for row in self.layout.page(query)}
+
+    def _row(self, id: Value) -> Row | None:
+        try:
+            last, end = self._ends(id)
+            if self.condition is not None and not (last and last.v and self._matches(id, last.v)):
+                return None
+        except NotFound:  # purged since it was listed
+            return None
+        except Unreachable:
+            raise
+        except Refused as error:
+            self.unread.append(str(error))
+            return None
+        v = last.v if last is not None else None
+        if end is not None:
+            at, author, reason = end.at, end.author, end.reason
+        else:
+            at, author, reason = self.layout.ended_at(id, v) if v is not None else None, None, None
+        here = self.from_here.get(id)
+        if end is None and here is not None and (last is None or last.at is None or here >= last.at):
+            at, author = at or here, self.user
+        self.untold += at is None and author is None
+        return Row(id, v, at, 0, b"", author=author, reason=reason)
+
+    def _ends(self, id: Value) -> tuple[Version | None, Version | None]:
+        """The last version with a content, and the one above it that says that the document was deleted."""
+        end: Version | None = None
+        for version in self.layout.history(id):
+            if version.deleted or version.detail.partition(";")[0] == SAID:
+                end = end or version
+            elif version.state == "present":
+                return version, end
+        return None, end
+
+    def _matches(self, id: Value, v: Value) -> bool:
+        version = self.layout.version(id, v)
+        assert self.condition is not None
+        return version.content is not None and self.condition(self.seen(id, version))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person is told beside the documents."""
+        said = []
+        if self.untold:
+            which = "one" if self.untold == 1 else f"{self.untold:,}"
+            said.append(f"Nothing tells who deleted {which} of them, or when.")
+        return [*said, *self.unread]
