@@ -446,7 +446,7 @@ class Session:
     def history(
         self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
     ) -> DocumentHistory:
-        """The versions of a document, newest first, one for each missing number too; its ``frame`` has plain rows.
+        """The versions of a document, newest first, one for each missing number too, and as plain rows.
 
         An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or a Python object. With ``changed`` each
         version says how many fields differ from the one before it. Raises ``NotFound``, once versions are read.

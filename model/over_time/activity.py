@@ -96,7 +96,7 @@ class ActivityList:
         return None if None in counts else sum(filter(None, counts))
 
     def frame(self) -> list[dict[str, Any]]:
-        """The changes as plain rows for ``pandas.DataFrame``, newest first.
+        """The changes as plain rows for a data frame of pandas, newest first.
 
         Columns: at, author, reason, ns, id, v, kind, and paths, a list of texts such as ``premium.gross``.
         """

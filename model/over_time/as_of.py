@@ -97,7 +97,7 @@ class AsOf:
                 yield found
 
     def frame(self) -> list[dict[str, Any]]:
-        """The documents as plain rows for ``pandas.DataFrame``, in no particular order.
+        """The documents as plain rows for a data frame of pandas, in no particular order.
 
         Columns: ns, id, v, at, proven, and content, the document's fields as a dict, None where it was not asked for
         or is not known.

@@ -1,4 +1,4 @@
-"""The versions of one document, one by one or as plain rows, which ``pandas.DataFrame`` takes as they are."""
+"""The versions of one document, one by one or as plain rows, which a data frame of pandas takes as they are."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from model.errors import Unreadable
+from model.errors import NotAllowed, Unreadable
 from model.localserver import pipelines
 from model.localserver.projections import compile_projection
 from model.localserver.store import Collection, Store
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from model.layouts.recognition.sampling import Sample
 
 
+_READS = "Nothing is written while layouts are recognised."
+
+
 class SmallCollections:
     """A server of which collections that were read as a whole are not asked again; for reading only."""
 
@@ -35,8 +38,8 @@ class SmallCollections:
 
     @property
     def read_only(self) -> bool:
-        """Whether :meth:`send` refuses everything."""
-        return self._server.read_only
+        """Whether :meth:`send` refuses everything: it does."""
+        return True
 
     def hold(self, sample: Sample) -> None:
         """Answer reads of a collection from its sample from now on, where that is the whole of it."""
@@ -99,9 +102,9 @@ class SmallCollections:
         return self._server.indexes(ns)
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Create an index."""
-        self._server.create_index(ns, keys, unique)
+        """Raises ``NotAllowed``: recognition reads."""
+        raise NotAllowed(_READS)
 
     def send(self, write: Write) -> Reply:
-        """Send a write once."""
-        return self._server.send(write)
+        """Refuse: recognition reads."""
+        return Reply("no", sentence=_READS, error=NotAllowed(_READS))
