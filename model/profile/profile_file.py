@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.profile import Profile, keys, minimal, whole
 from model.toml_text import to_line
+from model.whole_files import whole_file
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,5 @@ def _put(path: FilePath, content: bytes, new: bool) -> None:
                 path.unlink(missing_ok=True)
                 raise
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, path.stat().st_mode & 0o777)
-        os.replace(name, path)
-    except BaseException:
-        FilePath(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        file.write(content)

@@ -18,6 +18,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.text import Style, json_writer, kept_form
 from model.values import canonical
 from model.values.canonical import Value
+from model.whole_files import whole_file
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -155,6 +156,8 @@ def _spread(written: str, indent: str) -> str:
 def write(path: str, raw: bytes, form: Form) -> None:
     """Write a document to a file; raises ``Refused``."""
     try:
-        Path(path).write_bytes(written(raw, form))
+        data = written(raw, form)
+        with whole_file(Path(path)) as file:
+            file.write(data)
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); name another file.") from None

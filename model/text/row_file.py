@@ -5,10 +5,9 @@ The file appears under its name when it is whole; until then, and where the work
 
 from __future__ import annotations
 
-import os
+import io
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +16,7 @@ from model import text
 from model.errors import Refused, Unreadable
 from model.records import Checkpoint, Row, no_checkpoint
 from model.text import csv_form
+from model.whole_files import whole_file
 
 ENDINGS = (".jsonl", ".bson", ".csv")
 
@@ -45,11 +45,7 @@ def write_rows(
     binary = path.suffix.lower() == ".bson"
     count = left_out = size = 0
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise Refused(f"{path} cannot be written ({error.strerror}); choose another place.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with whole_file(path) as file:
             for row in rows:
                 checkpoint(count, total)
                 data = _form(row, binary)
@@ -58,12 +54,8 @@ def write_rows(
                     continue
                 file.write(data)
                 count, size = count + 1, size + len(data)
-        os.replace(name, path)
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
     checkpoint(count, count)
     return Written(path, count, size, left_out)
 
@@ -85,11 +77,11 @@ def _write_table(rows: Iterable[Row], path: Path, total: int | None, checkpoint:
 
             aside = Path(folder) / "documents.bson"
             write_rows(fit(), aside, total, checkpoint)
-            name = Path(folder) / "table.csv"
-            with aside.open("rb") as documents, name.open("w", encoding="utf-8", newline="") as file:
-                counts = csv_form.write(_watched(documents, total, checkpoint), plan.columns, file)
-            size = name.stat().st_size
-            os.replace(name, path)
+            with aside.open("rb") as documents, whole_file(path) as file:
+                table = io.TextIOWrapper(file, encoding="utf-8", newline="")
+                counts = csv_form.write(_watched(documents, total, checkpoint), plan.columns, table)
+                table.detach()  # what it holds is written, and the file stays open
+                size = file.tell() if file.seekable() else 0
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
     return Written(path, counts.written, size, left_out + counts.left_out, counts.rearranged)

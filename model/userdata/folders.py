@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 import platformdirs
 
 from model.errors import Refused
+from model.whole_files import whole_file
 
 
 def chosen(home: Path | None = None) -> Path | None:
@@ -46,18 +46,9 @@ def name_of(source: str) -> str:
 
 
 def write(path: Path, data: str) -> None:
-    """Put a whole file in place at once, so that a crash leaves the old one or the new one."""
+    """Write a whole file, so that a crash leaves the old one or the new one; raises ``Refused``."""
     try:
-        # mkstemp makes the file 0600 before a byte is in it.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            file.write(data.encode())
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); make room or allow writing there.") from None
