@@ -385,7 +385,8 @@ class MapView(QWidget):
 
     def _fit_names(self) -> None:
         need, usual = self._names_need(), theme.px(NAMES[1])
-        spare = self.width() - self.wide - theme.px(COUNTS) - (self.bar.width() if self.bar.isVisible() else 0)
+        bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width()  # also while the whole view is not shown yet
+        spare = self.width() - self.wide - theme.px(COUNTS) - bar
         wide = min(max(need, spare), max(need, usual))
         for one in (self.corner, self.names):
             one.setFixedWidth(wide)
