@@ -127,7 +127,7 @@ def test_a_signal_stops_it_tidily_with_its_place_kept(here: Ground, profile: str
         while json.loads(feeder.stdout.readline())["outcome"] != "applied":
             pass
         feeder.send_signal(number)
-        _, err = feeder.communicate(timeout=30)
+        _, err = feeder.communicate(timeout=60)
     assert (feeder.returncode, err) == (0, "")
     kept = here.ledger.find_one({"_id": NS})
     assert kept is not None

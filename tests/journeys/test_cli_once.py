@@ -219,7 +219,7 @@ def test_the_lock_of_a_living_process_stops_its_own_work_and_source_alone(home: 
         pass
     with held("cleanup", "another source"), held("feed", "a source"):
         pass
-    living.communicate("\n", timeout=20)
+    living.communicate("\n", timeout=60)
     with held("cleanup", "a source"):
         pass
 

@@ -20,8 +20,6 @@ from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import shown
 
-PATIENCE = 20_000
-
 
 @pytest.fixture
 def panel(qtbot: QtBot) -> Iterator[EditorPanel]:
@@ -33,7 +31,7 @@ def panel(qtbot: QtBot) -> Iterator[EditorPanel]:
         with Session.open(server.uri) as session:
             made = EditorPanel(session, "shop.items", Value.of("odd"))
             shown(qtbot, made)
-            qtbot.waitUntil(lambda: made.is_loaded, timeout=PATIENCE)
+            qtbot.waitUntil(lambda: made.is_loaded)
             yield made
             made.close()
 
@@ -43,7 +41,7 @@ def _pairs(each: dict[str, object]) -> list[tuple[str, Value]]:
 
 
 def wait(qtbot: QtBot, panel: EditorPanel) -> None:
-    qtbot.waitUntil(lambda: bool(panel.model.neighbours) and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(panel.model.neighbours) and not tasks.tasks.running)
 
 
 def test_a_type_that_no_neighbour_has_is_said_beside_it(panel: EditorPanel, qtbot: QtBot) -> None:

@@ -22,7 +22,6 @@ from tests.gui.window.windows import new_window, open_sample, wait_idle
 
 TARIFFS = "insurance.tariffs"
 NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
-PATIENCE = 60_000
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def shown(qtbot: QtBot, panel: HealthPanel) -> HealthPanel:
 
 
 def idle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
 def texts(panel: HealthPanel, row: int) -> list[str]:
@@ -93,7 +92,7 @@ def test_without_a_scan_it_says_why_it_is_empty_and_makes_one(qtbot: QtBot, sess
     assert "in memory" in panel.states.state.help
     panel.scan()
     assert not panel.again.isEnabled()
-    qtbot.waitUntil(lambda: bool(panel.scans.rows), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(panel.scans.rows))
     idle(qtbot)
     assert panel.states.kind == "content"
     assert {row.code: row.last for row in panel.classes.rows} == {"V1": 2, "C1": 1}
@@ -112,13 +111,13 @@ def test_a_repair_and_another_scan_show_that_the_fix_worked(qtbot: QtBot, sessio
     centre = RepairPanel(session, [TARIFFS])
     qtbot.addWidget(centre)
     centre.show()
-    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running)
     centre.pane.tree.choose(("C1",))
     idle(qtbot)
     centre.apply()
     idle(qtbot)
     centre.scan()
-    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running)
     panel = shown(qtbot, HealthPanel(session, TARIFFS))
     (at,) = [at for at, row in enumerate(panel.classes.rows) if row.code == "C1"]
     assert texts(panel, at)[1:] == ["1", "0", "Gone"]
@@ -130,12 +129,12 @@ def test_a_scan_that_is_stopped_and_gone_on_with_counts_what_both_parts_found(qt
     qtbot.addWidget(centre)
     centre.scanner.hold(True)
     centre.show()
-    qtbot.waitUntil(lambda: centre.scanner.held, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: centre.scanner.held)
     centre.scanner.stop()
-    qtbot.waitUntil(lambda: not centre.scanner.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not centre.scanner.running)
     idle(qtbot)
     centre.scan(go_on=True)
-    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: centre.plan is not None and not tasks.tasks.running)
     last = session.health.scans("insurance.contracts")[0]
     assert last.whole
     assert centre.plan is not None
@@ -171,13 +170,13 @@ def test_the_menus_and_the_repair_centre_lead_to_it_and_it_leads_back(qtbot: QtB
     page.panel.repairs_asked.emit()
     centre = window.workspace.tab_area.page
     assert isinstance(centre, RepairPage)
-    qtbot.waitUntil(lambda: centre.panel.plan is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: centre.panel.plan is not None)
     wait_idle(qtbot)
     (entry,) = [action for action in centre.panel.pane.menu().actions() if action.text().startswith("Health")]
     entry.trigger()
     assert window.workspace.tab_area.page is page
     wait_idle(qtbot)
-    qtbot.waitUntil(lambda: page.panel.scans.rowCount() == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.panel.scans.rowCount() == 1)
     wait_idle(qtbot)
     interface = QAccessible.queryAccessibleInterface(page.panel.class_list)
     assert interface.text(QAccessible.Text.Name) == "Findings by class, over the scans"

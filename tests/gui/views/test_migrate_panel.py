@@ -15,7 +15,7 @@ from gui.views.tools.migrate_panel import MigratePanel
 from model.session import Session
 from model.values.canonical import Value
 
-NS, PATIENCE = "insurance.tariffs", 60_000
+NS = "insurance.tariffs"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def panel(qtbot: QtBot, session: Session) -> MigratePanel:
 
 
 def idle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
 @pytest.mark.deep

@@ -18,7 +18,7 @@ from gui.views.browse.query import Query
 from gui.views.browse.query_options import QueryOptions
 from model.session import Session
 from model.values.canonical import Value
-from tests.gui.window.windows import NS, PATIENCE, sheet, wait_idle
+from tests.gui.window.windows import NS, sheet, wait_idle
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def shown(session: Session, ns: str, qtbot: QtBot) -> BrowserPanel:
     made.resize(1160, 700)
     made.show()
     made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow, timeout=PATIENCE)
+    qtbot.waitUntil(made.isActiveWindow)
     wait_idle(qtbot, lambda: made.page is not None)
     return made
 

@@ -32,7 +32,6 @@ CONTRACTS, HISTORY, STATS = "insurance.contracts", "insurance.contracts_history"
 TARIFFS, INVOICES, CLAIMS = "insurance.tariffs", "insurance.invoices", "insurance.claims"
 SHOWN = {CONTRACTS, HISTORY, STATS, TARIFFS, INVOICES, CLAIMS, "insurance.agents"}
 PHANTOMS = ("K-204120", "K-204133")
-PATIENCE = 60_000
 Part = tuple[str, list[IndexSpec], list[bytes]]
 
 
@@ -73,7 +72,7 @@ def shown(qtbot: QtBot, panel: RepairPanel) -> RepairPanel:
     qtbot.addWidget(panel)
     panel.resize(1340, 800)
     panel.show()
-    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
     return panel
 
 
@@ -90,7 +89,7 @@ def choose(qtbot: QtBot, panel: RepairPanel, code: str) -> None:
 
 
 def idle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
 def click(qtbot: QtBot, button: object) -> None:
@@ -290,14 +289,14 @@ def test_a_scan_is_held_stopped_and_gone_on_with(qtbot: QtBot, session: Session)
     panel.scanner.hold(True)
     panel.resize(1340, 800)
     panel.show()
-    qtbot.waitUntil(lambda: panel.scanner.held, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: panel.scanner.held)
     panel.scanner.stop()
-    qtbot.waitUntil(lambda: not panel.scanner.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not panel.scanner.running)
     idle(qtbot)
     assert panel.scanner.can_go_on
     assert not panel.scanner.whole
     panel.scan(go_on=True)
-    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
     assert panel.scanner.whole
     assert panel.plan is not None
     assert panel.plan.counts["A3"] == 15
@@ -311,7 +310,7 @@ def test_the_window_leads_to_the_repairs_of_the_database_in_front(qtbot: QtBot) 
     page = window.workspace.tab_area.page
     assert isinstance(page, RepairPage)
     assert page.title == "Repairs: insurance"
-    qtbot.waitUntil(lambda: page.panel.plan is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.panel.plan is not None)
     wait_idle(qtbot)
     entry = window.workspace.sidebar.entries["repair"]
     assert entry.accessibleName() == f"Repair centre, {len(page.panel.scanner.findings)}"
@@ -339,10 +338,10 @@ def test_a_layout_in_doubt_is_said_above_the_findings(qtbot: QtBot, server: Loca
 def test_what_is_before_and_after_stands_above_the_two_sides_of_the_fields(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     preview = panel.preview
-    qtbot.waitUntil(lambda: preview.at_stake.isVisible() and preview.fields.rowCount() > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: preview.at_stake.isVisible() and preview.fields.rowCount() > 0)
     for width in (1340, 990):
         panel.resize(width, 800)
         above, below = preview.table.header(), preview.at_stake.header()
         for column in range(1, 5):
             wanted = below.sectionViewportPosition(column)
-            qtbot.waitUntil(lambda: above.sectionViewportPosition(column) == wanted, timeout=PATIENCE)  # noqa: B023
+            qtbot.waitUntil(lambda: above.sectionViewportPosition(column) == wanted)  # noqa: B023

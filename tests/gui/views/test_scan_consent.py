@@ -17,7 +17,6 @@ from model.address import Address
 from model.localserver.local_server import LocalServer
 from model.session import Session
 
-PATIENCE = 60_000
 NS = "shop.orders"
 
 
@@ -33,7 +32,7 @@ def session(home: Path) -> Iterator[Session]:
 
 
 def idle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
 def shown(qtbot: QtBot, page: QWidget) -> None:

@@ -31,8 +31,6 @@ from model.records import Version, WatchTurn
 from model.values.canonical import Value
 from tests.gui.fake_session import ID, MARTA, UNREACHABLE, Told, number, story, told
 
-PATIENCE = 60_000
-
 
 class Watched:
     """A shown panel, and what it has told."""
@@ -497,7 +495,7 @@ def test_the_turns_of_watched_conditions_stand_at_their_versions_in_words(qtbot:
     watched = Watched(qtbot, source)
     watched.read()
     panel, model = watched.panel, watched.panel.model
-    qtbot.waitUntil(lambda: model.watched, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: model.watched)
     said = {
         mark.name: cell(model, row, MARK).accessible
         for row, mark in enumerate(model.marks)
@@ -526,7 +524,7 @@ def test_a_turn_is_drawn_by_its_shape_and_only_with_its_document(qtbot: QtBot) -
         with qtbot.waitSignal(watched.panel.loaded):
             watched.panel.show_document(ID)
         model = watched.panel.model
-        qtbot.waitUntil(lambda: [t for row in range(6) for t in model.turns_at(row)] == source.turns, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: [t for row in range(6) for t in model.turns_at(row)] == source.turns)
         return watched.panel.strip.grab().toImage()
 
     none, holds, ceases, unsure = drawn(), drawn(turn(3, True, 2)), drawn(turn(3, False, 2)), drawn(turn(3, True, 1))
@@ -541,5 +539,5 @@ def test_a_condition_that_cannot_be_judged_is_told_beside_the_versions(qtbot: Qt
     watched = Watched(qtbot, source)
     watched.read()
     panel = watched.panel
-    qtbot.waitUntil(lambda: panel._summary.text().endswith("; watched conditions are not known"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: panel._summary.text().endswith("; watched conditions are not known"))
     assert panel._summary.toolTip() == "The condition is not understood."

@@ -23,7 +23,7 @@ from gui.window.window import Window
 from model.text.file_documents import documents_of
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import NS, PATIENCE, collection, new_window, open_sample, sheet, told, wait_idle
+from tests.gui.window.windows import NS, collection, new_window, open_sample, sheet, told, wait_idle
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def message(window: Window, begins: str, qtbot: QtBot) -> MessageLine:
     def there() -> list[MessageLine]:
         return [line for line in window.messages.lines if line.text.startswith(begins)]
 
-    qtbot.waitUntil(lambda: bool(there()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(there()))
     wait_idle(qtbot)
     return there()[0]
 
@@ -242,8 +242,8 @@ def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window,
     asked = collection(window).batches.read_file(str(path))
     wait_idle(qtbot, lambda: asked.go.isEnabled())
     asked.go.click()
-    qtbot.waitUntil(lambda: any("Inserting" in said for said in told(window)), timeout=PATIENCE)
-    qtbot.waitUntil(lambda: session.journal.entries(5) != [], timeout=PATIENCE)
+    qtbot.waitUntil(lambda: any("Inserting" in said for said in told(window)))
+    qtbot.waitUntil(lambda: session.journal.entries(5) != [])
     running = next(line for line in window.messages.lines if "Inserting" in line.text)
     next(made for made in running.buttons if made.text() == "Stop").click()
     line = message(window, "Stopped: ", qtbot)
@@ -266,7 +266,7 @@ def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Windo
     assert isinstance(asked, NewDocument)
     asked.editor.setPlainText("[{ _id: 'Z-1', n: NumberLong(7) }, { _id: 'Z-2' }]")
     asked.insert.click()
-    qtbot.waitUntil(lambda: isinstance(sheet(window), InsertSheet), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: isinstance(sheet(window), InsertSheet))
     plan = sheet(window)
     assert isinstance(plan, InsertSheet)
     wait_idle(qtbot, lambda: plan.go.isEnabled())

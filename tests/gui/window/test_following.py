@@ -21,7 +21,7 @@ from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, PATIENCE, adopt, new_window, open_sample, told, wait_idle
+from tests.gui.window.windows import ID, NS, adopt, new_window, open_sample, told, wait_idle
 
 DOCUMENT = Value.of(ID)
 
@@ -308,7 +308,7 @@ def test_undo_in_the_message_of_a_closed_tab_says_how_it_ended_and_the_page_goes
     assert isValid(page)  # the message has the way back of the undo
     for line in list(window.messages.lines):
         line.leave()
-    qtbot.waitUntil(lambda: not isValid(page), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not isValid(page))
 
 
 def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_moved_on(

@@ -22,7 +22,7 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, PATIENCE, adopt, document, new_window, told, wait_idle
+from tests.gui.window.windows import ID, NS, adopt, document, new_window, told, wait_idle
 
 ENOUGH = 40  # presses of Tab
 
@@ -84,7 +84,7 @@ def test_a_newcomer_resolves_a_conflict_in_the_field_that_the_hint_names_by_keys
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, MergePage))
     merge = window.workspace.page
     assert isinstance(merge, MergePage)
-    qtbot.waitUntil(lambda: merge.resolver.unresolved == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: merge.resolver.unresolved == 1)
     assert merge.resolver.isAncestorOf(here(window))
     press(window, Qt.Key.Key_2, control)
     wait_idle(qtbot, lambda: merge.resolver.unresolved == 0)
@@ -147,7 +147,7 @@ def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session
     wait_idle(qtbot)
     if kind == "document":
         assert isinstance(page, DocumentPage)
-        qtbot.waitUntil(lambda: page.editor.is_loaded, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: page.editor.is_loaded)
         page.editor.find("active")
         page.editor.revert_all()
     if kind == "check":

@@ -81,7 +81,7 @@ def test_a_request_that_is_none_is_not_served(qtbot: QtBot, windows: OpenWindows
         visitor.connectToServer(running_instance.door())
         assert visitor.waitForConnected(PATIENCE)
         visitor.write(said)
-        qtbot.waitUntil(lambda visitor=visitor: visitor.state() == GONE, timeout=PATIENCE)
+        qtbot.waitUntil(lambda visitor=visitor: visitor.state() == GONE)
         assert not visitor.readAll().data()
     assert not window.sessions
 
@@ -121,7 +121,7 @@ def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
     for window, files in ((first, [source]), (second, [source, other])):
         for file in files:
             session = open_source(qtbot, window, Opening(str(file)))
-            qtbot.waitUntil(lambda w=window, s=session: bool(w.workspace.sidebar.ns_known(s)), timeout=PATIENCE)
+            qtbot.waitUntil(lambda w=window, s=session: bool(w.workspace.sidebar.ns_known(s)))
     (ns,) = [info.ns for info in first.workspace.sidebar.ns_known(first.sessions[0])]
     second.workspace.open(second.sessions[0], PageRequest("collection", ns))
     wait_idle(qtbot)

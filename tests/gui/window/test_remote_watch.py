@@ -20,7 +20,7 @@ from gui.window.window import Window
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import PATIENCE, new_window, open_source
+from tests.gui.window.windows import new_window, open_source
 from tests.support import naming
 
 
@@ -50,16 +50,16 @@ def test_a_list_and_an_editor_follow_another_program(
     page = window.workspace.open(session, PageRequest("document", "remote_watch.people", Value.of(3)))
     assert isinstance(listed, CollectionPage)
     assert isinstance(page, DocumentPage)
-    qtbot.waitUntil(lambda: page.editor.is_loaded and len(window.remote.known(session)) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.editor.is_loaded and len(window.remote.known(session)) > 0)
     people.update_one({"_id": 3}, {"$set": {"name": "by another program"}})
     wanted = Value.of("by another program")
-    qtbot.waitUntil(lambda: canonical.get(page.editor.content, ("name",)) == wanted, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: canonical.get(page.editor.content, ("name",)) == wanted)
     row = listed.browser.model.rows[3]
     assert canonical.get(row.raw, ("name",)) == wanted
     people.delete_one({"_id": 3})
-    qtbot.waitUntil(lambda: page.editor.states.kind == "failed", timeout=PATIENCE)
-    qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not tasks.tasks.running, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.editor.states.kind == "failed")
+    qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
 def test_a_mark_is_another_once_its_document_was_written(

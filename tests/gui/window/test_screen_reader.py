@@ -17,7 +17,7 @@ from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.screen_reader import ScreenReader, name
-from tests.gui.window.windows import ID, NS, PATIENCE, adopt, new_window, wait_idle
+from tests.gui.window.windows import ID, NS, adopt, new_window, wait_idle
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_conflict_is_met_and_resolved_by_a_screen_reader_alone(qtbot: QtBot) -
     assert field is not None
 
     reader.set(f"{field[1]}, ", "Value", "weekly")
-    qtbot.waitUntil(lambda: reader.hears("Unsaved: 1 field"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: reader.hears("Unsaved: 1 field"))
     reader.press("Save")
     wait_idle(qtbot, lambda: reader.hears("This document changed since you opened it"))
     assert reader.hears(f"{field[1]}")
@@ -105,7 +105,7 @@ def test_a_comparison_is_read_aloud_row_by_row(window: Window, qtbot: QtBot) -> 
     window.workspace.open(session, PageRequest("collection", NS, id, CollectionStart(a=a, b=b)))
     wait_idle(qtbot)
     reader = ScreenReader(window)
-    qtbot.waitUntil(lambda: reader.hears("billing.interval, changed"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: reader.hears("billing.interval, changed"))
     assert reader.hears('billing.interval, v11, 3 Nov 2026 10:14: "yearly"')
     assert reader.hears('billing.interval, v14, current, 20 Nov 2026 14:26: "monthly"')
     assert reader.hears("net, changed")

@@ -54,7 +54,6 @@ from model.values.canonical import Value
 from tests.gui.window.windows import (
     ID,
     NS,
-    PATIENCE,
     adopt,
     collection,
     document,
@@ -870,16 +869,16 @@ def test_writes_of_unknown_outcome_are_named_at_the_start_and_looked_for_once_co
         wait_idle(qtbot, lambda: bool(made.messages.lines))
         assert told(made) == [f"1 write from before has no known outcome; it went to {source}."]
         made.messages.lines[0].buttons[0].click()
-        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made))
         line = next(line for line in made.messages.lines if "1 write" in line.text)
         assert [one.text() for one in line.buttons] == ["Look again", "Show"]
         line.buttons[1].click()
         assert made.workspace.tab_area.page is not None
         assert made.workspace.tab_area.page.kind == "journal"
         made.recovery.opened(made.sessions[0])
-        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: "1 write from before has no known outcome." in told(made))
         next(line for line in made.messages.lines if "1 write" in line.text).buttons[0].click()
-        qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: any(words.startswith("Looked for 1 write: ") for words in told(made)))
         made.close_quietly()
 
 

@@ -17,12 +17,12 @@ from model.session import Session
 
 NS = "insurance.contracts"
 ID = "K-204117"
-PATIENCE = 20_000
+PATIENCE = 60_000  # milliseconds, for what is waited for without pytest-qt
 
 
 def wait_idle(qtbot: QtBot, until: Callable[[], bool] = lambda: True) -> None:
     """Wait until nothing is being done and something holds."""
-    qtbot.waitUntil(lambda: not tasks.tasks.running and until(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not tasks.tasks.running and until())
 
 
 def new_window(qtbot: QtBot, width: int = 1440, height: int = 900) -> Window:
@@ -32,7 +32,7 @@ def new_window(qtbot: QtBot, width: int = 1440, height: int = 900) -> Window:
     made.resize(width, height)
     made.show()
     made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow, timeout=PATIENCE)
+    qtbot.waitUntil(made.isActiveWindow)
     return made
 
 
