@@ -345,12 +345,17 @@ class Session:
         keeps for itself, by which a write without a new version or token is not noticed.
         """
         layout = self._catalogue.layout(ns)
-        profile = layout.profile
-        marked = bool(profile.version or profile.token) and size > MARKED_WHOLE
-        query = PageQuery(
-            {profile.id: {"$in": list(ids)}}, projection={profile.id: 1} if marked else None, limit=len(ids)
-        )
-        return {row.id: hashlib.sha1(row.raw).digest() for row in layout.page(query)}
+        named = {layout.profile.id: 1} if self._marked_in_part(ns, size) else None
+        query = PageQuery({layout.profile.id: {"$in": list(ids)}}, projection=named, limit=len(ids))
+        return {row.id: _mark(row.raw) for row in layout.page(query)}
+
+    def mark(self, ns: str, raw: bytes, size: int = 0) -> bytes | None:
+        """The mark that a document has in :meth:`marks` as it was read; None where that one is not of the whole."""
+        return None if self._marked_in_part(ns, size) else _mark(raw)
+
+    def _marked_in_part(self, ns: str, size: int) -> bool:
+        profile = self._catalogue.layout(ns).profile
+        return bool(profile.version or profile.token) and size > MARKED_WHOLE
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""
@@ -1139,6 +1144,10 @@ def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
 
 def _value(value: object) -> Value:
     return value if isinstance(value, Value) else Value.of(value)
+
+
+def _mark(raw: bytes) -> bytes:
+    return hashlib.sha1(raw).digest()
 
 
 def _user() -> str | None:

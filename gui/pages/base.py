@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -18,6 +19,7 @@ from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 
+OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another
 
 
@@ -162,11 +164,14 @@ class Page(QWidget):
         """Whether something was written that the page has not begun to read."""
         return self._again
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
-        """The documents on show: their collection, their ids, and how many bytes they have together."""
+    def on_show(self) -> Sequence[OnShow]:
+        """The documents on show: their collection, each id with the document as it was read, and their bytes together.
+
+        None stands for a document that was not kept as it was read.
+        """
         return ()
 
-    def on_show_of(self, session: Session) -> Sequence[tuple[str, Sequence[Value], int]]:
+    def on_show_of(self, session: Session) -> Sequence[OnShow]:
         """Those of them that are a connection's."""
         return self.on_show() if session is self.session else ()
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import OnShow, Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import (
@@ -397,9 +397,12 @@ class CollectionPage(Page):
         parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+    def on_show(self) -> Sequence[OnShow]:
         rows = [row for row in self.browser.model.rows if row.readable]
-        return [(self.ns, [row.id for row in rows], sum(row.bytes for row in rows))] if rows else ()
+        ran = self.browser.ran
+        in_part = bool(ran.fields) or ran.any_version
+        shown = {row.id: None if in_part else row.raw for row in rows}
+        return [(self.ns, shown, sum(row.bytes for row in rows))] if rows else ()
 
     def shows(self, item: News) -> bool:
         info, id = self.browser.info, item.outcome.id

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
 from gui.parts.values.pane_room import PaneRoom
@@ -208,8 +208,13 @@ class DocumentPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.editor.tree, self.editor.side, self.editor.foot.save]
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
-        return [(self.ns, [self._id], len(self._opened.document))] if self._opened is not None else ()
+    def on_show(self) -> Sequence[OnShow]:
+        opened = self._opened
+        if opened is None:
+            return ()
+        # Else the tree shows a part of what is stored, or what was made of several documents.
+        stored = opened.document if opened.document == opened.base.raw else None
+        return [(self.ns, {self._id: stored}, len(opened.document))]
 
     def shows(self, item: News) -> bool:
         archived = bool(self._belongs_to) and item.outcome.ns == self._belongs_to
@@ -344,8 +349,8 @@ class MergePage(Page):
     def leave(self) -> None:
         self.resolver.draft.flush()
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
-        return [(self.ns, [self._id], len(self.resolver.resolution.theirs))]
+    def on_show(self) -> Sequence[OnShow]:
+        return [(self.ns, {self._id: None}, len(self.resolver.resolution.theirs))]
 
     def shows(self, item: News) -> bool:
         return item.moved and self.writes_to(item.outcome, self.ns)

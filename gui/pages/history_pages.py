@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.style import wording
@@ -107,8 +107,8 @@ class _ChainPage(Page):
         copying.put(wording.copied(self._id))
         messages.copied(self, tr("The id is copied"))
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
-        return [(self.ns, [self._id], 0)]
+    def on_show(self) -> Sequence[OnShow]:
+        return [(self.ns, {self._id: None}, 0)]
 
     def shows(self, item: News) -> bool:
         return item.moved and self.writes_to(item.outcome, self.ns)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import OnShow, Page
 from gui.pages.page_request import PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide
 from gui.style import wording
 from gui.views.compare.pair_panel import PairPanel
 from model.news import News
 from model.session import Session
-from model.values.canonical import Path, Value
+from model.values.canonical import Path
 
 
 class PairPage(Page):
@@ -76,9 +76,9 @@ class PairPage(Page):
     def _sides(self) -> tuple[DocumentSide, DocumentSide]:
         return self.panel.left, self.panel.right
 
-    def on_show_of(self, session: Session) -> Sequence[tuple[str, Sequence[Value], int]]:
+    def on_show_of(self, session: Session) -> Sequence[OnShow]:
         shown = zip(self._sides, self.panel.sizes, strict=True)
-        return [(side.ns, [side.id], size) for side, size in shown if side.session is session]
+        return [(side.ns, {side.id: None}, size) for side, size in shown if side.session is session]
 
     def shows(self, item: News) -> bool:
         return item.moved and any(

@@ -1,7 +1,8 @@
 """Other programs' writes: the documents on show are asked for now and then, and a change is told as any write is.
 
-Small documents are compared whole, large ones by version and token. Asking never takes more than a twentieth of the
-time, and less still while nobody is at the window.
+Small documents are compared whole, large ones by version and token; the first answer is compared with what was read to
+be shown, as far as a page has that. Asking never takes more than a twentieth of the time, and less still while nobody
+is at the window.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ AWAY = 5  # times as rarely while another program is in front
 SOON = 300  # milliseconds after other documents are on show
 
 Marks = dict[str, dict[Value, bytes]]
+_Wanted = dict[str, tuple[dict[Value, set[bytes]], int]]  # the documents as they were read, and their bytes
+_Found = tuple[Session, Marks, dict[str, set[Value]], float]
 
 
 class RemoteWatch(QObject):
@@ -56,11 +59,13 @@ class RemoteWatch(QObject):
             watch = self._sessions.watch(session)
             if session.is_local or id(session) in self._asking or (watch is not None and watch.lost is not None):
                 continue
-            wanted: dict[str, tuple[set[Value], int]] = {}
+            wanted: _Wanted = {}
             for page in self._workspace.tab_area.pages:
-                for ns, ids, size in page.on_show_of(session):
-                    there, bytes_ = wanted.get(ns, (set(), 0))
-                    wanted[ns] = (there | set(ids), bytes_ + size)
+                for ns, shown, size in page.on_show_of(session):
+                    there, bytes_ = wanted.setdefault(ns, ({}, 0))
+                    for each, raw in shown.items():
+                        there.setdefault(each, set()).update(() if raw is None else (raw,))
+                    wanted[ns] = (there, bytes_ + size)
             if wanted:
                 self._asking.add(id(session))
                 tasks.run(
@@ -72,8 +77,8 @@ class RemoteWatch(QObject):
         if not self._asking:
             self._timer.start(EVERY)
 
-    def _answered(self, found: tuple[Session, Marks, float]) -> None:
-        session, marks, took = found
+    def _answered(self, found: _Found) -> None:
+        session, marks, others, took = found
         before = self._known.get(id(session), {})
         self._known[id(session)] = marks
         self._rest(session, took)
@@ -81,8 +86,9 @@ class RemoteWatch(QObject):
             self._known.pop(id(session), None)
             return
         for ns, there in marks.items():
-            for each, mark in before.get(ns, {}).items():
-                if each in there and there[each] != mark:
+            known = before.get(ns, {})
+            for each, mark in there.items():
+                if known[each] != mark if each in known else each in others[ns]:
                     news.tell(News(session.data, Outcome("applied", ns, each, tr("Another program wrote it."))))
 
     def _failed(self, error: BaseException) -> None:
@@ -95,11 +101,17 @@ class RemoteWatch(QObject):
         self._timer.start(round(max(EVERY, took * 1000 * SHARE) * (AWAY if away else 1)))
 
 
-def _marks(session: Session, wanted: dict[str, tuple[set[Value], int]]) -> tuple[Session, Marks, float]:
-    """A mark of each document: b"" where it is not there."""
+def _marks(session: Session, wanted: _Wanted) -> _Found:
+    """A mark of each document, b"" where it is not there, and those that are others than a page shows."""
     began = time.monotonic()
     found: Marks = {}
-    for ns, (ids, size) in wanted.items():
-        there = session.marks(ns, tuple(ids), size)
-        found[ns] = {each: there.get(each, b"") for each in ids}
-    return session, found, time.monotonic() - began
+    others: dict[str, set[Value]] = {}
+    for ns, (shown, size) in wanted.items():
+        there = session.marks(ns, tuple(shown), size)
+        found[ns] = {each: there.get(each, b"") for each in shown}
+        others[ns] = {
+            each
+            for each, raws in shown.items()
+            if any(session.mark(ns, raw, size) not in (None, found[ns][each]) for raw in raws)
+        }
+    return session, found, others, time.monotonic() - began

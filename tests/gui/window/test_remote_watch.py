@@ -17,6 +17,8 @@ from gui.pages.page_request import PageRequest
 from gui.window import remote_watch
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.localserver import open_sample
+from model.news import News
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -60,6 +62,51 @@ def test_a_list_and_an_editor_follow_another_program(
     qtbot.waitUntil(lambda: page.editor.states.kind == "failed")
     qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4)
     qtbot.waitUntil(lambda: not tasks.tasks.running)
+
+
+@pytest.mark.parametrize("kind", ["collection", "document"])
+def test_a_write_before_the_first_question_is_noticed(
+    window: Window,
+    client: pymongo.MongoClient[dict[str, Any]],
+    qtbot: QtBot,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("EVERY", "SOON"):
+        monkeypatch.setattr(remote_watch, name, 10**6)
+    session, wanted = window.sessions[0], Value.of("by another program")
+    page = window.workspace.open(session, PageRequest(kind, "remote_watch.people", Value.of(3)))
+    qtbot.waitUntil(lambda: bool(page.on_show()) and not tasks.tasks.running)
+    assert not window.remote.known(session)
+    client.remote_watch.people.update_one({"_id": 3}, {"$set": {"name": "by another program"}})
+    window.remote.ask()
+
+    def shown() -> Value | None:
+        if isinstance(page, CollectionPage):
+            return canonical.get(page.browser.model.rows[3].raw, ("name",))
+        assert isinstance(page, DocumentPage)
+        return canonical.get(page.editor.content, ("name",))
+
+    qtbot.waitUntil(lambda: shown() == wanted and not tasks.tasks.running)
+
+
+def test_what_is_shown_as_it_is_stored_is_not_read_again(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[News] = []
+    monkeypatch.setattr(remote_watch.news, "tell", told.append)
+    with open_sample() as server:
+        made = new_window(qtbot)
+        open_source(qtbot, made, Opening(server.uri))
+        session = made.sessions[0]
+        namespaces = [info.ns for info in session.collections() if info.ns.startswith("insurance.")]
+        for ns in namespaces:
+            row = next(row for row in session.documents(ns, limit=5).rows if row.readable)
+            for kind in ("collection", "document"):
+                made.workspace.open(session, PageRequest(kind, ns, row.id))
+        pages = made.workspace.tab_area.pages
+        qtbot.waitUntil(lambda: all(page.on_show() for page in pages) and not tasks.tasks.running)
+        made.remote.ask()
+        qtbot.waitUntil(lambda: set(made.remote.known(session)) == set(namespaces) and not tasks.tasks.running)
+        assert not told
 
 
 def test_a_mark_is_another_once_its_document_was_written(
