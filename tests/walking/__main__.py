@@ -2,6 +2,7 @@
 
     python -m tests.walking --sequences 500                    two views, a write, and all that is shown compared
     python -m tests.walking --sequences 40 --cut collection    with a view that hears no news, which is convicted
+    python -m tests.walking --sequences 100 --served           each window with a connection, beside another program
     python -m tests.walking --walks 2000                       by mouse and key, 60 actions each
 
 The seeds begin at ``--first``, else at random, and are printed. Exit status: 0 where nothing is wrong.
@@ -15,13 +16,14 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from tests.walking.sequences import run_all
 from tests.walking.walks import ACTIONS, walk_all
 
-CHUNK = 12
+CHUNK = 6
 T = TypeVar("T")
 
 
@@ -29,6 +31,7 @@ def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.walking", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sequences", type=int, default=0, help="how many sequences of writes")
+    parser.add_argument("--served", action="store_true", help="sequences beside another program, on one server")
     parser.add_argument("--walks", type=int, default=0, help="how many random walks")
     parser.add_argument("--actions", type=int, default=ACTIONS, help="actions of one walk")
     parser.add_argument("--cut", default="", help="a kind of page that hears no news, to be convicted")
@@ -38,9 +41,14 @@ def main() -> int:
     if not asked.walks and not asked.sequences:
         asked.sequences, asked.walks = 500, 2000
     print(f"Seeds from {asked.first}", flush=True)
-    with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-        stale = _told("sequences", pool.imap_unordered(run_all, _parts(asked.first, asked.sequences, asked.cut)))
-        lost = _told("walks", pool.imap_unordered(walk_all, _parts(asked.first, asked.walks, asked.actions)))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(asked.jobs, context) as pool:  # its workers may start a process of their own
+
+        def told(what: str, work: Callable[[tuple[list[int], T]], list[Any]], count: int, beside: T) -> int:
+            return _told(what, as_completed([pool.submit(work, part) for part in _parts(asked.first, count, beside)]))
+
+        stale = told("sequences", run_all, asked.sequences, (asked.cut, asked.served))
+        lost = told("walks", walk_all, asked.walks, asked.actions)
     return 1 if stale or lost else 0
 
 
@@ -50,14 +58,18 @@ def _parts(first: int, count: int, beside: T) -> list[tuple[list[int], T]]:
     return [(list(seeds[at : at + CHUNK]), beside) for at in range(0, count, CHUNK)]
 
 
-def _told(what: str, found: Iterable[list[Any]]) -> int:
+def _told(what: str, found: Iterable[Future[list[Any]]]) -> int:
     """Print what is wrong as it comes; returns how many were."""
     began, done, wrong = time.monotonic(), 0, 0
-    for result in (each for results in found for each in results):
+    for result in (each for results in found for each in results.result()):
         done += 1
+        if done % (CHUNK * 5) == 0:
+            print(
+                f"{done:,} {what} so far, {wrong:,} with something wrong, {time.monotonic() - began:.0f} s", flush=True
+            )
         if result.wrong:
             wrong += 1
-            print(f"seed {result.seed}, after {result.done[-6:]}:", *result.wrong, sep="\n  ", flush=True)
+            print(f"seed {result.seed}, after {result.done[-8:]}:", *result.wrong, sep="\n  ", flush=True)
     if done:
         print(f"{done:,} {what}, {wrong:,} with something wrong, {time.monotonic() - began:.0f} s", flush=True)
     return wrong

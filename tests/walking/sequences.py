@@ -6,10 +6,10 @@ import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from PySide6.QtWidgets import QPushButton
 
-from gui import subscriptions
 from gui.pages.base import Page
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.page_request import PageRequest
@@ -17,8 +17,10 @@ from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import JournalPage, PendingPage
 from gui.window.window import Window
 from model.errors import Refused
+from model.news import News
 from model.values import canonical
 from model.values.canonical import Value
+from tests.walking.other_program import WAYS
 from tests.walking.truths import now, stale
 from tests.walking.world import PATIENCE, World, living
 
@@ -65,6 +67,11 @@ class Sequence:
             "repair": self._repair,
             "clean up": self._clean_up,
         }
+        if world.other is not None:
+            # No page asks the server for findings and tokens, which means to read whole collections.
+            for way in ("as a colleague", "elsewhere", "repair", "clean up"):
+                del self.ways[way]
+            self.ways |= {f"{way} by another program": partial(self._other, way) for way in WAYS}
 
     def run(self) -> Result:
         """Open the views, write, and compare after each write."""
@@ -86,11 +93,13 @@ class Sequence:
     # --- the views
 
     def _open(self, window: Window, view: str) -> None:
+        if self.world.other is not None and view in SMALL:
+            return
         kind = {"edit": "document", "merge": "document"}.get(view, view)
         about = kind in ("collection", "document", "map", "blame")
         ns = self.ns if about else SMALL.get(kind, "")
         id = self.id if about else None
-        page = window.workspace.open(self.session, PageRequest(kind, ns, id))
+        page = window.workspace.open(self.world.session_of(window), PageRequest(kind, ns, id))
         self.world.settle()
         if view in ("edit", "merge") and isinstance(page, DocumentPage):
             self._type(page)
@@ -114,11 +123,11 @@ class Sequence:
         for _, page in self.world.pages:
             if page.kind == self._cut and page not in self._deaf:
                 self._deaf.append(page)
-                subscriptions.signals.written.disconnect(page._heard)
+                page.shows = _nothing  # type: ignore[method-assign]
 
         def look() -> bool:
             wrong[:] = [f"window {at}, {each}" for at, page in self.world.pages for each in stale(page)]
-            return not wrong
+            return not wrong and self.world.is_watched
 
         if not self.world.settle(look, 6.0 if self._cut else PATIENCE):
             self.result.wrong += [f"after {way}: {each}" for each in wrong or ["nothing settles"]]
@@ -133,7 +142,7 @@ class Sequence:
     def _editor(self, window: Window) -> DocumentPage | None:
         if now(self.session, self.ns, self.id) is None:
             return None
-        page = window.workspace.open(self.session, PageRequest("document", self.ns, self.id))
+        page = window.workspace.open(self.world.session_of(window), PageRequest("document", self.ns, self.id))
         self.world.settle()
         return page if isinstance(page, DocumentPage) and page.editor.is_loaded else None
 
@@ -179,7 +188,8 @@ class Sequence:
         return False
 
     def _undo_entry(self) -> bool:
-        page = self._window().workspace.open(self.session, PageRequest("journal"))
+        window = self._window()
+        page = window.workspace.open(self.world.session_of(window), PageRequest("journal"))
         self.world.settle()
         assert isinstance(page, JournalPage)
         panel = page.panel
@@ -209,7 +219,10 @@ class Sequence:
         return self._agree(page.window())
 
     def _merging(self, window: Window, page: DocumentPage) -> MergePage | None:
-        self.session.colleague(self.ns, self.id)
+        if self.world.other is not None:
+            self._other("save")
+        else:
+            self.session.colleague(self.ns, self.id)
         self.world.settle(lambda: page.editor.is_behind, 5.0)
         page.do_save()
         self.world.settle()
@@ -253,6 +266,10 @@ class Sequence:
         content = canonical.put(there.content, ("elsewhere",), Value.of(self.random.randrange(10**6)))
         return self.session.save(self.ns, self.id, there, content).kind == "applied"
 
+    def _other(self, way: str) -> bool:
+        assert self.world.other is not None
+        return self.world.other.write(way, self.ns, self.id, self.random.randrange(10**6))
+
     def _delete(self) -> bool:
         page = self._editor(self._window())
         if page is None:
@@ -287,11 +304,15 @@ class Sequence:
         return self._agree(page.window())
 
 
-def run_all(asked: tuple[list[int], str]) -> list[Result]:
-    """Run the sequences of some seeds in one world; pages of the kind named beside them hear no news."""
-    seeds, cut = asked
+def _nothing(_: News) -> bool:
+    return False
+
+
+def run_all(asked: tuple[list[int], tuple[str, bool]]) -> list[Result]:
+    """Run the sequences of some seeds in one world, served or not; pages of the kind named beside hear no news."""
+    seeds, (cut, served) = asked
     with living() as troubles:
-        world = World(troubles)
+        world = World(troubles, served=served)
         try:
             return [Sequence(world, seed, cut).run() for seed in seeds]
         finally:

@@ -1,15 +1,25 @@
-"""A slice of the sequences with fresh seeds, and a view that hears no news, which they convict."""
+"""A slice of the sequences with fresh seeds, and what they and the walks are to convict, done on purpose."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QTimer, qWarning
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
+from gui import messages
+from gui.pages.page_request import PageRequest
+from gui.style import focus_keeper
+from model.values import canonical
+from model.values.canonical import Value
 from tests.support import by_depth
+from tests.walking import walks
 from tests.walking.sequences import PAIRS, Sequence
+from tests.walking.walks import Walker
 from tests.walking.world import World, living
 
 
@@ -35,3 +45,62 @@ def test_a_view_that_hears_no_news_is_convicted(world: World, cut: str) -> None:
     seeds = [seed for seed in range(len(PAIRS)) if view in PAIRS[seed][:2]]
     random.shuffle(seeds)
     assert any(Sequence(world, seed, cut).run().wrong for seed in seeds[:6])
+
+
+def _write_past_the_journal(walker: Walker) -> str:
+    id = walker.session.documents("insurance.agents", limit=1).rows[0].id
+    base = walker.session.version("insurance.agents", id)
+    content = canonical.put(base.content or canonical.EMPTY, ("past",), Value.of(1))
+    walker.session._catalogue.layout("insurance.agents").swap(id, base, content)
+    return "a write that no journal knows of"
+
+
+def _focus_the_switch(walker: Walker) -> str:
+    next(each for each in walker.window.findChildren(QWidget) if each.property(focus_keeper.SWITCH)).setFocus()
+    return "the focus on the switch"
+
+
+def _keep_an_editor_from_news(walker: Walker) -> str:
+    id = walker.session.documents("insurance.agents", limit=1).rows[0].id
+    page = walker.window.workspace.open(walker.session, PageRequest("document", "insurance.agents", id))
+    walker.world.settle()
+    page.shows = lambda _: False  # type: ignore[method-assign]
+    walker.session.colleague("insurance.agents", id)
+    return "a write that an editor does not hear of"
+
+
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        (_write_past_the_journal, "a write to insurance.agents is not in the journal"),
+        (_focus_the_switch, "the focus is on the switch"),
+        (_keep_an_editor_from_news, "the clean editor stands on"),
+    ],
+)
+def test_a_walk_convicts(
+    world: World, way: Callable[[Walker], str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "PATIENCE", 1.0)
+    walker = Walker(world, 0)
+    walker.ways = [(1, partial(way, walker))]
+    assert any(sentence in each for each in walker.run(1).wrong)
+
+
+def test_a_walk_convicts_a_message_that_moves_what_is_pointed_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def push(window: QWidget, _: str) -> None:
+        for each in window.findChildren(QAbstractButton):
+            each.move(each.x() + each.width(), each.y())
+
+    monkeypatch.setattr(messages, "tell", push)
+    walker = Walker(world, 0)
+    walker.ways = [(1, walker._message)]
+    assert any("under the pointer" in each for each in walker.run(1).wrong)
+
+
+def test_warnings_of_qt_and_errors_of_handlers_are_heard(qtbot: QtBot) -> None:
+    with living() as troubles:
+        qWarning("a warning")
+        QTimer.singleShot(0, lambda: 1 // 0)
+        qtbot.waitUntil(lambda: len(troubles) == 2)
+    assert troubles[0] == "Qt: a warning"
+    assert "ZeroDivisionError" in troubles[1]

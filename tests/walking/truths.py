@@ -8,16 +8,21 @@ from typing import Any
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import BlamePage, ChangeMapPage
+from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage
+from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.style import wording
 from model.errors import NotFound
 from model.findings import Finding
+from model.history.chain import key_text
 from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+
+COUNTERS = ("insurance.stats", "insurance_2019.stats")
+"""The collections of the sample with tokens: to look for them means to look at every collection."""
 
 
 def stale(page: Page) -> list[str]:
@@ -81,9 +86,10 @@ def _document(page: DocumentPage) -> Iterator[str]:
     wanted = (f"{name} in the database" if name else "changed in the database") if behind else ""
     if said != wanted:
         yield f"the badge says {said!r} and not {wanted!r}"
-    if not editor.is_dirty and behind:
+    may_be_behind = editor.is_dirty or editor.tree.has_editor  # no document moves under an open cell
+    if behind and not may_be_behind:
         yield f"the clean editor stands on {wording.version(base.v)} and not on {name}"
-    if not editor.is_dirty and editor.content != there.content:
+    if not editor.is_dirty and editor.content != (base.content if may_be_behind else there.content):
         yield "the fields"
     if not behind and _locked(page) != dict([*editor.model.before, *editor.model.behind]):
         yield "the locked fields"
@@ -126,8 +132,42 @@ def _blame(page: BlamePage) -> Iterator[str]:
         yield "the blame"
 
 
+def _field(page: FieldPage) -> Iterator[str]:
+    panel = page.panel
+    if now(page.session, page.ns, page._id) is None or panel.chain is None:
+        return
+    chain = page.session.chain(page.ns, page._id)
+    wanted = panel.search.text().casefold().strip()
+    hidden = {track.key for track in chain.tracks if track.identity} | {()}
+    keys = [track.key for track in chain.tracks if track.key not in hidden]
+    if [track.key for track in panel.fields.rows] != [key for key in keys if wanted in key_text(key).casefold()]:
+        yield "the fields of all versions"
+    track = chain.track(panel.track.key) if panel.track is not None else None
+    if track is not None and tuple(row.made for row in panel.model.rows) != chain.course(track):
+        yield f"the history of {key_text(track.key)}"
+
+
+def _bisect(page: BisectPage) -> Iterator[str]:
+    panel = page.panel
+    if now(page.session, page.ns, page._id) is None or not panel.ran or panel.found is None:
+        return
+    if panel.found != page.session.bisect(page.ns, page._id, panel.ran):
+        yield f"the turns of {panel.ran}"
+
+
+def _pair(page: PairPage) -> Iterator[str]:
+    comparison = page.panel.diff.comparison
+    if comparison is None or page.panel.stack.kind != "content":
+        return
+    for side, shown in ((page.panel.left, comparison.a), (page.panel.right, comparison.b)):
+        there = now(side.session, side.ns, side.id)
+        if side.v is None and there is not None and (shown.v, shown.content) != (there.v, there.content):
+            yield f"{side.name} of the comparison"
+
+
 def _journal(page: JournalPage) -> Iterator[str]:
-    fresh = page.session.journal.entries(len(page.panel.model.rows) + 1, page.session.source)
+    source = None if page.panel.everywhere.isChecked() else page.session.source
+    fresh = page.session.journal.entries(len(page.panel.model.rows) + 1, source)
     if page.panel.model.rows != fresh[: len(page.panel.model.rows)] or (not page.panel.model.rows and fresh):
         yield "the entries"
 
@@ -142,20 +182,25 @@ def _repair(page: RepairPage) -> Iterator[str]:
     panel = page.panel
     if panel.plan is None:
         return
-    scan = page.session.scan([page.ns] if page.ns else [], None if page.id is None else [page.id])
+    # Of all databases, only the collections that were written may have other findings than when they were read.
+    written = {entry.ns for entry in page.session.journal.entries(1000, page.session.source) if not entry.gone}
+    places = {page.ns} if "." in page.ns else {ns for ns in written if ns.startswith(page.ns)}
+    scan = page.session.scan(sorted(places), None if page.id is None else [page.id]) if places else ()
     fresh = {(each.code, each.ns, each.id, each.versions) for each in scan if isinstance(each, Finding)}
-    findings = [(item, item.finding) for item in panel.plan.items]
+    findings = [(item, item.finding) for item in panel.plan.items if item.finding.ns in places or page.id is not None]
     left = {item.no for item, each in findings if (each.code, each.ns, each.id, each.versions) in fresh}
     shown = {item.no for item, _ in findings if not panel._is_over(item)}
     if shown != left:
         yield f"the findings: {len(shown)} are said to be left, {len(left)} are"
-    if panel.pane.total != len(shown):
-        yield f"the count of findings: {panel.pane.total} for {len(shown)}"
+    whole = sum(not panel._is_over(item) for item in panel.plan.items)
+    if panel.pane.total != whole:
+        yield f"the count of findings: {panel.pane.total} for {whole}"
 
 
 def _pending(page: PendingPage) -> Iterator[str]:
     if not page.panel.model.ends:
-        fresh = [(token.id, token.token) for token in page.session.pending(page.ns or None)]
+        places = [page.ns] if page.ns else COUNTERS
+        fresh = [(token.id, token.token) for place in places for token in page.session.pending(place)]
         if sorted(map(str, fresh)) != sorted(str((token.id, token.token)) for token in page.panel.tokens):
             yield "the tokens"
 
@@ -166,6 +211,9 @@ _LOOKS: dict[type[Page], Callable[[Any], Iterator[str]]] = {
     MergePage: _merge,
     ChangeMapPage: _map,
     BlamePage: _blame,
+    FieldPage: _field,
+    BisectPage: _bisect,
+    PairPage: _pair,
     JournalPage: _journal,
     DraftsPage: _drafts,
     RepairPage: _repair,

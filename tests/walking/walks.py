@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QAbstractListModel, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPlainTextEdit,
+    QTabBar,
     QWidget,
 )
 from shiboken6 import isValid
@@ -25,10 +26,11 @@ from gui.pages.page_request import PageRequest
 from gui.style import focus_keeper
 from model.errors import Refused
 from tests.walking.truths import stale
-from tests.walking.world import World, living
+from tests.walking.world import PATIENCE, World, living, sent_writes, where
 
 ACTIONS = 60
-KINDS = ("collection", "document", "map", "blame", "journal", "drafts", "repair", "pending")
+KINDS = ("collection", "document", "map", "blame", "field", "bisect", "journal", "drafts", "repair", "pending")
+ABOUT_ONE = ("document", "map", "blame", "field", "bisect")
 KEYS = (
     Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right,
     Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Escape, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_F2,
@@ -42,8 +44,10 @@ COMMANDS = (
     "drafts", "palette", "shortcuts", "delete", "duplicate", "new-document", "colleague", "reopen-tab",
     "toggle-sidebar", "discard", "settings",
 )  # fmt: skip
-LEFT_OUT = ("Open", "Save", "Export", "Import", "Choose", "Browse", "Quit", "Close the window", "Disconnect")
-"""Beginnings of buttons that open a dialog of the system's, or end the walk."""
+IN_MENU = (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Return, Qt.Key.Key_Escape)
+LEFT_OUT = ("Open", "Quit", "Close the window", "Disconnect")
+"""Beginnings of what leads to other servers, or ends the walk; the palette has them all the same."""
+HELD = 100  # milliseconds after which a step is held up by a menu
 
 
 @dataclass
@@ -62,22 +66,40 @@ class Walker:
         self.world, self.random, self.walk = world, random.Random(seed), Walk(seed)
         self.session, self.window = world.session, world.windows[0]
         self._chosen_switch = False
+        self._held = QTimer(self.window)
+        self._held.setSingleShot(True)
+        self._held.setInterval(HELD)
+        self._held.timeout.connect(self._in_menu)
+        self._noted: set[str] = set()  # entries of the journal that were seen
+        self._sent(), self._entered()
         self.ways: list[tuple[int, Callable[[], str]]] = [
             (5, self._open), (6, self._click), (4, self._row), (8, self._key), (3, self._type), (5, self._command),
-            (3, self._elsewhere), (2, self._message),
+            (3, self._elsewhere), (2, self._message), (2, self._menu),
         ]  # fmt: skip
 
     def run(self, actions: int = ACTIONS) -> Walk:
         """Make the walk; it ends with the first thing that is wrong."""
+        try:
+            return self._run(actions)
+        except Exception as error:  # of the walker itself: the other walks go on
+            self.walk.wrong.append(f"{type(error).__name__}: {error} {where(error)}")
+            return self.walk
+
+    def _run(self, actions: int) -> Walk:
         self.window.activateWindow()
         self._open()
         self.world.settle()
         weights = [weight for weight, _ in self.ways]
         for _ in range(actions):
             way = self.random.choices([way for _, way in self.ways], weights)[0]
-            self.walk.done.append(way() or way.__name__.strip("_"))
+            self._held.start()
+            self.walk.done.append(way())
+            self._held.stop()
+            self.world.close_others()
             if not self.world.settle():
                 self.walk.wrong.append("nothing settles")
+            if self.world.is_left:
+                return self.walk
             self._look()
             if self.walk.wrong:
                 break
@@ -92,6 +114,8 @@ class Walker:
         wrong = self.walk.wrong
         wrong += self.world.troubles
         self.world.troubles.clear()
+        unnoted = self._sent() - self._entered()
+        wrong += [f"a write to {ns} is not in the journal" for ns in sorted(unnoted)]
         if QApplication.activePopupWidget() is not None or not self.window.isActiveWindow():
             return
         here = QApplication.focusWidget()
@@ -104,20 +128,42 @@ class Walker:
         elif not here.property(focus_keeper.SWITCH) and self._asked() is None:
             self._chosen_switch = False  # a dialog gives it back to where the person was
 
+    def _sent(self) -> set[str]:
+        """The collections that were written since the last look, each with its archive."""
+        others, self.world.others = self.world.others, set()
+        return {self._owner(ns) for ns in sent_writes.take()} - {self._owner(ns) for ns in others}
+
+    def _entered(self) -> set[str]:
+        """The collections of the journal's new entries."""
+        entries = self.session.journal.entries(1000, self.session.source)
+        new = [entry for entry in entries if entry.id not in self._noted]
+        self._noted = {entry.id for entry in entries}
+        copies = {
+            f"{entry.ns.partition('.')[0]}.quarantine" for entry in new
+        }  # a repair's entry says where its copy is
+        return {self._owner(entry.ns) for entry in new} | copies
+
+    def _owner(self, ns: str) -> str:
+        try:
+            return self.session.info(ns).belongs_to or ns
+        except Refused:
+            return ns
+
     def _end(self) -> None:
-        """Every write is in the journal, and every view is true."""
+        """Every view is true."""
         found: list[str] = []
 
         def look() -> bool:
             found[:] = [each for _, page in self.world.pages for each in stale(page)]
             return not found
 
-        if not self.world.settle(look):
+        if not self.world.settle(look, PATIENCE):
             self.walk.wrong += found or ["nothing settles"]
 
     def _leave(self) -> None:
         while (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
+        self._held.deleteLater()
         self.world.clear()
         self.session.read_only = False
 
@@ -131,7 +177,7 @@ class Walker:
             return self._key()
         kind = self.random.choice(KINDS)
         ns = "insurance." + self.random.choice(("contracts", "claims", "customers", "tariffs", "agents", "invoices"))
-        id = self.random.choice(self._documents(ns)) if kind in ("document", "map", "blame") else None
+        id = self.random.choice(self._documents(ns)) if kind in ABOUT_ONE else None
         ns = "insurance.tariffs" if kind == "repair" else "insurance.stats" if kind == "pending" else ns
         if len(self.window.workspace.tab_area.pages) > 6:
             self.window.commands.do_close_tab()
@@ -167,6 +213,40 @@ class Walker:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=button.rect().center())
         return said
 
+    def _in_menu(self) -> None:
+        """Go on in a menu that drops down from a button, which holds the step up until it is closed."""
+        self._held.start()
+        menu = QApplication.activePopupWidget()
+        if isinstance(menu, QMenu):
+            self.walk.done.append(self._press(menu, self.random.choice(IN_MENU)))
+
+    def _press(self, menu: QMenu, key: Qt.Key) -> str:
+        chosen = menu.activeAction()
+        said = chosen.text().replace("&", "") if chosen is not None else ""
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Space) and said.startswith(LEFT_OUT):
+            key = Qt.Key.Key_Escape
+        QTest.keyClick(menu, key)
+        return f"{key.name} in a menu, on {said!r}"
+
+    def _menu(self) -> str:
+        """Ask for the menu of a row, of the tabs or of whatever else is there."""
+        if self._asked() is not None or QApplication.activePopupWidget() is not None:
+            return self._key()
+        there = self._pick(QAbstractItemView) + self._pick(QTabBar)
+        handle = self.window.windowHandle()
+        if not there or handle is None:
+            return self._key()
+        widget = self.random.choice(there)
+        within = widget.visibleRegion().boundingRect()
+        spot = QPoint(
+            self.random.randint(within.left(), within.right()), self.random.randint(within.top(), within.bottom())
+        )
+        # By way of the system's window: Qt makes a context menu of the button there, and not of events to a widget.
+        QTest.mouseClick(
+            handle, Qt.MouseButton.RightButton, Qt.KeyboardModifier.NoModifier, widget.mapTo(self.window, spot)
+        )
+        return f"menu of {_name(widget)}"
+
     def _row(self) -> str:
         views = [each for each in self._pick(QAbstractItemView) if isinstance(each, QAbstractItemView)]
         views = [each for each in views if each.model() is not None and each.model().rowCount() > 0]
@@ -174,7 +254,8 @@ class Walker:
             return self._key()
         view = self.random.choice(views)
         model = view.model()
-        row, column = self.random.randrange(min(model.rowCount(), 30)), self.random.randrange(model.columnCount())
+        row = self.random.randrange(min(model.rowCount(), 30))
+        column = 0 if isinstance(model, QAbstractListModel) else self.random.randrange(model.columnCount())
         index = model.index(row, column)
         box: QRect = view.visualRect(index).intersected(view.viewport().rect())
         if box.isEmpty():
@@ -187,8 +268,8 @@ class Walker:
     def _key(self) -> str:
         key = self.random.choice(KEYS)
         to = QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
-        if isinstance(to, QMenu) and key in (Qt.Key.Key_Return, Qt.Key.Key_Space):
-            key = Qt.Key.Key_Escape  # what is in the menus is reached by their commands
+        if isinstance(to, QMenu):
+            return self._press(to, self.random.choice(IN_MENU))
         said = f"{key.name} on {_name(to)}"
         self._chosen_switch = key in MOVES or self._chosen_switch
         shift = key == Qt.Key.Key_Backtab
@@ -210,8 +291,12 @@ class Walker:
         actions = self.window.actions_.by_id
         there = [name for name in COMMANDS if actions[name].isEnabled()]
         name = self.random.choice(there)
-        self.window.actions_.trigger(name)
-        return f"command {name}"
+        keys = actions[name].shortcut()
+        if keys.isEmpty():
+            self.window.actions_.trigger(name)
+        else:
+            QTest.keySequence(QApplication.focusWidget() or self.window, keys)
+        return f"command {name}, {keys.toString() or 'from the palette'}"
 
     def _elsewhere(self) -> str:
         """Somebody else writes while the pointer rests on something: that stays under it."""
@@ -274,14 +359,20 @@ def _name(widget: QWidget) -> str:
 
 
 def walk_all(asked: tuple[list[int], int]) -> list[Walk]:
-    """Make the walks of some seeds in one world."""
+    """Make the walks of some seeds in one world, or in a further one where a walk has left it."""
     seeds, actions = asked
     with living() as troubles:
         world = World(troubles, windows=1)
+        walks = []
         try:
-            return [Walker(world, seed).run(actions) for seed in seeds]
+            for seed in seeds:
+                if world.is_left:
+                    world.close()
+                    world = World(troubles, windows=1)
+                walks.append(Walker(world, seed).run(actions))
         finally:
             world.close()
+        return walks
 
 
 __all__ = ["Walk", "Walker", "walk_all"]
