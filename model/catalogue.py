@@ -36,6 +36,7 @@ from model.values.canonical import Value
 
 BY_HAND = "a layout that was stated by hand"
 _COUNT_MS = 500  # a page does not wait longer than this for its total
+_COUNTED_AT_ONCE = 500  # versions of which a page waits for the number of their documents
 ALL = 2**31 - 1
 """A limit above any number of rows."""
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
@@ -314,9 +315,15 @@ class Catalogue:
         total: int | None = skip + len(rows)
         note = ""
         if more or (skip and not rows):
-            total, note = self.count(ns, filter, any_version, _COUNT_MS)
+            total, note = self._count_at_once(layout, filter, any_version)
         taken = round((time.monotonic() - started) * 1000)
         return Page(tuple(rows), skip, total, note, more, taken)
+
+    def _count_at_once(self, layout: Layout, filter: str, any_version: bool) -> tuple[int | None, str]:
+        """A page's total, which a page of versions waits for only where few have to be put together for it."""
+        if layout.own_documents and (self._port.count(layout.ns, max_ms=_COUNT_MS) or ALL) > _COUNTED_AT_ONCE:
+            return None, "N/A: the documents are counted after the page."
+        return self.count(layout.ns, filter, any_version, _COUNT_MS)
 
     def rows(
         self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
 from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.delta_folding import Delta, Fold, removed_by
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
-from model.layouts.newest_query import NewestQuery
+from model.layouts.newest_query import TOGETHER, NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import compose, legible_field, number_of, place_of, same_version
@@ -59,9 +60,9 @@ class DeltaStates:
 
     # --- versions
 
-    def _states(self, id: Value) -> list[_State]:
+    def _states(self, stored: Iterable[bytes]) -> list[_State]:
         """The versions oldest first, each with its changes; contents are not folded yet."""
-        found = list(newest_first(self.documents.made(raw) for raw in self.documents.of(id)))
+        found = list(newest_first(map(self.documents.made, stored)))
         states: list[_State] = []
         before, whole, proven = 0, "", True
         marks: list[int | None] = []  # the next numbers that the versions under the number before are marked with
@@ -116,7 +117,7 @@ class DeltaStates:
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The states by number, and those that are missing."""
-        states = self._states(id)
+        states = self._states(self.documents.of(id))
         if not states:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
         for version in with_gaps(self._folded(states), loss(self.profile), self.documents.claim):
@@ -165,7 +166,7 @@ class DeltaStates:
 
     def _versions(self, id: Value) -> Iterator[Version]:
         """The states that are stored, newest first; raises ``NotFound`` where there is none."""
-        states = self._states(id)
+        states = self._states(self.documents.of(id))
         if not states:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
         return self._folded(states)
@@ -191,7 +192,9 @@ class DeltaStates:
 
     def page(self, query: PageQuery) -> Iterator[Row]:
         """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
-        states = (raw for raw in self._looked_through(query.filter, query.any_version) if raw is not None)
+        together = max(1, min(query.skip + query.limit, TOGETHER))
+        found = self._looked_through(query.filter, query.any_version, together)
+        states = (raw for raw in found if raw is not None)
         for place, raw in enumerate(folded_page.ordered(states, query.sort, self.profile.id)):
             if place >= query.skip + query.limit:
                 return
@@ -210,20 +213,26 @@ class DeltaStates:
                 return None
         return total
 
-    def _looked_through(self, filter: Terms | None, any_version: bool) -> Iterator[bytes | None]:
+    def _looked_through(
+        self, filter: Terms | None, any_version: bool, together: int = TOGETHER
+    ) -> Iterator[bytes | None]:
         """Every document's newest state, None where that, or any of its states, does not match."""
         matches = folded_page.matcher(filter)
-        for key in NewestQuery(self.server, self.profile, self.documents.newest).heads(None):
-            id = c.get(key, (self.profile.id,))
-            if id is None:
+        for stored in self._stored(together):
+            versions = (v for v in self._folded(self._states(stored)) if v.content is not None)
+            first = next(versions, None)
+            if first is None:
                 continue
-            try:
-                versions = [v for v in self.history(id, contents=True) if v.content is not None]
-            except NotFound:
-                continue
-            if versions[0].deleted and not any_version:
+            if first.deleted and not any_version:
                 yield None
                 continue
-            newest = self.whole(versions[0])
-            others = versions[1:] if any_version else ()
-            yield newest if matches(newest) or any(matches(self.whole(v)) for v in others) else None
+            newest = self.whole(first)
+            found = matches(newest) or (any_version and any(matches(self.whole(v)) for v in versions))
+            yield newest if found else None
+
+    def _stored(self, together: int) -> Iterator[list[bytes]]:
+        """The stored versions of each document, the highest number first, by the order of the ids."""
+        heads = NewestQuery(self.server, self.profile, self.documents.newest).heads(None, wanted=together)
+        ids = (id for key in heads if (id := c.get(key, (self.profile.id,))) is not None)
+        while chunk := list(islice(ids, together)):
+            yield from self.documents.of_each(chunk)

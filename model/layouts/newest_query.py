@@ -8,7 +8,7 @@ versions that match the filter and keeps those that are the newest; it never loa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
@@ -18,8 +18,17 @@ from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
-LEAP = 8
-"""Versions of one document that are passed over one by one before the index is entered anew behind them."""
+MOST = 2000
+"""Keys of one query."""
+
+FAR = 100
+"""Versions of one document from which on entering the index anew behind them is cheaper than passing them over."""
+
+LEAP = 3
+"""Keys that are read after each such leap."""
+
+TOGETHER = 200
+"""Documents of a list that are read in one query, at most."""
 
 KEPT = 10_000
 """Documents whose newest version is remembered while a list is made."""
@@ -32,6 +41,67 @@ BRACKETS = (
 
 
 DEPRECATED = (c.UNDEFINED, c.SYMBOL)
+
+
+@dataclass
+class _Pace:
+    """How many keys the next query asks for, by the number of versions of the documents that were passed."""
+
+    wanted: int
+    limit: int = 0
+    _found: int = 0
+    _ended: int = 0  # documents of this query that were passed as a whole
+    _versions: int = 0  # their versions
+    _length: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._ask(MOST)
+
+    def ended(self, versions: int) -> None:
+        """A document was passed, with so many versions; 0 where the rest of them was leapt over."""
+        self._found += 1
+        self._ended += versions > 0
+        self._versions += versions
+
+    def cut(self, versions: int) -> None:
+        """A query has ended behind so many versions of a document that may have more."""
+        if self._ended:
+            self._length = self._versions / self._ended
+        else:
+            self._length = max(self._length, versions)
+        most = MOST if self._ended else FAR + LEAP  # until the first one ends it is open how long they are
+        self._ended = self._versions = 0
+        self._ask(most)
+
+    def _ask(self, most: int) -> None:
+        left = self.wanted - self._found % self.wanted
+        self.limit = LEAP if self._length > FAR else min(most, round(1.2 * left * self._length) + LEAP)
+
+
+@dataclass
+class _Run:
+    """The documents that the server finds equal, with the highest version of each: 1 and 1.0 come mixed."""
+
+    heads: dict[Value, bytes] = field(default_factory=dict)
+    told: set[Value] = field(default_factory=set)
+    passed: int = 0
+
+    @property
+    def last(self) -> Value | None:
+        """One of their ids; None where there is none yet."""
+        return next(reversed(self.heads), None)
+
+    @property
+    def leapable(self) -> bool:
+        """Whether a query can begin behind them."""
+        return bool(self.heads) and all(leapable(id) and not _has_twins(id) for id in self.heads)
+
+    def untold(self) -> Iterator[tuple[Value, bytes]]:
+        """The documents that were not listed yet; they are from now on."""
+        for id, key in self.heads.items():
+            if id not in self.told:
+                self.told.add(id)
+                yield id, key
 
 
 @dataclass(frozen=True)
@@ -48,12 +118,12 @@ class NewestQuery:
         p = self.profile
         return {name: 1 for name in (p.id, p.version, p.deleted) if name}
 
-    def picked(self, filter: Terms | None, sort: Terms | None, any_version: bool) -> Iterator[bytes]:
+    def picked(self, filter: Terms | None, sort: Terms | None, any_version: bool, wanted: int) -> Iterator[bytes]:
         """The keys of the newest versions to list, in order."""
         p = self.profile
         if (not filter or any_version) and (not sort or list(sort) == [p.id]):
             down = sort is not None and _down(sort)
-            for raw in self.heads(filter, down):
+            for raw in self.heads(filter, down, wanted):
                 if not filter:
                     yield raw
                 elif (id := c.get(raw, (p.id,))) is not None:
@@ -62,7 +132,7 @@ class NewestQuery:
         keys = self._keys
         seen: set[Value] = set()
         heads: dict[Value, Value | None] = {}
-        order: Terms = sort or {p.id: 1, p.version: -1}
+        order: Terms = sort or {p.id: 1, p.version: 1}
         for raw in self.server.find(self.profile.ns, filter, sort=order, projection=keys):
             id = c.get(raw, (p.id,))
             if id is None or id in seen:
@@ -88,42 +158,73 @@ class NewestQuery:
         except NotFound:
             return None
 
-    def heads(self, filter: Terms | None, down: bool = False) -> Iterator[bytes]:
-        """The key of the highest version of each document that matches, by id; long histories are leapt over."""
+    def heads(self, filter: Terms | None, down: bool = False, wanted: int = TOGETHER) -> Iterator[bytes]:
+        """The key of the highest version of each document that matches, by id; about ``wanted`` are asked for at once.
+
+        So many keys are read in one query as these documents should have, in an order in which the index on id and
+        version has them: upwards the highest version of a document is its last one. Long histories are leapt over.
+        """
         p, keys = self.profile, self._keys
-        order = {p.id: -1 if down else 1, p.version: -1}
+        order = {p.id: -1, p.version: -1} if down else {p.id: 1, p.version: 1}
         behind: Terms | None = None
-        last: Value | None = None
-        alike: set[Value] = set()  # the ids that the server finds equal to the last one: 1 and 1.0 come mixed
+        skip = 0
+        run, before, pace = _Run(), _Run(), _Pace(wanted)
         while True:
-            where = {"$and": [part for part in (filter, behind) if part]} if filter and behind else filter or behind
-            passed = 0
-            for raw in self.server.find(self.profile.ns, where, sort=order, projection=keys):
+            rows, where = 0, _both(filter, behind)
+            for raw in self.server.find(p.ns, where, sort=order, projection=keys, skip=skip, limit=pace.limit):
+                rows += 1
                 id = c.get(raw, (p.id,))
                 if id is None:
                     continue
-                if id in alike:
-                    passed += 1
-                    if passed > LEAP and leapable(id) and not _has_twins(id):
-                        break
-                    continue
-                if last is None or key_of(id) != key_of(last):
-                    alike = set()
-                passed, last = 0, id
-                alike.add(id)
-                yield self._right(raw, id)
-            else:
+                if run.last is not None and key_of(id) != key_of(run.last):
+                    pace.ended(run.passed)
+                    yield from (self._right(key, of) for of, key in run.untold())
+                    run, before = _Run(), run
+                run.passed += 1
+                if id not in run.told and not (down and id in run.heads):
+                    run.heads[id] = raw
+                if down:
+                    yield from (self._right(key, of) for of, key in run.untold())
+            if rows < pace.limit:
+                yield from (self._right(key, of) for of, key in run.untold())
                 return
-            assert last is not None
-            behind = beyond(p.id, last, down, "gitVersion" in self.server.facts().extra)
-            if others := [kind for kind in _TYPED if last.type in _TYPED and kind not in {id.type for id in alike}]:
-                behind = {"$or": [{p.id: {"$eq": last, "$type": others}}, *behind["$or"]]}
+            pace.cut(run.passed)
+            if run.leapable and (down or run.passed > FAR or pace.limit == LEAP):
+                yield from (self._highest(filter, of) or key for of, key in run.untold())
+                behind, skip = self._behind(run, down), 0
+                run.passed = 0
+            elif before.leapable:
+                behind, skip = self._behind(before, down), run.passed
+                before = _Run()
+            else:
+                skip += rows
+
+    def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
+        """The key of the highest version of one document that matches."""
+        p = self.profile
+        where = _both(filter, {p.id: {"$eq": id, "$type": -1 if id.type == c.MIN_KEY else id.type}})
+        order = {p.id: -1, p.version: -1}
+        for raw in self.server.find(p.ns, where, sort=order, projection=self._keys, limit=1):
+            return self._right(raw, id)
+        return None
+
+    def _behind(self, run: _Run, down: bool) -> Terms:
+        """The filter for the documents behind those of a run, and for those that are equal but of another type."""
+        name, last = self.profile.id, run.last
+        assert last is not None
+        behind = beyond(name, last, down, "gitVersion" in self.server.facts().extra)
+        others = [kind for kind in _TYPED if last.type in _TYPED and kind not in {id.type for id in run.heads}]
+        return {"$or": [{name: {"$eq": last, "$type": others}}, *behind["$or"]]} if others else behind
 
     def _right(self, key: bytes, id: Value) -> bytes:
         v = c.get(key, (self.profile.version,))
         if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
             return key
         return self.newest(id)  # a text sorts above every number
+
+
+def _both(filter: Terms | None, behind: Terms | None) -> Terms | None:
+    return {"$and": [filter, behind]} if filter and behind else filter or behind
 
 
 def _down(sort: Terms) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
+from model.layouts.checks.id_order import key_of
 from model.layouts.gaps import loss, newest_first, with_gaps
-from model.layouts.newest_query import NewestQuery
+from model.layouts.newest_query import TOGETHER, NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import (
@@ -30,9 +31,6 @@ from model.server import guards
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
-
-TOGETHER = 50
-"""Documents of a list that are read in one query."""
 
 
 def claim_of(profile: CollectionProfile) -> str:
@@ -55,6 +53,17 @@ class VersionDocuments:
         for raw in self.server.find(self.ns, {p.id: {"$eq": id}, **(where or {})}, sort={p.id: 1, p.version: -1}):
             if c.get(raw, (p.id,)) == id:
                 yield raw
+
+    def of_each(self, ids: Sequence[Value]) -> Iterator[list[bytes]]:
+        """The stored versions of each of these documents, the highest number first, by the order of the ids."""
+        p, wanted = self.profile, set(ids)
+        found = self.server.find(self.ns, {p.id: {"$in": list(ids)}}, sort={p.id: 1, p.version: 1})
+        named = ((id, raw) for raw in found if (id := c.get(raw, (p.id,))) in wanted and id is not None)
+        for _, group in groupby(named, key=lambda each: key_of(each[0])):
+            alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 come mixed
+            for id, raw in group:
+                alike.setdefault(id, []).append(raw)
+            yield from (rows[::-1] for rows in alike.values())
 
     def made(self, raw: bytes, current: bool = False, contents: bool = True) -> Version:
         """A stored version."""
@@ -179,11 +188,13 @@ class VersionDocuments:
 
         A document that is deleted is listed, by its tombstone, only where any version may match.
         """
-        picked = NewestQuery(self.server, self.profile, self.newest).picked(query.filter, query.sort, query.any_version)
+        together = max(1, min(query.limit, TOGETHER))
+        newest = NewestQuery(self.server, self.profile, self.newest)
+        picked = newest.picked(query.filter, query.sort, query.any_version, together)
         if not query.any_version:
             picked = (key for key in picked if not self._is_over(key))
         keys = islice(picked, query.skip, query.skip + max(0, query.limit))
-        while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, TOGETHER)]:
+        while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, together)]:
             whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(query.projection, self.own))
             found = {c.get(raw, ("_id",)): raw for raw in whole}
             yield from (self.row(found[physical]) for physical in chunk if physical in found)

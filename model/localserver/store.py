@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +28,7 @@ from model.values import canonical as c
 
 _WORTH_AN_INDEX = 1000  # documents
 _MOST_OWN_INDEXES = 6
+_STRETCH = 256  # entries of an index that are taken at once
 
 Sort = Sequence[tuple[str, bool]]
 """Field paths, each with whether it descends."""
@@ -245,17 +246,39 @@ class Collection:
             if sort and not ordered and not fixed:
                 return iter(list(self.docs.items())), False, ""
             index.uses += 1
-            positions = self._stretches(index, fixed, matcher)
             backwards = bool(sort) and ordered and sort[-1][1]
+            if sort and ordered:
+                return self._still_there(self._walk(index, fixed, matcher, backwards)), True, index.name
+            positions = self._stretches(index, fixed, matcher)
             if index.multikey:
                 positions = list(dict.fromkeys(positions))
             if not sort and len(positions) > 1:
                 positions = sorted(positions)  # natural order
-            elif backwards:
-                positions = positions[::-1]
             return self._still_there(positions), ordered or not sort, index.name
 
-    def _still_there(self, positions: list[int]) -> Iterator[tuple[int, bytes]]:
+    def _walk(self, index: Index, fixed: int, matcher: Matcher, backwards: bool) -> Iterator[int]:
+        """The positions in the order of an index, a few at a time: who reads a page need not wait for all of them."""
+        prefix = tuple(matcher.equal[path][0] for path, _ in index.keys[:fixed])
+        low, high = _bounds(index, fixed, matcher)
+        last: tuple[tuple[Key, ...], int] | None = None
+        while True:
+            with self.lock:
+                entries = self._built(index)
+                start, stop = index.span(prefix, low, high)
+                if last is not None and backwards:
+                    stop = bisect_left(entries, last)
+                elif last is not None:
+                    start = bisect_right(entries, last)
+                near = (
+                    slice(max(start, stop - _STRETCH), stop) if backwards else slice(start, min(stop, start + _STRETCH))
+                )
+                part = entries[near][::-1] if backwards else entries[near]
+            if not part:
+                return
+            last = part[-1]
+            yield from (position for _, position in part)
+
+    def _still_there(self, positions: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         for position in positions:
             raw = self.docs.get(position)  # a reader holds no lock: documents deleted since are passed over
             if raw is not None:
@@ -305,19 +328,25 @@ class Collection:
     def _stretches(self, index: Index, fixed: int, matcher: Matcher) -> list[int]:
         entries = self._built(index)
         choices = [sorted(set(matcher.equal[path])) for path, _ in index.keys[:fixed]]
-        low: Key | None = None
-        high: Key | None = None
-        if fixed < len(index.keys) and not index.multikey:
-            for operator, key in matcher.bounds.get(index.keys[fixed][0], ()):
-                if operator in ("$gt", "$gte"):
-                    low = key if low is None else max(low, key)
-                else:
-                    high = key if high is None else min(high, key)
+        low, high = _bounds(index, fixed, matcher)
         out: list[int] = []
         for prefix in product(*choices):
             start, stop = index.span(prefix, low, high)
             out.extend(position for _, position in entries[start:stop])
         return out
+
+
+def _bounds(index: Index, fixed: int, matcher: Matcher) -> tuple[Key | None, Key | None]:
+    """The lowest and the highest key of the field behind those that a filter fixes."""
+    low: Key | None = None
+    high: Key | None = None
+    if fixed < len(index.keys) and not index.multikey:
+        for operator, key in matcher.bounds.get(index.keys[fixed][0], ()):
+            if operator in ("$gt", "$gte"):
+                low = key if low is None else max(low, key)
+            else:
+                high = key if high is None else min(high, key)
+    return low, high
 
 
 def _leads(key: tuple[str, ...], index: Index) -> bool:

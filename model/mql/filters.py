@@ -106,7 +106,10 @@ def _clause(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
             raise CommandError(2, f"{name} must be a nonempty array of documents")
         if name == "$and":
             return [p for _, data in parts for p in _document(data, top)]
-        branches = [_document(data, None) for _, data in parts]
+        within = [Matcher(lambda _: True) for _ in parts]
+        branches = [_document(data, each) for (_, data), each in zip(parts, within, strict=True)]
+        if name == "$or" and top is not None:
+            _note_lowest(within, top)
         if name == "$nor" and all(len(branch) == 1 and isinstance(branch[0], FieldTest) for branch in branches):
             return [FieldTest(p.path, [_none(p.operators)]) for (p,) in branches if isinstance(p, FieldTest)]
         wanted = name == "$or"
@@ -114,6 +117,20 @@ def _clause(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
     if name in ("$where", "$text", "$jsonSchema"):
         raise CommandError(2, f"{name} is not supported here")
     raise CommandError(2, f"unknown top level operator: {name}")
+
+
+def _note_lowest(branches: Sequence[Matcher], top: Matcher) -> None:
+    """The lowest keys that a field may have by any of several conditions, where each of them sets one."""
+    for name in set.intersection(*({*each.bounds, *each.equal} for each in branches)):
+        lowest = [_lowest(each, name) for each in branches]
+        if all(lowest):
+            top.bounds.setdefault(name, []).append(("$gte", min(key for key in lowest if key)))
+
+
+def _lowest(branch: Matcher, name: str) -> Key | None:
+    if name in branch.equal:
+        return min(branch.equal[name])
+    return max((key for operator, key in branch.bounds[name] if operator in ("$gt", "$gte")), default=None)
 
 
 def is_operators(operand: Element) -> bool:
@@ -171,7 +188,14 @@ def _operators(raw: bytes, name: str, top: Matcher | None) -> list[Operator]:
             top.equal.setdefault(name, [order.key(*e) for e in order.items(operand[1])] + [(0,)])
         elif operator in ("$gt", "$gte", "$lt", "$lte") and operand[0] in _BOUNDABLE:
             top.bounds.setdefault(name, []).append((operator, order.key(*operand)))
+        elif operator == "$type" and operand[0] in order.NUMBERS and (rank := order.RANK.get(_kind(operand))):
+            top.bounds.setdefault(name, []).append(("$gte", (rank,)))
     return out
+
+
+def _kind(operand: Element) -> int:
+    number = order.number(*operand)
+    return c.MIN_KEY if number == -1 else int(number)
 
 
 _BOUNDABLE = (*order.NUMBERS, c.STRING, c.OBJECT_ID, c.DATE, c.TIMESTAMP, c.BINARY)

@@ -7,6 +7,7 @@ from typing import Any
 
 import bson
 import pytest
+from bson import ObjectId
 
 from model.localserver import LocalServer
 from model.session import Session
@@ -70,3 +71,44 @@ def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
             list(session.collections("db"))
         sent.append(len(log.names) / collections)
     assert sent[1] <= 1.25 * sent[0]
+
+
+def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:
+    """The versions of some documents, as a layout with a document for each version stores them."""
+    rows: list[Row] = []
+    for at in range(ids):
+        for v in range(1, versions + 1):
+            whole = {"name": f"n{at}", "price": v} if v == 1 or layout != "deltas" else {"price": v}
+            flag = {"current": True} if layout == "flagged" and v == versions else {}
+            rows.append({"_id": ObjectId(), "docId": f"d{at:05}", "v": v, **flag, **whole})
+    return [bson.encode(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("layout", "versions", "commands", "keys"),
+    [
+        ("versions", 1, 6, 80),
+        ("versions", 4, 7, 400),
+        ("versions", 40, 8, 3000),
+        ("versions", 150, 110, 600),
+        ("flagged", 4, 7, 400),
+        ("deltas", 4, 7, 400),
+    ],
+)
+def test_a_page_of_newest_versions_takes_as_much_however_many_documents_there_are(
+    local: LocalServer, log: CommandLog, layout: str, versions: int, commands: int, keys: int
+) -> None:
+    few, many = 60, max(60, 4000 // versions)
+    for name, ids in (("few", few), ("many", many)):
+        local.load(f"db.{name}", versions_of(layout, ids, versions))
+        local.index(f"db.{name}", [("docId", 1), ("v", 1)], unique=True)
+    with Session.open(local.uri) as session:
+        for name in ("few", "many"):
+            session.set_layout(f"db.{name}", layout)
+            log.clear()
+            page = session.documents(f"db.{name}", limit=50)
+            assert [row.id.python() for row in page.rows] == [f"d{at:05}" for at in range(50)]
+            assert {row.version.python() for row in page.rows if row.version} == {versions}
+            assert len(log.names) <= commands
+            states = 51 * versions if layout == "deltas" else 51
+            assert log.rows <= keys + states
