@@ -222,8 +222,10 @@ class Entry:
     action: str  # edit, create, delete, restore, finish, undo, …
     kind: Kind | Literal["begun"]  # begun: the process died before the outcome was known
     detail: str
-    before: str | None  # Extended JSON, None: was not there
-    after: str | None
+    had_before: bool  # there was a document before it
+    has_after: bool
+    contents: Callable[[], tuple[bytes | None, bytes | None]] = field(compare=False, repr=False)
+    """Reads the contents before and after it, None where it was not there; slow where they are large."""
     hash_before: str | None
     hash_after: str | None
     undoable: bool

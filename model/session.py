@@ -231,6 +231,7 @@ class Session:
     def close(self) -> None:
         """Let go of the connection and of an in-process server; a second call does nothing."""
         self._opened.close()
+        self.journal.close()
 
     def __enter__(self) -> Self:
         return self

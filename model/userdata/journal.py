@@ -2,7 +2,9 @@
 
 One SQLite file (``journal.sqlite3``, 0600) in the data folder, shared safely by several processes (write-ahead
 log, 10 s of patience). A process that dies between intent and outcome leaves an entry of kind ``begun``: whether its
-write arrived is not known until someone looks. Documents are kept as exact Extended JSON, sources without password.
+write arrived is not known until someone looks. An intent is on the disk before its write is sent; an outcome that a
+power cut takes back is looked for again. Documents are kept as BSON, large ones compressed and once where a write
+changes little of them; journals that keep them as Extended JSON are read on. Sources have no password.
 
 An entry of data that live in memory only carries the session's ``lifetime``; it can be undone in that session alone.
 """
@@ -14,10 +16,13 @@ import json
 import os
 import socket
 import sqlite3
+import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +30,7 @@ from model import text
 from model.errors import NotFound, Refused
 from model.records import Entry, Outcome
 from model.userdata import folders as homes
+from model.userdata import packed_document
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -39,6 +45,12 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS by_kind ON entries (kind) WHERE kind IN ('begun', 'unknown');
 """
+_LISTED = (
+    "id, at, pid, host, source, lifetime, ns, document, layout, action, kind, detail, token, hash_before, hash_after,"
+    " version_before, version_after, extra, undoes, undone_by, before IS NOT NULL AS had_before,"
+    " after IS NOT NULL AS has_after"
+)
+_DOCUMENTS = "before, after, stored"  # may be large, and are read where they are looked at
 _FOR_GOOD = {
     "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
     "create index": "An index is not dropped from here; drop it with your own tools.",
@@ -85,11 +97,13 @@ class Record:
 
 
 class Journal:
-    """The journal of one person on one computer. Each call opens the file anew, so threads need no care."""
+    """The journal of one person on one computer; safe to call from several threads, over one connection to the file."""
 
     def __init__(self, home: Path | None = None, lifetime: str = "") -> None:
         self._home, self._lifetime = homes.chosen(home), lifetime
-        self._ready = False
+        self._lock = threading.RLock()
+        self._open: _OpenFile | None = None
+        self._close = weakref.finalize(self, lambda: None)
 
     @property
     def path(self) -> Path:
@@ -111,9 +125,9 @@ class Journal:
             "kind": "begun",
             "detail": "",
             "token": intent.token,
-            "before": _kept(intent.before),
-            "after": _kept(intent.after),
-            "stored": _kept(intent.stored),
+            "before": packed_document.pack(intent.before),
+            "after": packed_document.pack(intent.after, intent.before),
+            "stored": packed_document.pack(intent.stored),
             "hash_before": None if intent.before is None else canonical.hash_of(intent.before),
             "hash_after": None if intent.after is None else canonical.hash_of(intent.after),
             "version_before": _value(intent.version_before),
@@ -121,7 +135,7 @@ class Journal:
             "undoes": None if intent.undoes is None else int(intent.undoes),
         }
         names = ", ".join(row)
-        with self._file() as db:
+        with self._file(durably=True) as db:
             marks = ", ".join(f":{name}" for name in row)
             return str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
 
@@ -140,7 +154,7 @@ class Journal:
                 text.value_text(outcome.id)
             )  # a number that was free may have been taken meanwhile
         if stored_content is not None:
-            changes |= {"after": _kept(stored_content), "hash_after": canonical.hash_of(stored_content)}
+            changes |= {"after": packed_document.pack(stored_content), "hash_after": canonical.hash_of(stored_content)}
         sets = ", ".join(f"{name} = :{name}" for name in changes)
         with self._file() as db:
             db.execute(f"UPDATE entries SET {sets} WHERE id = :entry", changes | {"entry": int(entry)})
@@ -154,7 +168,7 @@ class Journal:
         """The entries, newest first; of one source, and those before an entry, on request."""
         with self._file() as db:
             rows = db.execute(
-                "SELECT * FROM entries WHERE (:source IS NULL OR source = :source)"
+                f"SELECT {_LISTED} FROM entries WHERE (:source IS NULL OR source = :source)"
                 " AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :limit",
                 {"source": source, "before": None if before is None else _number(before), "limit": limit},
             ).fetchall()
@@ -167,7 +181,7 @@ class Journal:
     def record(self, id: str) -> Record:
         """One entry with everything about it; raises ``NotFound``."""
         with self._file() as db:
-            row = db.execute("SELECT * FROM entries WHERE id = ?", (_number(id),)).fetchone()
+            row = db.execute(f"SELECT {_LISTED}, {_DOCUMENTS} FROM entries WHERE id = ?", (_number(id),)).fetchone()
         if row is None:
             raise NotFound(f"The journal has no entry {id}; `palimpsest journal` lists them.")
         return self._record(row)
@@ -194,16 +208,17 @@ class Journal:
         return {document: at for document, at in found if document is not None}
 
     def _record(self, row: sqlite3.Row) -> Record:
+        before = packed_document.unpack(row["before"])
         return Record(
             entry=self._entry(row),
             document=_valued(row["document"]),
             layout=row["layout"],
             lifetime=row["lifetime"],
-            before=_document(row["before"]),
-            after=_document(row["after"]),
+            before=before,
+            after=packed_document.unpack(row["after"], before),
             version_before=_valued(row["version_before"]),
             version_after=_valued(row["version_after"]),
-            stored=_document(row["stored"]),
+            stored=packed_document.unpack(row["stored"]),
             token=row["token"],
             extra=json.loads(row["extra"]),
             undoes=None if row["undoes"] is None else str(row["undoes"]),
@@ -238,43 +253,50 @@ class Journal:
     def unsettled(self) -> list[Entry]:
         """Writes that may or may not have arrived: those with an unknown outcome, and those of processes that died."""
         with self._file() as db:
-            rows = db.execute("SELECT * FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC").fetchall()
+            rows = db.execute(
+                f"SELECT {_LISTED} FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC"
+            ).fetchall()
         return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]
 
+    def close(self) -> None:
+        """Give the file back; the next call opens it again."""
+        with self._lock:
+            self._close()
+            self._open = None
+
+    def _contents(self, id: str) -> tuple[bytes | None, bytes | None]:
+        record = self.record(id)
+        return record.before, record.after
+
     @contextmanager
-    def _file(self) -> Iterator[sqlite3.Connection]:
+    def _file(self, durably: bool = False) -> Iterator[sqlite3.Connection]:
+        """The file, in a transaction that is on the disk where it ends ``durably``, and else in the system's hands."""
         path = self.path
-        try:
-            if not path.exists():
-                self._ready = False  # somebody may have moved the file away meanwhile
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            db = sqlite3.connect(path, timeout=_PATIENCE)
+        with self._lock:
             try:
-                db.row_factory = sqlite3.Row
-                self._prepare(db)
+                db = self._connection(path)
+                db.execute(f"PRAGMA synchronous = {'FULL' if durably else 'NORMAL'}")
                 with db:
                     yield db
-            finally:
-                db.close()
-        except (sqlite3.Error, OSError) as error:
-            locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-            todo = "another program holds it; try again" if locked else "make room there or move it away"
-            raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
+            except (sqlite3.Error, OSError) as error:
+                self.close()
+                locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+                todo = "another program holds it; try again" if locked else "make room there or move it away"
+                raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """Write-ahead log and tables; SQLite does not wait by itself where several begin a file at one moment."""
-        until = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                db.execute("PRAGMA journal_mode = WAL")
-                if not self._ready:
-                    db.executescript(_SCHEMA)
-                    self._ready = True
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.005)
+    def _connection(self, path: Path) -> sqlite3.Connection:
+        """The connection that is kept; a new one where somebody moved the file away, or this is another process."""
+        if self._open is not None and self._open.is_at(path):
+            return self._open.db
+        self.close()
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        self._close = weakref.finalize(self, db.close)
+        db.row_factory = sqlite3.Row
+        _prepare(db)
+        self._open = _OpenFile(db, os.getpid(), path.stat())
+        return db
 
     def _entry(self, row: sqlite3.Row) -> Entry:
         why_not = self._why_not(row)
@@ -287,8 +309,9 @@ class Journal:
             action=row["action"],
             kind=row["kind"],
             detail=row["detail"] or (_DIED if row["kind"] == "begun" else ""),
-            before=_text(row["before"]),
-            after=_text(row["after"]),
+            had_before=bool(row["had_before"]),
+            has_after=bool(row["has_after"]),
+            contents=partial(self._contents, str(row["id"])),
             hash_before=row["hash_before"],
             hash_after=row["hash_after"],
             undoable=not why_not,
@@ -316,6 +339,37 @@ class Journal:
         return _FOR_GOOD.get(row["action"], "")
 
 
+@dataclass(frozen=True)
+class _OpenFile:
+    """A connection, the process that made it, and the file that it leads to."""
+
+    db: sqlite3.Connection
+    process: int
+    file: os.stat_result
+
+    def is_at(self, path: Path) -> bool:
+        """Whether it leads to the file that has this path now."""
+        try:
+            now = path.stat()
+        except OSError:
+            return False
+        return self.process == os.getpid() and (now.st_ino, now.st_dev) == (self.file.st_ino, self.file.st_dev)
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    """Write-ahead log and tables; SQLite does not wait by itself where several begin a file at one moment."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(_SCHEMA)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.005)
+
+
 def _now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
 
@@ -332,13 +386,6 @@ def _number(id: str) -> int:
         ) from None
 
 
-def _kept(raw: bytes | None) -> str | bytes | None:
-    """A document as the file keeps it: text, or bytes where a name or string holds half a character."""
-    if raw is None:
-        return None
-    return _storable(text.to_text(raw))
-
-
 def _storable(written: str) -> str | bytes:
     try:
         written.encode()
@@ -349,11 +396,6 @@ def _storable(written: str) -> str | bytes:
 
 def _text(kept: str | bytes | None) -> str | None:
     return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept
-
-
-def _document(kept: str | bytes | None) -> bytes | None:
-    written = _text(kept)
-    return None if written is None else text.from_text(written)
 
 
 def _value(value: Value | None) -> str | bytes | None:

@@ -210,13 +210,13 @@ class JournalPanel(QWidget):
             tr("{action} of {document}", action=translated(entry.action).capitalize(), document=_document(entry))
         )
         self._detail_text.setText(translated(entry.detail))
-        if entry.before is None and entry.after is None:
+        if not (entry.had_before or entry.has_after):
             self._inner.show_empty(tr("This write kept no content"), translated(entry.detail))
             return
 
         def work(progress: tasks.Progress) -> diff_grouping.Plan:
-            a = EMPTY if entry.before is None else text.from_text(entry.before)
-            b = EMPTY if entry.after is None else text.from_text(entry.after)
+            before, after = entry.contents()
+            a, b = before or EMPTY, after or EMPTY
             return diff_grouping.plan(a, b, diff(a, b), progress)
 
         self._inner.show_loading(tr("Comparing"))
@@ -236,8 +236,8 @@ class JournalPanel(QWidget):
         entry = self.entry
         if entry is None:
             return
-        before = tr("before") if entry.before is not None else tr("was not there")
-        after = tr("after") if entry.after is not None else tr("not there any more")
+        before = tr("before") if entry.had_before else tr("was not there")
+        after = tr("after") if entry.has_after else tr("not there any more")
         named = tuple(
             " ".join(filter(None, (word, _version(v))))
             for word, v in ((before, entry.version_before), (after, entry.version_after))
@@ -257,8 +257,7 @@ class JournalPanel(QWidget):
 
     def _copy(self) -> None:
         if self.entry is not None:
-            parts = (self.entry.before or "null", self.entry.after or "null")
-            copying.put('{"before": %s, "after": %s}' % parts)  # noqa: UP031 (braces)
+            copying.copy(self, None, partial(_copied, self.entry))
 
     # --- the way back
 
@@ -286,7 +285,7 @@ class JournalPanel(QWidget):
             )
         elif outcome.kind == "unknown":
             messages.doubt(self, translated(outcome.detail), partial(self._look_again_at, entry), outcome.token or "")
-        elif outcome.kind == "conflict" and entry.before is not None and entry.after is not None:
+        elif outcome.kind == "conflict" and entry.had_before and entry.has_after:
             messages.note(self, translated(outcome.detail), [(tr("Review and merge"), partial(self._merge, entry))])
         else:
             messages.fail(self, translated(outcome.detail))
@@ -365,6 +364,12 @@ class JournalPanel(QWidget):
         else:
             messages.tell(self, translated(outcome.detail))
         self.refresh()
+
+
+def _copied(entry: Entry) -> str:
+    """The contents before and after a write, as JSON."""
+    parts = ("null" if each is None else text.to_text(each) for each in entry.contents())
+    return '{"before": %s, "after": %s}' % tuple(parts)  # noqa: UP031 (braces)
 
 
 def _document(entry: Entry) -> str:

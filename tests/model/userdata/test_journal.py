@@ -5,16 +5,19 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bson import Int64
 
+from model import text
 from model.commands import command_line
 from model.errors import NotFound, Refused
 from model.records import Outcome
@@ -47,7 +50,7 @@ def test_an_entry_says_before_and_after_exactly(tmp_path: Path) -> None:
     entry = record.entry
     assert (entry.kind, entry.action, entry.ns, entry.detail) == ("applied", "edit", "shop.orders", "v3 → v4")
     assert (entry.hash_before, entry.hash_after) == (canonical.hash_of(BEFORE), canonical.hash_of(AFTER))
-    assert entry.before == '{"status": "open", "n": {"$numberInt": "1"}}'
+    assert (entry.had_before, entry.has_after, entry.contents()) == (True, True, (BEFORE, AFTER))
     assert entry.undoable
 
 
@@ -140,6 +143,78 @@ def test_half_characters_survive(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     id = journal.begin(replace(INTENT, before=broken))
     assert journal.record(id).before == broken
+
+
+def test_a_journal_of_text_is_read_on_and_written_on(tmp_path: Path) -> None:
+    half = canonical.document([("name", Value(canonical.STRING, b"\x03\x00\x00\x00\xff\xfe\x00"))])
+    journal = Journal(tmp_path)
+    old, new = journal.begin(INTENT), journal.begin(INTENT)
+    journal.end(old, APPLIED)
+    written = text.to_text(half).encode("utf-8", "surrogatepass")
+    with sqlite3.connect(tmp_path / "journal.sqlite3") as db:
+        db.execute(
+            "UPDATE entries SET before = ?, after = ?, stored = ? WHERE id = ?",
+            (text.to_text(BEFORE), text.to_text(AFTER), written, int(old)),
+        )
+    db.close()
+    record = Journal(tmp_path).record(old)
+    assert (record.before, record.after, record.stored) == (BEFORE, AFTER, half)
+    assert record.entry.contents() == (BEFORE, AFTER)
+    assert [entry.id for entry in Journal(tmp_path).entries()] == [new, old]
+
+
+def large(price: float, size: int = 40_000) -> bytes:
+    items = [{"n": n, "name": f"name {n}", "text": "lorem ipsum " * 8} for n in range(size // 130)]
+    return canonical.encode({"price": price, "items": items, "noise": random.Random(size).randbytes(size)})
+
+
+@pytest.mark.parametrize("after", [large(1.5), large(2.5), large(2.5, 90_000), BEFORE, canonical.EMPTY, None])
+def test_large_documents_come_back_byte_for_byte(tmp_path: Path, after: bytes | None) -> None:
+    journal = Journal(tmp_path)
+    id = journal.begin(replace(INTENT, before=large(1.5), after=after, stored=large(3.5)))
+    record = journal.record(id)
+    assert (record.before, record.after, record.stored) == (large(1.5), after, large(3.5))
+    journal.end(id, APPLIED, stored_content=large(4.5))
+    assert journal.record(id).after == large(4.5)
+
+
+def test_a_small_change_of_a_large_document_is_kept_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    text_alone = {"lines": [f"line {n} " + "lorem ipsum " * 8 for n in range(9000)]}
+    before, after = (canonical.encode({"price": price, **text_alone}) for price in (1.5, 2.5))
+    journal.begin(replace(INTENT, before=before, after=after))
+    journal.close()
+    assert (tmp_path / "journal.sqlite3").stat().st_size < len(before) / 4
+
+
+def test_the_file_is_opened_once_and_an_intent_alone_waits_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, plain, ran = [], sqlite3.connect, []
+
+    def connect(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(plain(*args, **options))
+        opened[-1].set_trace_callback(ran.append)
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    journal = Journal(tmp_path)
+    for _ in range(3):
+        journal.end(journal.begin(INTENT), APPLIED)
+    assert len(opened) == 1
+    told = [line.split(" = ")[-1] if line.startswith("PRAGMA sync") else line.split()[0] for line in ran]
+    steps = [each for each in told if each in ("FULL", "NORMAL", "INSERT", "UPDATE")][:6]
+    assert steps == ["FULL", "INSERT", "NORMAL", "UPDATE", "UPDATE", "FULL"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets nobody move a file that is open")
+def test_a_journal_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.begin(INTENT)
+    (tmp_path / "journal.sqlite3").rename(tmp_path / "kept.sqlite3")
+    assert journal.entries() == []
+    journal.begin(INTENT)
+    assert len(journal.entries()) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights elsewhere")

@@ -1,0 +1,79 @@
+"""Documents as the journal keeps them: BSON, compressed where that pays, and only what differs from another one.
+
+The first byte tells how: 0 as it is, 1 compressed; 2 and 3 likewise, for the part between a beginning and an end that
+the other document has too. A journal of an older version keeps text, Extended JSON, or its bytes where that holds half
+a character: these begin with a brace.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from model import text
+
+_PLAIN, _COMPRESSED, _BETWEEN = 0, 1, 2
+_SMALL = 4096  # bytes that are not worth the work
+_TRIED = 64 << 10  # bytes that tell whether compressing pays
+_PAYS = 0.8
+_STEP = 64 << 10
+_SHARED = struct.Struct("<II")  # the lengths of the beginning and of the end
+
+
+def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
+    """A document for the file; ``other`` is needed to read it again. None stays None."""
+    if raw is None:
+        return None
+    if other is None or len(raw) <= _SMALL:
+        return _compressed(raw, 0)
+    head = _common(raw, other)
+    tail = _common(raw[head:][::-1], other[head:][::-1])
+    if head + tail < len(raw) // 2:
+        return _compressed(raw, 0)
+    packed = _compressed(raw[head : len(raw) - tail], _BETWEEN)
+    return packed[:1] + _SHARED.pack(head, tail) + packed[1:]
+
+
+def unpack(kept: bytes | str | None, other: bytes | None = None) -> bytes | None:
+    """The document again, whatever version of the program kept it."""
+    if kept is None:
+        return None
+    if isinstance(kept, str):
+        return text.from_text(kept)
+    how = kept[0]
+    if how > _BETWEEN + _COMPRESSED:
+        return text.from_text(kept.decode("utf-8", "surrogatepass"))
+    data = kept[1:]
+    if how < _BETWEEN:
+        return zlib.decompress(data) if how == _COMPRESSED else data
+    head, tail = _SHARED.unpack_from(data)
+    between = data[_SHARED.size :]
+    if how & _COMPRESSED:
+        between = zlib.decompress(between)
+    assert other is not None
+    return other[:head] + between + other[len(other) - tail :]
+
+
+def _compressed(raw: bytes, how: int) -> bytes:
+    if len(raw) > _SMALL:
+        middle = raw[len(raw) // 2 :][:_TRIED]
+        if len(zlib.compress(middle, 1)) < _PAYS * len(middle):
+            return bytes((how | _COMPRESSED,)) + zlib.compress(raw, 1)
+    return bytes((how,)) + raw
+
+
+def _common(a: bytes, b: bytes) -> int:
+    """The length of the beginning that two byte strings share."""
+    at, most = 0, min(len(a), len(b))
+    while at < most and a[at : at + _STEP] == b[at : at + _STEP]:
+        at += _STEP
+    if at >= most:
+        return most
+    low, high = at, min(at + _STEP, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[at:middle] == b[at:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
