@@ -11,6 +11,7 @@ from typing import Literal
 
 from gui.actions import Item, item, line, with_pages
 from gui.language import tr
+from gui.pages.activity_page import ActivityPage
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
@@ -145,6 +146,20 @@ _ROWS = (
         entry=SidebarEntry(tr("Drafts"), "acc", "accTint"),
     ),
     PageKind(
+        ActivityPage,
+        lambda session, asked, production: ActivityPage(session, asked.ns, asked.id, production),
+        "place",
+        "activity",
+        restored=True,
+        actions=(
+            item("View", "activity", tr("Activity"), "", "session", icon="pulse", about="connection"),
+            item("View", "activity-collection", tr("Activity in this collection"), "Ctrl+Shift+G", "collection",
+                about="collection"),
+            item("View", "activity-document", tr("Activity of this document"), "", "document", about="document"),
+        ),
+        entry=SidebarEntry(tr("Activity"), "typ", "typT"),
+    ),
+    PageKind(
         RepairPage,
         lambda session, asked, production: RepairPage(session, asked.ns, asked.id, production),
         "place",
@@ -269,7 +284,7 @@ def remembered(memory: object) -> PageRequest | None:
         # A person may have had several tabs of one collection.
         query = Query.remembered(memory.get("query", memory.get("filter"))) or Query()
         return PageRequest(row.kind, ns, start=CollectionStart(query), way="beside")
-    if row.one_per != "document":
+    if row.one_per != "document" and "id" not in memory:
         return PageRequest(row.kind, ns)
     try:
         return PageRequest(row.kind, ns, text.value_from_text(str(memory.get("id", ""))))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
 from gui.messages import MessageLine
+from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
@@ -21,6 +22,7 @@ from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.values.value_pane import ValueDialog
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
+from gui.views.activity.activity_model import AUTHOR
 from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
@@ -433,6 +435,7 @@ class TourViews:
         yield "field", self._still()
         window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "riders": { $size: 2 } }')))
         yield "bisect", self._still()
+        yield from self._activity()
         listed = window.workspace.open(session, PageRequest("collection", NS))
         assert isinstance(listed, CollectionPage)
         listed.browser.bar._any.click()
@@ -442,6 +445,29 @@ class TourViews:
         listed.browser.bar._current.click()
         listed.browser.clear_filter()
         settle()
+
+    def _activity(self) -> Iterator[tuple[str, QWidget]]:
+        window = self.window
+        page = window.workspace.open(self._session, PageRequest("activity", "insurance.claims"))
+        assert isinstance(page, ActivityPage)
+        panel = page.panel
+        panel.stack.show_loading("Reading documents", _nothing)
+        panel.stack.progress(37, 600)
+        yield "activity-loading", self._waiting()
+        yield "activity", self._still()
+        panel.grouping.button(AUTHOR).click()
+        assert panel.newest is not None
+        panel.choose_day(panel.newest.days[-1][0])
+        yield "activity-day", self._still()
+        panel.choose_day(None)
+        panel.filter.author.setText("hb-9")
+        panel.look()
+        yield "activity-empty", self._still()
+        panel.filter.clear()
+        settle()
+        panel.stack.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
+        yield "activity-failed", self._still()
+        window.workspace.tab_area.close_page(page)
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

@@ -54,6 +54,7 @@ class Sidebar(QWidget):
     disconnect_asked = Signal(object)  # session
     edit_asked = Signal(object)  # SavedConnection
     forget_asked = Signal(object)  # SavedConnection
+    activity_asked = Signal(object, str)  # session, and a collection, a database or ""
     layout_asked = Signal(object, str)  # session, ns
     sheet_asked = Signal(object, str, str)  # session, ns, and which of its sheets
     layout_changed = Signal(object, str)  # session, ns
@@ -389,6 +390,7 @@ class Sidebar(QWidget):
             if info.belongs_to is None and not session.read_only:
                 menu.addAction(tr("Import documents…"), partial(self.sheet_asked.emit, session, info.ns, "import"))
             menu.addAction(tr("Indexes and their use…"), partial(self.sheet_asked.emit, session, info.ns, "indexes"))
+            menu.addAction(tr("Activity"), partial(self.activity_asked.emit, session, info.ns))
             menu.addSeparator()
             menu.addAction(tr("Copy the name"), partial(copying.put, info.ns))
             if info.belongs_to is None:
@@ -404,6 +406,7 @@ class Sidebar(QWidget):
                         layouts.addSeparator()
         elif node.session is not None and node.kind == "connection":
             menu.addAction(tr("Read the collections again"), partial(self.read, node.session))
+            menu.addAction(tr("Activity"), partial(self.activity_asked.emit, node.session, ""))
             if named := node.session.named_database:
                 only = menu.addAction(tr("Only the database {named}", named=wording.item(named)))
                 only.setCheckable(True)
@@ -417,6 +420,8 @@ class Sidebar(QWidget):
                     menu.addAction(tr("Edit this connection…"), partial(self.edit_asked.emit, node.saved))
                 menu.addAction(tr("Forget this connection"), partial(self.forget_asked.emit, node.saved))
         elif node.session is not None:
+            if node.kind == "database":
+                menu.addAction(tr("Activity"), partial(self.activity_asked.emit, node.session, node.name))
             menu.addAction(tr("Copy the name"), partial(copying.put, node.name))
         return menu
 

@@ -56,6 +56,7 @@ class Workspace(QWidget):
         self._counting.timeout.connect(self._count)
         self.sidebar.collection_asked.connect(self._open_collection)
         self.sidebar.sheet_asked.connect(self._open_sheet)
+        self.sidebar.activity_asked.connect(self._open_activity)
         self.sidebar.layout_changed.connect(self._layout_changed)
         self.sidebar.fold_changed.connect(self.changed)
         self.tab_area.current_changed.connect(self._page_in_front)
@@ -125,6 +126,9 @@ class Workspace(QWidget):
 
     def _open_sheet(self, session: Session, ns: str, sheet: Literal["export", "import", "indexes"]) -> None:
         self.open(session, PageRequest("collection", ns, start=CollectionStart(pane=sheet)))
+
+    def _open_activity(self, session: Session, place: str) -> None:
+        self.open(session, PageRequest("activity", place))
 
     def _open_collection(self, session: Session, ns: str, anew: bool) -> None:
         self.open(session, PageRequest("collection", ns, way="beside" if anew else "show"))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from model.over_time.activity import Activity, ActivityList, newest_first
+from model.values.canonical import Value
 
 EVERY = 0.25  # seconds between two parts
 
@@ -63,10 +64,10 @@ def newest(listed: ActivityList, most: int, zone: dt.tzinfo, every: float = EVER
     waiting: list[list[Activity]] = []
     for several in listed.as_read():
         found += len(several)
-        unknown += sum(each.kind == "unknown" for each in several)
+        unknown += _sum(several, "unknown")
         astray += sum(each.astray for each in several)
         undated += sum(each.at is None for each in several)
-        days.update(each.at.astimezone(zone).date() for each in several if each.at is not None)
+        days.update(_day(each, zone) for each in several if each.at is not None)
         waiting.append(several)
         if time.monotonic() - said >= every:
             kept, waiting = _merged(kept, waiting, most), []
@@ -78,3 +79,38 @@ def newest(listed: ActivityList, most: int, zone: dt.tzinfo, every: float = EVER
 
 def _merged(kept: list[Activity], waiting: list[list[Activity]], most: int) -> list[Activity]:
     return sorted(chain(kept, *waiting), key=newest_first)[:most]
+
+
+def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], most: int, zone: dt.tzinfo) -> Newest:
+    """The newest changes once one document was read again: its changes are ``several`` now.
+
+    Of a document with changes that were counted and are not held, the counts stay about right.
+    """
+    gone = [each for each in before.rows if (each.ns, each.id) == (ns, id)]
+    end = newest_first(before.rows[-1]) if before.rows and not before.is_whole else None
+    came = [each for each in several if end is None or newest_first(each) <= end]
+    days = Counter(dict(before.days))
+    days.subtract(_day(each, zone) for each in gone if each.at is not None)
+    days.update(_day(each, zone) for each in came if each.at is not None)
+    kept = [each for each in before.rows if (each.ns, each.id) != (ns, id)]
+    authors = {*before.authors, *(each.author for each in several if each.author is not None)}
+    return replace(
+        before,
+        rows=tuple(_merged(kept, [came], most)),
+        found=before.found + len(came) - len(gone),
+        days=tuple(sorted((day, count) for day, count in days.items() if count > 0)),
+        authors=tuple(sorted(authors)),
+        unknown=before.unknown + _sum(came, "unknown") - _sum(gone, "unknown"),
+        astray=before.astray + sum(each.astray for each in came) - sum(each.astray for each in gone),
+        undated=before.undated + sum(each.at is None for each in came) - sum(each.at is None for each in gone),
+        documents=before.documents + (bool(came) and not gone and before.is_whole),
+    )
+
+
+def _sum(several: Iterable[Activity], kind: str) -> int:
+    return sum(each.kind == kind for each in several)
+
+
+def _day(each: Activity, zone: dt.tzinfo) -> dt.date:
+    assert each.at is not None
+    return each.at.astimezone(zone).date()

@@ -436,6 +436,10 @@ Nummern: {numbering}</translation>
       <translation>In einem so langen Text tippt es sich langsam. Der Baum liest ihn Stück für Stück.</translation>
     </message>
     <message>
+      <source>A time without a zone is taken in {zone}, as in the settings.</source>
+      <translation>Eine Zeit ohne Zone gilt in {zone}, wie in den Einstellungen.</translation>
+    </message>
+    <message>
       <source>A token is noted, then counted: the same one again counts nothing more. A missing document is made.</source>
       <translation>Ein Token wird vermerkt, dann gezählt: Dasselbe noch einmal zählt nicht weiter. Ein fehlendes Dokument wird angelegt.</translation>
     </message>
@@ -466,6 +470,26 @@ Nummern: {numbering}</translation>
     <message>
       <source>Access &amp;key</source>
       <translation>Zugriffssch&amp;lüssel</translation>
+    </message>
+    <message>
+      <source>Activity</source>
+      <translation>Aktivität</translation>
+    </message>
+    <message>
+      <source>Activity in this collection</source>
+      <translation>Aktivität in dieser Sammlung</translation>
+    </message>
+    <message>
+      <source>Activity of this document</source>
+      <translation>Aktivität dieses Dokuments</translation>
+    </message>
+    <message>
+      <source>Activity of {name}</source>
+      <translation>Aktivität von {name}</translation>
+    </message>
+    <message>
+      <source>Activity: {what}</source>
+      <translation>Aktivität: {what}</translation>
     </message>
     <message>
       <source>Add a field beside the chosen one (Ins)</source>
@@ -530,6 +554,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>All databases</source>
       <translation>Alle Datenbanken</translation>
+    </message>
+    <message>
+      <source>All days</source>
+      <translation>Alle Tage</translation>
     </message>
     <message>
       <source>All fields</source>
@@ -732,6 +760,14 @@ Nummern: {numbering}</translation>
       <translation>Autor</translation>
     </message>
     <message>
+      <source>Author not known</source>
+      <translation>Autor unbekannt</translation>
+    </message>
+    <message>
+      <source>Author, the whole name</source>
+      <translation>Autor, der ganze Name</translation>
+    </message>
+    <message>
       <source>BSON, as mongodump writes it (*.bson)</source>
       <translation>BSON, wie mongodump es schreibt (*.bson)</translation>
     </message>
@@ -888,6 +924,14 @@ Nummern: {numbering}</translation>
       <translation>Wechsel</translation>
     </message>
     <message>
+      <source>Changes on each day, oldest first</source>
+      <translation>Änderungen an jedem Tag, älteste zuerst</translation>
+    </message>
+    <message>
+      <source>Changes, newest first</source>
+      <translation>Änderungen, neueste zuerst</translation>
+    </message>
+    <message>
       <source>Check again</source>
       <translation>Erneut prüfen</translation>
     </message>
@@ -958,6 +1002,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Class</source>
       <translation>Klasse</translation>
+    </message>
+    <message>
+      <source>Clear</source>
+      <translation>Leeren</translation>
     </message>
     <message>
       <source>Clear the filter</source>
@@ -1288,6 +1336,10 @@ Nummern: {numbering}</translation>
       <translation>Den Pfad kopieren</translation>
     </message>
     <message>
+      <source>Copy the rows</source>
+      <translation>Zeilen kopieren</translation>
+    </message>
+    <message>
       <source>Copy the value, or the path</source>
       <translation>Wert oder Pfad kopieren</translation>
     </message>
@@ -1478,6 +1530,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Dates shown in {zone}, stored in UTC</source>
       <translation>Zeiten in {zone} gezeigt, in UTC gespeichert</translation>
+    </message>
+    <message>
+      <source>Day</source>
+      <translation>Tag</translation>
     </message>
     <message>
       <source>Dec</source>
@@ -1832,6 +1888,10 @@ Nummern: {numbering}</translation>
       <translation>Eingabe</translation>
     </message>
     <message>
+      <source>Enter compares a version with the one before it; Ctrl and Shift pick several</source>
+      <translation>Enter vergleicht eine Version mit der davor; Strg und Umschalt wählen mehrere aus</translation>
+    </message>
+    <message>
       <source>Enter compares the version at which the condition turns with the one before it</source>
       <translation>Die Eingabetaste vergleicht die Version, bei der die Bedingung umschlägt, mit der davor</translation>
     </message>
@@ -1970,6 +2030,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Field</source>
       <translation>Feld</translation>
+    </message>
+    <message>
+      <source>Field, such as premium.gross: at it, below and above</source>
+      <translation>Feld, etwa premium.gross: dort, darunter und darüber</translation>
     </message>
     <message>
       <source>Field, version or name</source>
@@ -2246,6 +2310,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>Gone</source>
       <translation>Verschwunden</translation>
+    </message>
+    <message>
+      <source>Grouped by</source>
+      <translation>Gruppiert nach</translation>
+    </message>
+    <message>
+      <source>Grouped by {}</source>
+      <translation>Gruppiert nach {}</translation>
     </message>
     <message>
       <source>Guarantees</source>
@@ -2736,6 +2808,10 @@ Nummern: {numbering}</translation>
       <translation>Anmeldung</translation>
     </message>
     <message>
+      <source>Look</source>
+      <translation>Suchen</translation>
+    </message>
+    <message>
       <source>Look again</source>
       <translation>Erneut nachsehen</translation>
     </message>
@@ -3056,6 +3132,10 @@ Nummern: {numbering}</translation>
       <translation>Nächster Tab</translation>
     </message>
     <message>
+      <source>No change matches</source>
+      <translation>Keine Änderung passt</translation>
+    </message>
+    <message>
       <source>No collection is in front</source>
       <translation>Keine Sammlung ist im Vordergrund</translation>
     </message>
@@ -3202,6 +3282,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>No versions recognised</source>
       <translation>Keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>Nobody called {author} was met; an author's name matches as a whole.</source>
+      <translation>Niemand namens {author} kam vor; der Name eines Autors muss ganz übereinstimmen.</translation>
     </message>
     <message>
       <source>Nobody can prove that {name} was like this then: {said}.</source>
@@ -3356,6 +3440,10 @@ Nummern: {numbering}</translation>
       <translation>Nichts Unsicheres gefunden</translation>
     </message>
     <message>
+      <source>Nothing was changed here</source>
+      <translation>Hier wurde nichts geändert</translation>
+    </message>
+    <message>
       <source>Nothing was ever found here</source>
       <translation>Hier wurde nie etwas gefunden</translation>
     </message>
@@ -3404,6 +3492,10 @@ Nummern: {numbering}</translation>
       <translation>Aus welcher Sammlung die gezeigten Token sind</translation>
     </message>
     <message>
+      <source>Older ones</source>
+      <translation>Ältere</translation>
+    </message>
+    <message>
       <source>Older than 1 h</source>
       <translation>Älter als 1 h</translation>
     </message>
@@ -3432,8 +3524,16 @@ Nummern: {numbering}</translation>
       <translation>Eine Version wird für sich gezeigt.</translation>
     </message>
     <message>
+      <source>Only by {author}</source>
+      <translation>Nur von {author}</translation>
+    </message>
+    <message>
       <source>Only changes</source>
       <translation>Nur Änderungen</translation>
+    </message>
+    <message>
+      <source>Only changes of {path}</source>
+      <translation>Nur Änderungen von {path}</translation>
     </message>
     <message>
       <source>Only documents of the sample have a colleague</source>
@@ -3518,6 +3618,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Open the sample</source>
       <translation>Beispiel öffnen</translation>
+    </message>
+    <message>
+      <source>Open {name}</source>
+      <translation>{name} öffnen</translation>
     </message>
     <message>
       <source>Open {name} into memory?</source>
@@ -3836,8 +3940,16 @@ Nummern: {numbering}</translation>
       <translation>Eine Version wird gelesen</translation>
     </message>
     <message>
+      <source>Reading documents</source>
+      <translation>Dokumente werden gelesen</translation>
+    </message>
+    <message>
       <source>Reading histories of {ns}</source>
       <translation>Die Verläufe von {ns} werden gelesen</translation>
+    </message>
+    <message>
+      <source>Reading the activity of {place}</source>
+      <translation>Aktivität von {place} wird gelesen</translation>
     </message>
     <message>
       <source>Reading the collections of {name}</source>
@@ -3902,6 +4014,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Reading was stopped, so there may be more.</source>
       <translation>Das Lesen wurde angehalten, es kann also mehr geben.</translation>
+    </message>
+    <message>
+      <source>Reading was stopped: these are not all changes.</source>
+      <translation>Das Lesen wurde angehalten: Das sind nicht alle Änderungen.</translation>
     </message>
     <message>
       <source>Reading was stopped; the oldest versions are not in the map</source>
@@ -4392,6 +4508,10 @@ Nummern: {numbering}</translation>
       <translation>Bild zeigen</translation>
     </message>
     <message>
+      <source>Show the changes of every day again</source>
+      <translation>Wieder die Änderungen aller Tage zeigen</translation>
+    </message>
+    <message>
       <source>Show the document of {letter} with its history</source>
       <translation>Das Dokument von {letter} mit seinem Verlauf zeigen</translation>
     </message>
@@ -4436,6 +4556,10 @@ Nummern: {numbering}</translation>
       <translation>{fields} zeigen, die sich immer ändern</translation>
     </message>
     <message>
+      <source>Show {name}</source>
+      <translation>{name} zeigen</translation>
+    </message>
+    <message>
       <source>Show {name} by itself</source>
       <translation>{name} für sich zeigen</translation>
     </message>
@@ -4452,8 +4576,20 @@ Nummern: {numbering}</translation>
       <translation>Seitenleiste</translation>
     </message>
     <message>
+      <source>Since</source>
+      <translation>Seit</translation>
+    </message>
+    <message>
+      <source>Since lies behind until; swap them.</source>
+      <translation>„Seit“ liegt hinter „Bis“; tauschen Sie die beiden.</translation>
+    </message>
+    <message>
       <source>Since the first scan</source>
       <translation>Seit dem ersten Prüflauf</translation>
+    </message>
+    <message>
+      <source>Since: 2026-11-01 09:30, 2026-11-01 or 7d</source>
+      <translation>Seit: 2026-11-01 09:30, 2026-11-01 oder 7d</translation>
     </message>
     <message>
       <source>Size</source>
@@ -4708,6 +4844,10 @@ Nummern: {numbering}</translation>
       <translation>Der JSON-Text ist noch kein Dokument, daher lassen sich die Felder nicht ändern.</translation>
     </message>
     <message>
+      <source>The activity could not be read</source>
+      <translation>Die Aktivität konnte nicht gelesen werden</translation>
+    </message>
+    <message>
       <source>The address names one database; look at all that this user may see</source>
       <translation>Die Adresse nennt eine Datenbank; alle ansehen, die dieser Benutzer sehen darf</translation>
     </message>
@@ -4872,6 +5012,10 @@ Nummern: {numbering}</translation>
       <translation>Die Id ist kopiert</translation>
     </message>
     <message>
+      <source>The id of a document</source>
+      <translation>Die Id eines Dokuments</translation>
+    </message>
+    <message>
       <source>The index is there; saving is possible now</source>
       <translation>Der Index ist da; Speichern ist jetzt möglich</translation>
     </message>
@@ -4934,6 +5078,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The new layout</source>
       <translation>Das neue Layout</translation>
+    </message>
+    <message>
+      <source>The newest {shown} of {found} are shown.</source>
+      <translation>Gezeigt werden die neuesten {shown} von {found}.</translation>
     </message>
     <message>
       <source>The next hit (F3)</source>
@@ -5032,6 +5180,10 @@ Nummern: {numbering}</translation>
       <translation>Die Werte lesen sich gleich; gespeichert sind sie mit anderem Typ oder in anderer Reihenfolge. </translation>
     </message>
     <message>
+      <source>The version before it is missing or cannot be read, so nobody can tell what it changed.</source>
+      <translation>Die Version davor fehlt oder ist nicht lesbar, daher weiß niemand, was sie geändert hat.</translation>
+    </message>
+    <message>
       <source>The version moved on, but the content came back</source>
       <translation>Die Version rückte weiter, aber der Inhalt kehrte zurück</translation>
     </message>
@@ -5102,6 +5254,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>There is a field called {typed} here already; choose another name.</source>
       <translation>Hier gibt es schon ein Feld namens {typed}; wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+      <source>There is no activity to show</source>
+      <translation>Es gibt keine Aktivität zu zeigen</translation>
     </message>
     <message>
       <source>There is no document in it</source>
@@ -5448,6 +5604,14 @@ Nummern: {numbering}</translation>
       <translation>Kein Kreuz lassen</translation>
     </message>
     <message>
+      <source>Until</source>
+      <translation>Bis</translation>
+    </message>
+    <message>
+      <source>Until, included: 2026-11-01 09:30, 2026-11-01 or 7d</source>
+      <translation>Bis einschließlich: 2026-11-01 09:30, 2026-11-01 oder 7d</translation>
+    </message>
+    <message>
       <source>Up, Down</source>
       <translation>Auf, Ab</translation>
     </message>
@@ -5676,6 +5840,10 @@ Nummern: {numbering}</translation>
       <translation>Welche Versionen gefunden wurden, ist nicht bekannt. {describe}</translation>
     </message>
     <message>
+      <source>Who changed what in {place} of {name}</source>
+      <translation>Wer was geändert hat in {place} von {name}</translation>
+    </message>
+    <message>
       <source>Who set each field</source>
       <translation>Wer jedes Feld setzte</translation>
     </message>
@@ -5694,6 +5862,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Wider, narrower columns</source>
       <translation>Breitere, schmalere Spalten</translation>
+    </message>
+    <message>
+      <source>Without a date</source>
+      <translation>Ohne Datum</translation>
     </message>
     <message>
       <source>Without a password the ticket of this computer is used (kinit).</source>
@@ -5898,6 +6070,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>all</source>
       <translation>alle</translation>
+    </message>
+    <message>
+      <source>all collections of {name}</source>
+      <translation>alle Sammlungen von {name}</translation>
     </message>
     <message>
       <source>all databases</source>
@@ -6171,6 +6347,10 @@ Nummern: {numbering}</translation>
         <numerusform>Klassen</numerusform>
       </translation>
     </message>
+    <message>
+      <source>clock</source>
+      <translation>Uhr</translation>
+    </message>
     <message numerus="yes">
       <source>collection</source>
       <comment>count</comment>
@@ -6200,6 +6380,10 @@ Nummern: {numbering}</translation>
       </translation>
     </message>
     <message>
+      <source>created</source>
+      <translation>angelegt</translation>
+    </message>
+    <message>
       <source>current</source>
       <translation>aktuell</translation>
     </message>
@@ -6227,9 +6411,21 @@ Nummern: {numbering}</translation>
       <source>database {name}</source>
       <translation>Datenbank {name}</translation>
     </message>
+    <message numerus="yes">
+      <source>day</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Tag</numerusform>
+        <numerusform>Tage</numerusform>
+      </translation>
+    </message>
     <message>
       <source>default</source>
       <translation>Vorgabe</translation>
+    </message>
+    <message>
+      <source>deleted</source>
+      <translation>gelöscht</translation>
     </message>
     <message>
       <source>deleted documents</source>
@@ -6338,6 +6534,10 @@ Nummern: {numbering}</translation>
         <numerusform>Bearbeitung ist</numerusform>
         <numerusform>Bearbeitungen sind</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>edited</source>
+      <translation>bearbeitet</translation>
     </message>
     <message>
       <source>eight</source>
@@ -6680,6 +6880,10 @@ Nummern: {numbering}</translation>
       <translation>passt zu einem Muster</translation>
     </message>
     <message>
+      <source>merged</source>
+      <translation>zusammengeführt</translation>
+    </message>
+    <message>
       <source>merged from both</source>
       <translation>aus beiden zusammengeführt</translation>
     </message>
@@ -6738,6 +6942,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>no bytes</source>
       <translation>keine Bytes</translation>
+    </message>
+    <message>
+      <source>no change</source>
+      <translation>keine Änderung</translation>
     </message>
     <message>
       <source>no changes</source>
@@ -6984,6 +7192,10 @@ Nummern: {numbering}</translation>
       <translation>{said} durch {by} ersetzen</translation>
     </message>
     <message>
+      <source>restored</source>
+      <translation>wiederhergestellt</translation>
+    </message>
+    <message>
       <source>retention or loss</source>
       <translation>Aufbewahrung oder Verlust</translation>
     </message>
@@ -7166,6 +7378,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>the user's own</source>
       <translation>der des Benutzers</translation>
+    </message>
+    <message>
+      <source>the versions</source>
+      <translation>die Versionen</translation>
     </message>
     <message>
       <source>the whole document</source>
@@ -7432,6 +7648,10 @@ Nummern: {numbering}</translation>
       <translation>{changes:,} ausgeblendet</translation>
     </message>
     <message>
+      <source>{changes} above a gap, of which nobody can tell what they set</source>
+      <translation>{changes} über einer Lücke, von denen niemand weiß, was sie setzten</translation>
+    </message>
+    <message>
       <source>{changes} here</source>
       <translation>{changes} hier</translation>
     </message>
@@ -7460,6 +7680,22 @@ Nummern: {numbering}</translation>
       <translation>In der Datenbank gemacht, seit Sie es geöffnet haben, und verloren wären {changes}:</translation>
     </message>
     <message>
+      <source>{changes} of {documents}</source>
+      <translation>{changes} an {documents}</translation>
+    </message>
+    <message>
+      <source>{changes} with a time before that of an earlier version: a clock was wrong</source>
+      <translation>{changes} mit einer Zeit vor der einer früheren Version: eine Uhr ging falsch</translation>
+    </message>
+    <message>
+      <source>{changes} without a time at the end</source>
+      <translation>{changes} ohne Zeit am Ende</translation>
+    </message>
+    <message>
+      <source>{changes} without a time left out</source>
+      <translation>{changes} ohne Zeit weggelassen</translation>
+    </message>
+    <message>
       <source>{classes} of findings.</source>
       <translation>{classes} von Befunden.</translation>
     </message>
@@ -7476,6 +7712,10 @@ Nummern: {numbering}</translation>
       <translation>vor {days} Tagen</translation>
     </message>
     <message>
+      <source>{days} without a change</source>
+      <translation>{days} ohne Änderung</translation>
+    </message>
+    <message>
       <source>{day} {month} {year}</source>
       <translation>{day}. {month} {year}</translation>
     </message>
@@ -7484,8 +7724,16 @@ Nummern: {numbering}</translation>
       <translation>{day}. {month} {year}, {time}</translation>
     </message>
     <message>
+      <source>{day}: {changes}</source>
+      <translation>{day}: {changes}</translation>
+    </message>
+    <message>
       <source>{documents_were} looked at, and each is as its layout wants it.</source>
       <translation>{documents_were} geprüft, und jedes ist so, wie sein Layout es verlangt.</translation>
+    </message>
+    <message>
+      <source>{documents} a second</source>
+      <translation>{documents} je Sekunde</translation>
     </message>
     <message>
       <source>{documents} as they were typed</source>
@@ -7516,6 +7764,14 @@ Nummern: {numbering}</translation>
       <translation>{documents} zurückgenommen</translation>
     </message>
     <message>
+      <source>{documents} were read.</source>
+      <translation>{documents} gelesen.</translation>
+    </message>
+    <message>
+      <source>{documents} with versions were read.</source>
+      <translation>{documents} mit Versionen gelesen.</translation>
+    </message>
+    <message>
       <source>{documents} would be deleted{stays}. Each goes only if it is still as listed here. {kept} Undo brings all of them back.</source>
       <translation>Gelöscht würden {documents}{stays}. Jedes verschwindet nur, wenn es noch ist wie hier gelistet. {kept} Rückgängig bringt alle zurück.</translation>
     </message>
@@ -7538,6 +7794,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{done}{of} read</source>
       <translation>{done}{of} gelesen</translation>
+    </message>
+    <message>
+      <source>{fields} and {more} more</source>
+      <translation>{fields} und {more} weitere</translation>
     </message>
     <message>
       <source>{fields} still to decide</source>
@@ -7710,6 +7970,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{minutes} min</source>
       <translation>{minutes} min</translation>
+    </message>
+    <message>
+      <source>{moment} lies before the time of an earlier version: a clock was wrong.</source>
+      <translation>{moment} liegt vor der Zeit einer früheren Version: eine Uhr ging falsch.</translation>
     </message>
     <message>
       <source>{moment}, {zone}.</source>
@@ -8040,6 +8304,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>{said} so far.</source>
       <translation>{said} bisher.</translation>
+    </message>
+    <message>
+      <source>{said}, about {after} left</source>
+      <translation>{said}, noch etwa {after}</translation>
+    </message>
+    <message>
+      <source>{said}, chosen</source>
+      <translation>{said}, gewählt</translation>
     </message>
     <message>
       <source>{said}, {pairs} more</source>

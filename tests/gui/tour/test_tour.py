@@ -18,6 +18,7 @@ VIEWS = {
     "completion", "columns", "explain",
     "delete-picked", "pair", "import", "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
+    "activity-loading", "activity", "activity-day", "activity-empty", "activity-failed",
     "payload", "payload-list", "javers", "javers-list",
     "as-of-time", "as-of", "two-times", "deleted",
 }  # fmt: skip

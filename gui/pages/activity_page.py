@@ -1,0 +1,130 @@
+"""The page of activity: who changed what in a connection, a database, a collection or a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QWidget
+
+from gui import copying, messages
+from gui.language import tr
+from gui.pages.base import Page
+from gui.pages.page_request import CollectionStart, PageRequest
+from gui.style import preferences, wording
+from gui.views.activity.activity_panel import ActivityPanel
+from model.news import News
+from model.over_time.activity import Activity
+from model.session import Session
+from model.values.canonical import Value
+
+WATCHED = 100  # documents among those on show of which other programs' writes are looked for
+LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token
+
+
+class ActivityPage(Page):
+    """The changes, and their way to a comparison; it follows what is written while it is open."""
+
+    kind = "activity"
+    icon = "pulse"
+    wants_rail = True
+
+    def __init__(
+        self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(session, place, id, parent)
+        self._written: set[tuple[str, Value]] = set()
+        self._whole = False  # more was written than single documents
+        self.panel = ActivityPanel(session, place, id, production)
+        self._put(self.panel)
+        self.panel.compare_asked.connect(self._compare)
+        self.panel.open_asked.connect(self._open)
+        self.panel.activity_asked.connect(self._activity_of)
+        self.panel.read_ended.connect(self.changed)
+
+    def _compare(self, row: Activity) -> None:
+        start = CollectionStart(a=row.older, b=row.v) if row.v is not None else CollectionStart(pane="history")
+        self.asked.emit(PageRequest("collection", row.ns, row.id, start))
+
+    def _open(self, row: Activity) -> None:
+        self.asked.emit(PageRequest("collection", row.ns, row.id))
+
+    def _activity_of(self, row: Activity) -> None:
+        self.asked.emit(PageRequest("activity", row.ns, row.id))
+
+    @property
+    def title(self) -> str:
+        what = self.ns.partition(".")[2] or self.ns or self.session.name
+        return tr("Activity: {what}", what=what if self.id is None else wording.plain(self.id))
+
+    @property
+    def tip(self) -> str:
+        return tr("Who changed what in {place} of {name}", place=self.panel.place_said, name=self.session.name)
+
+    def facts(self) -> set[str]:
+        made = {"page", "find"}
+        if "." in self.ns:
+            made.add("collection")
+        if self.id is not None:
+            made |= {"document", "readable"}
+        return made
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        keys = tr("Enter compares a version with the one before it; Ctrl and Shift pick several")
+        return [self.panel.place_said, keys], [preferences.zone()], True
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.filter.since, self.panel.strip, self.panel.tree]
+
+    # --- what is written meanwhile
+
+    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
+        found: dict[str, dict[Value, None]] = {}
+        for row in self.panel.rows[:WATCHED]:
+            found.setdefault(row.ns, {})[row.id] = None
+        return [(ns, list(ids), LARGE) for ns, ids in found.items()]
+
+    def shows(self, item: News) -> bool:
+        outcome = item.outcome
+        here = self.ns in ("", outcome.ns, outcome.ns.partition(".")[0]) and self.id in (None, outcome.id)
+        if not (item.moved and here):
+            return False
+        if outcome.id is None:
+            self._whole = True
+        else:
+            self._written.add((outcome.ns, outcome.id))
+        return True
+
+    def follow(self) -> None:
+        written, self._written = self._written, set()
+        whole, self._whole = self._whole, False
+        if whole:
+            self.panel.refresh()
+        else:
+            self.panel.follow(written)
+
+    def leave(self) -> None:
+        self.panel.stop()
+
+    def layout_changed(self) -> None:
+        self.panel.refresh()
+
+    # --- actions
+
+    def do_refresh(self) -> None:
+        self.panel.look()
+
+    def do_compare(self) -> None:
+        self.panel.compare()
+
+    def do_find(self) -> None:
+        self.panel.filter.since.setFocus()
+        self.panel.filter.since.selectAll()
+
+    def do_history(self) -> None:
+        self.asked.emit(PageRequest("collection", self.ns, self.id, CollectionStart(pane="history")))
+
+    def do_copy_id(self) -> None:
+        if self.id is not None:
+            copying.put(wording.copied(self.id))
+            messages.copied(self, tr("The id is copied"))

@@ -1,0 +1,177 @@
+"""The changes as rows below the days, authors or documents that they belong to."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from PySide6.QtCore import QModelIndex
+
+from gui.language import tr
+from gui.style import preferences, wording
+from gui.style.cells import Cell, CellModel, Index, Span, plain, value
+from gui.views.activity.activity_words import author_cell, fields_cell, kind_cell, moment_cell, version_said
+from model.over_time.activity import Activity
+
+WHEN, BY, DOCUMENT, COLLECTION, VERSION, WHAT, FIELDS, REASON = range(8)
+DAY, AUTHOR, ONE_DOCUMENT = range(3)
+GROUPINGS = (tr("Day"), tr("Author"), tr("Document"))
+Key: TypeAlias = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some changes under one heading, newest first."""
+
+    key: Hashable
+    name: str
+    rows: tuple[Activity, ...]
+
+
+def key_of(row: Activity) -> Key:
+    """The key that a change keeps when it is read again."""
+    return row.ns, row.id, row.v
+
+
+def grouped(rows: Iterable[Activity], by: int, collections: bool = True) -> tuple[Group, ...]:
+    """Changes under their days, authors or documents, each heading where its newest change stands."""
+    several: dict[Hashable, list[Activity]] = {}
+    zone = ZoneInfo(preferences.zone())
+    for row in rows:
+        several.setdefault(_heading(row, by, zone), []).append(row)
+    return tuple(Group(key, _name(each[0], by, zone, collections), tuple(each)) for key, each in several.items())
+
+
+def _heading(row: Activity, by: int, zone: dt.tzinfo) -> Hashable:
+    if by == DAY:
+        return None if row.at is None else row.at.astimezone(zone).date()
+    return row.author if by == AUTHOR else (row.ns, row.id)
+
+
+def _name(row: Activity, by: int, zone: dt.tzinfo, collections: bool) -> str:
+    if by == DAY:
+        return tr("Without a date") if row.at is None else day_said(row.at.astimezone(zone).date())
+    if by == AUTHOR:
+        return row.author or tr("Author not known")
+    name = wording.plain(row.id)
+    return f"{name}   {row.ns}" if collections else name
+
+
+def day_said(day: dt.date) -> str:
+    """``18 Nov 2026``, whatever the zone."""
+    return tr("{day} {month} {year}", day=f"{day.day:02d}", month=wording.MONTHS[day.month - 1], year=day.year)
+
+
+class ActivityModel(CellModel):
+    """Two levels: the groups, and their changes."""
+
+    headers = (
+        tr("When"),
+        tr("By"),
+        tr("Document"),
+        tr("Collection"),
+        tr("Version"),
+        tr("What"),
+        tr("Fields"),
+        tr("Reason"),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: tuple[Group, ...] = ()
+        self.by = DAY
+
+    def put(self, rows: Sequence[Activity], by: int, collections: bool = True) -> None:
+        """Show these changes and no others; ``collections`` names them, as there are several."""
+        groups = grouped(rows, by, collections)
+        if groups == self.groups and by == self.by:
+            return
+        self.beginResetModel()
+        self.groups, self.by = groups, by
+        self.endResetModel()
+
+    # --- two levels; the internal id of a change is its group's place and one
+
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's default)
+        if not parent.isValid():
+            return self.createIndex(row, column, 0) if 0 <= row < len(self.groups) else QModelIndex()
+        if parent.internalId() or not 0 <= row < len(self.groups[parent.row()].rows):
+            return QModelIndex()
+        return self.createIndex(row, column, parent.row() + 1)
+
+    def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]  # noqa: B008
+        if not index.isValid() or not index.internalId():
+            return QModelIndex()
+        return self.createIndex(index.internalId() - 1, 0, 0)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        if not parent.isValid():
+            return len(self.groups)
+        return 0 if parent.internalId() or parent.column() else len(self.groups[parent.row()].rows)
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        return self.rowCount(parent) > 0
+
+    # --- what stands where
+
+    def group(self, index: Index) -> Group | None:
+        """The group of a heading's index."""
+        return self.groups[index.row()] if index.isValid() and not index.internalId() else None
+
+    def at(self, index: Index) -> Activity | None:
+        """The change of a row's index; None at a heading."""
+        if not index.isValid() or not index.internalId():
+            return None
+        return self.groups[index.internalId() - 1].rows[index.row()]
+
+    def rows_at(self, index: Index) -> tuple[Activity, ...]:
+        """The changes that an index stands for: its own, or all below a heading."""
+        group, row = self.group(index), self.at(index)
+        return group.rows if group is not None else () if row is None else (row,)
+
+    def key_at(self, index: Index) -> Hashable:
+        """What an index is known again by; None for none."""
+        group, row = self.group(index), self.at(index)
+        return ("group", group.key) if group is not None else None if row is None else key_of(row)
+
+    def places(self) -> dict[Hashable, QModelIndex]:
+        """Where everything stands, by its key."""
+        found: dict[Hashable, QModelIndex] = {}
+        for at, group in enumerate(self.groups):
+            found["group", group.key] = self.createIndex(at, 0, 0)
+            for n, row in enumerate(group.rows):
+                found[key_of(row)] = self.createIndex(n, 0, at + 1)
+        return found
+
+    def cell(self, index: Index) -> Cell:
+        group = self.group(index)
+        if group is not None:
+            return _heading_cell(group, self.by) if index.column() == WHEN else Cell()
+        row = self.at(index)
+        if row is None:
+            return Cell()
+        match index.column():
+            case 0:
+                return moment_cell(row, self.by == DAY)
+            case 1:
+                return author_cell(row)
+            case 2:
+                return value(wording.plain(row.id), middle=True)
+            case 3:
+                return plain(row.ns, "text2", middle=True, size=12)
+            case 4:
+                return value(version_said(row), "text2")
+            case 5:
+                return kind_cell(row)
+            case 6:
+                return fields_cell(row)
+        return plain(row.reason or "", "text2", size=12)
+
+
+def _heading_cell(group: Group, by: int) -> Cell:
+    counted = wording.many(len(group.rows), "change")
+    spans = (Span(group.name, weight=600), Span(f"   {counted}", "text2", sans=True))
+    return Cell(spans=spans, mono=by == ONE_DOCUMENT, size=12, accessible=f"{group.name}, {counted}")

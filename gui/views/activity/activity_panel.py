@@ -1,0 +1,528 @@
+"""The activity of a connection, a collection or a document: who changed what, newest first, filled while it is read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Sequence
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QMenu, QWidget
+
+from gui import copying, tasks
+from gui.language import tr, translated
+from gui.parts.notices import Notices
+from gui.style import boxes, preferences, states, theme, wording
+from gui.style.states import OneLine, StateStack, button, words
+from gui.views.activity.activity_filter import ActivityFilter, Asked
+from gui.views.activity.activity_model import DAY, GROUPINGS, ActivityModel, day_said
+from gui.views.activity.activity_words import version_said
+from gui.views.activity.change_tree import ChangeTree
+from gui.views.activity.day_strip import DayStrip
+from model.errors import Refused, Unreachable
+from model.over_time.activity import Activity
+from model.over_time.newest import Newest, newest, updated
+from model.records import Checkpoint
+from model.session import Session
+from model.text.paths import path_text
+from model.values.canonical import Value
+
+MOST = 5000  # changes on show
+RECENT = "30d"  # what is asked for first where reading all would ask a server for every version
+
+
+class ActivityPanel(QWidget):
+    """The lines to ask with, the days, the changes, and the way to their comparison."""
+
+    compare_asked = Signal(object)  # Activity
+    open_asked = Signal(object)  # Activity: its document
+    activity_asked = Signal(object)  # Activity: all changes of its document
+    read_ended = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        place: str = "",
+        id: Value | None = None,
+        production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        """``place`` is a collection, a database or "" for all of them."""
+        super().__init__(parent)
+        self._session, self.place, self.id = session, place, id
+        self._task: tasks.Task | None = None
+        self._began = 0.0
+        self._stopped = False
+        self.asked = Asked()
+        self.day: dt.date | None = None
+        self.newest: Newest | None = None
+        self._of_day: Newest | None = None  # read by itself, where not all changes are held
+        self._written: set[tuple[str, Value]] = set()
+        boxes.ground(self, "surface")
+        busy = id is None and not session.is_local and (production or not session.is_near)
+        self._assemble(RECENT if busy else "")
+        preferences.signals.changed.connect(self._preferred)
+        self._say()
+        self.look()
+
+    # --- its parts
+
+    def _assemble(self, since: str) -> None:
+        self.filter = ActivityFilter(self.id is None and "." in self.place, since)
+        self.filter.looked.connect(self.look)
+        self.strip = DayStrip()
+        self.strip.chosen.connect(self.choose_day)
+        self.model = ActivityModel()
+        self.tree = ChangeTree(self.model)
+        self.tree.opened.connect(self.compare)
+        self.tree.picked_changed.connect(self._offer)
+        self.tree.selectionModel().currentChanged.connect(self._offer)
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tree.customContextMenuRequested.connect(self._menu)
+        self.notices = Notices()
+        self.doubts = words("", "second", wrap=True)
+        self.doubts.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
+        content = QWidget()
+        inner = boxes.column(content)
+        inner.addWidget(self.strip)
+        inner.addWidget(states.hair())
+        inner.addWidget(self.doubts)
+        inner.addWidget(self.tree, 1)
+        self.stack = StateStack(content)
+        column = boxes.column(self)
+        column.addWidget(self._title_row())
+        column.addWidget(states.hair())
+        column.addWidget(self.filter)
+        column.addWidget(states.hair())
+        column.addWidget(self.notices)
+        column.addWidget(self._days_row())
+        column.addWidget(self.stack, 1)
+        column.addWidget(self._foot())
+        self.setFocusProxy(self.tree)
+
+    def _title_row(self) -> QWidget:
+        made = QWidget()
+        made.setMinimumHeight(theme.px(44))
+        row = boxes.row(made, 16, 8, gap=10)
+        row.addWidget(words(tr("Activity"), "title"))
+        name = OneLine("second", middle=True)
+        name.setText(self.place_said)
+        row.addWidget(name, 1)
+        segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
+        self.grouping.idClicked.connect(self._group)
+        row.addWidget(words(tr("Grouped by"), "second"))
+        row.addLayout(segments)
+        self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
+        self.compare_button.setEnabled(False)
+        row.addWidget(self.compare_button)
+        return made
+
+    def _days_row(self) -> QWidget:
+        made = QWidget()
+        row = boxes.row(made, 16, 4)
+        self.summary = OneLine("second")
+        row.addWidget(self.summary, 2)
+        self.filter.said.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.filter.said, 3)
+        self.all_days = button(tr("All days"), partial(self.choose_day, None), "small", "quiet")
+        self.all_days.setToolTip(tr("Show the changes of every day again"))
+        kept = self.all_days.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # nothing moves when a day is chosen
+        self.all_days.setSizePolicy(kept)
+        row.addWidget(self.all_days)
+        return made
+
+    def _foot(self) -> QWidget:
+        self.foot = boxes.ground(QWidget(), "toolrow")
+        row = boxes.row(self.foot, 16, 4)
+        self.shown = words("", "second")
+        row.addWidget(self.shown, 1)
+        self.pace = words("", "second")
+        row.addWidget(self.pace)
+        self.older = button(tr("Older ones"), self.show_older, "small")
+        row.addWidget(self.older)
+        return self.foot
+
+    @property
+    def place_said(self) -> str:
+        """The place, in words."""
+        where = self.place or tr("all collections of {name}", name=self._session.name)
+        return where if self.id is None else f"{wording.plain(self.id)}   {where}"
+
+    # --- reading
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether changes are being read."""
+        return self._task is not None
+
+    def look(self) -> None:
+        """Read the changes that the lines ask for; those on show stay until the first of them are there."""
+        try:
+            asked = self.filter.asked()
+        except Refused as error:
+            self.filter.refuse(error)
+            return
+        self.asked = asked
+        self.filter.say(asked)
+        self.day, self._of_day = None, None
+        self.strip.choose(None)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read again what was asked for."""
+        self._written = set()
+        self._stopped = False
+        zone = ZoneInfo(preferences.zone())
+        self._run(self._part, self._done, self.asked, zone)
+
+    def _run(self, part: object, done: object, asked: Asked, zone: dt.tzinfo) -> None:
+        session, place, id = self._session, self.place, self.id
+
+        def work(progress: tasks.Progress) -> None:
+            listed_id, ns = id, place
+            if "." in place:
+                ns = session.info(place).belongs_to or place
+            if asked.document:
+                listed_id = session.find_id(ns, asked.document)
+            listed = session.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, listed_id)
+            listed.checkpoint = _with_total(progress, listed.expected())
+            for each in newest(listed, MOST, zone):
+                progress.put(each)
+
+        self._task = tasks.run(
+            work,
+            done=done,  # type: ignore[arg-type]
+            failed=self._failed,
+            cancelled=self._cancelled,
+            partial=part,  # type: ignore[arg-type]
+            owner=self,
+            key="activity",
+            title=tr("Reading the activity of {place}", place=self.place_said),
+        )
+        self._began = time.monotonic()
+        self._task.progressed.connect(self._progressed)
+        self._say_reading()
+
+    def _say_reading(self) -> None:
+        self.stack.show_loading(tr("Reading documents"), self.stop)
+
+    def _progressed(self, done: int, total: int | None) -> None:
+        self.stack.progress(done, total)
+        self.pace.setText(pace_said(done, total, time.monotonic() - self._began))
+
+    def stop(self) -> None:
+        """Stop reading; what is there stays."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _part(self, part: Newest) -> None:
+        self.newest = part
+        self.filter.authors = part.authors
+        if part.rows and self.stack.kind != "content":
+            self.stack.show_content()
+            self._say_reading()
+        if part.rows:
+            self._fill()
+
+    def _done(self, _: object) -> None:
+        self._end()
+        self._fill()
+        part = self.newest
+        if part is not None and part.rows:
+            self.stack.show_content()
+            if self.day is not None and not part.is_whole:
+                self._read_day()
+        else:
+            self._show_empty()
+        self.read_ended.emit()
+        self.follow(set())
+
+    def _end(self) -> None:
+        self._task = None
+        self.pace.setText("")
+
+    def _cancelled(self) -> None:
+        self._end()
+        self._stopped = True
+        if self.newest is not None and self.newest.rows:
+            self.stack.show_part(tr("Reading was stopped: these are not all changes."), self.refresh)
+        else:
+            self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
+        self.read_ended.emit()
+
+    def _failed(self, error: BaseException) -> None:
+        self._end()
+        if isinstance(error, Refused) and not isinstance(error, Unreachable):
+            self.filter.refuse(error)
+            self.newest = None
+            self.strip.put(())
+            self.stack.show_empty(tr("There is no activity to show"), translated(str(error)), icon="pulse")
+        else:
+            self.stack.show_failed(error, self.refresh, tr("The activity could not be read"))
+        self._say()
+        self.read_ended.emit()
+
+    def _show_empty(self) -> None:
+        asked = self.asked
+        if not asked:
+            self.stack.show_empty(
+                tr("Nothing was changed here"),
+                tr("{documents} with versions were read.", documents=wording.many(self._documents, "document")),
+                icon="pulse",
+            )
+            return
+        help = tr("{documents} were read.", documents=wording.many(self._documents, "document"))
+        if asked.author is not None and (self.newest is None or asked.author not in self.newest.authors):
+            help = tr("Nobody called {author} was met; an author's name matches as a whole.", author=asked.author)
+        self.stack.show_empty(
+            tr("No change matches"), help, [(tr("Clear the filter"), self.filter.clear)], icon="pulse"
+        )
+
+    @property
+    def _documents(self) -> int:
+        return 0 if self.newest is None else self.newest.documents
+
+    # --- one day
+
+    def choose_day(self, day: dt.date | None) -> None:
+        """Show the changes of one day, or of all."""
+        self.day, self._of_day = day, None
+        self.strip.choose(day)
+        part = self.newest
+        if day is not None and part is not None and not part.is_whole and not self.is_reading:
+            self._read_day()
+        self._fill()
+
+    def _read_day(self) -> None:
+        day = self.day
+        assert day is not None
+        zone = ZoneInfo(preferences.zone())
+        since = dt.datetime.combine(day, dt.time(), zone).astimezone(dt.UTC)
+        until = dt.datetime.combine(day, dt.time.max, zone).astimezone(dt.UTC)
+        asked = self.asked
+        since = max(filter(None, (since, asked.since)))
+        until = min(filter(None, (until, asked.until)))
+        self._run(self._day_part, self._day_done, Asked(since, until, asked.author, asked.path, asked.document), zone)
+
+    def _day_part(self, part: Newest) -> None:
+        self._of_day = part
+        self._fill()
+
+    def _day_done(self, _: object) -> None:
+        self._end()
+        self.stack.show_content()
+        self._fill()
+        self.read_ended.emit()
+        self.follow(set())
+
+    # --- what is written meanwhile
+
+    def follow(self, written: set[tuple[str, Value]]) -> None:
+        """Read some documents again that were written, once nothing else is read."""
+        self._written |= written
+        part = self.newest
+        if self.is_reading or part is None or not self._written or self._stopped:
+            return
+        here, self._written = self._written, set()
+        session, asked, zone = self._session, self.asked, ZoneInfo(preferences.zone())
+
+        def work(progress: tasks.Progress) -> Newest:
+            now = part
+            for ns, id in here:
+                now = updated(now, ns, id, _changes_of(session, ns, id, asked, progress), MOST, zone)
+            return now
+
+        tasks.run(work, done=partial(self._followed, part), failed=self._not_followed, owner=self, key="follow")
+
+    def _followed(self, before: Newest, now: Newest) -> None:
+        if self.newest is not before:  # all was read again meanwhile
+            return
+        self.newest, self._of_day = now, None
+        self.filter.authors = now.authors
+        self._fill()
+        if now.rows:
+            self.stack.show_content()
+        else:
+            self._show_empty()
+        self.follow(set())
+
+    def _not_followed(self, error: BaseException) -> None:
+        self.stack.show_failed(error, self.refresh, tr("The activity could not be read"))
+
+    def _preferred(self, name: str) -> None:
+        if name == "zone":
+            self.look()
+
+    # --- what is shown
+
+    @property
+    def rows(self) -> Sequence[Activity]:
+        """The changes on show."""
+        if self._of_day is not None:
+            return self._of_day.rows
+        rows = self.newest.rows if self.newest is not None else ()
+        if self.day is None:
+            return rows
+        return [row for row in rows if row.at is not None and preferences.local(row.at).date() == self.day]
+
+    def _group(self, _: int) -> None:
+        self._fill()
+
+    def _fill(self) -> None:
+        rows = self.rows
+        several = len({row.ns for row in rows}) > 1
+        self.tree.put(rows, self.grouping.checkedId(), several, any(row.reason for row in rows))
+        self.strip.put(self.newest.days if self.newest is not None else ())
+        self._say()
+
+    def _say(self) -> None:
+        part = self.newest or Newest()
+        said = tr(
+            "{changes} of {documents}",
+            changes=wording.many(part.found, "change"),
+            documents=wording.many(part.documents, "document"),
+        )
+        if self.day is not None:
+            said = tr("{day}: {changes}", day=day_said(self.day), changes=wording.many(len(self.rows), "change"))
+        self.summary.setText(said)
+        self.all_days.setVisible(self.day is not None)
+        self.strip.setVisible(bool(part.days))
+        doubts = doubts_said(part)
+        self.doubts.setText(doubts)
+        self.doubts.setVisible(bool(doubts))
+        if part.notes:
+            self.notices.put("index", "note", " ".join(map(translated, part.notes)))
+        else:
+            self.notices.clear("index")
+        shown = self._of_day if self._of_day is not None else part
+        self.shown.setText(
+            tr(
+                "The newest {shown} of {found} are shown.",
+                shown=wording.count(len(shown.rows)),
+                found=wording.many(shown.found, "change"),
+            )
+            if not shown.is_whole
+            else ""
+        )
+        self.older.setVisible(not shown.is_whole and shown.rows[-1].at is not None)
+        self.foot.setVisible(self.is_reading or not shown.is_whole)
+        self._offer()
+
+    def show_older(self) -> None:
+        """Ask for the changes until the oldest one on show."""
+        rows = self.rows
+        if rows and rows[-1].at is not None:
+            self.filter.until.setText(preferences.local(rows[-1].at).isoformat(timespec="milliseconds"))
+            self.look()
+
+    # --- what is picked
+
+    def _offer(self, *_: object) -> None:
+        row = self.tree.current
+        pair = row is not None and row.v is not None and row.older is not None
+        self.compare_button.setEnabled(row is not None)
+        self.compare_button.setText(compare_said(row) if pair and row is not None else tr("Compare"))
+
+    def compare(self) -> None:
+        """Ask for the comparison of the change in front with the version before it."""
+        row = self.tree.current
+        if row is not None:
+            self.compare_asked.emit(row)
+
+    def _menu(self, point: QPoint) -> None:
+        row = self.model.at(self.tree.indexAt(point))
+        if row is not None:
+            self.menu(row).popup(self.tree.viewport().mapToGlobal(point))
+
+    def menu(self, row: Activity) -> QMenu:
+        """The menu of a change."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(compare_said(row), partial(self.compare_asked.emit, row))
+        name = wording.item(wording.plain(row.id))
+        menu.addAction(tr("Open {name}", name=name), partial(self.open_asked.emit, row))
+        menu.addAction(tr("Activity of {name}", name=name), partial(self.activity_asked.emit, row))
+        menu.addSeparator()
+        if row.author is not None:
+            menu.addAction(tr("Only by {author}", author=wording.item(row.author)), partial(self._only_by, row.author))
+        for path in row.paths[:6]:
+            menu.addAction(
+                tr("Only changes of {path}", path=wording.item(path_text(path))),
+                partial(self._only_at, path_text(path)),
+            )
+        menu.addSeparator()
+        menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
+        menu.addAction(tr("Copy the rows"), lambda: copying.put(self.tree.copied()))
+        return menu
+
+    def _only_by(self, author: str) -> None:
+        self.filter.author.setText(author)
+        self.look()
+
+    def _only_at(self, path: str) -> None:
+        self.filter.path.setText(path)
+        self.look()
+
+
+def compare_said(row: Activity) -> str:
+    """The words for comparing a change with the version before it."""
+    if row.v is None or row.older is None:
+        return tr("Show {name}", name=version_said(row) or tr("the versions"))
+    return tr("Compare {older} and {newer}", older=wording.version(row.older), newer=version_said(row))
+
+
+def doubts_said(part: Newest) -> str:
+    """What cannot be told for certain, counted; "" where nothing."""
+    said = []
+    if part.unknown:
+        said.append(
+            tr("{changes} above a gap, of which nobody can tell what they set",
+               changes=wording.many(part.unknown, "change"))
+        )  # fmt: skip
+    if part.astray:
+        said.append(
+            tr("{changes} with a time before that of an earlier version: a clock was wrong",
+               changes=wording.many(part.astray, "change"))
+        )  # fmt: skip
+    if part.left_out:
+        said.append(tr("{changes} without a time left out", changes=wording.many(part.left_out, "change")))
+    elif part.undated:
+        said.append(tr("{changes} without a time at the end", changes=wording.many(part.undated, "change")))
+    return "; ".join(said) + "." if said else ""
+
+
+def pace_said(done: int, total: int | None, seconds: float) -> str:
+    """How fast documents are read, and how long the rest takes; "" in the first moments."""
+    if seconds < 1 or not done:
+        return ""
+    rate = done / seconds
+    said = tr("{documents} a second", documents=wording.many(max(1, round(rate)), "document"))
+    if not total or total <= done:
+        return said
+    left = (total - done) / rate
+    after = tr("{seconds} s", seconds=round(left)) if left < 90 else tr("{minutes} min", minutes=round(left / 60))
+    return tr("{said}, about {after} left", said=said, after=after)
+
+
+def _with_total(progress: tasks.Progress, total: int | None) -> Checkpoint:
+    return lambda done, _: progress(done, total)
+
+
+def _changes_of(session: Session, ns: str, id: Value, asked: Asked, progress: tasks.Progress) -> list[Activity]:
+    """The changes of one document that are asked for; none where its collection keeps no versions."""
+    progress(0, None)
+    try:
+        if asked.document and session.find_id(ns, asked.document) != id:
+            return []
+        listed = session.activity([ns], asked.since, asked.until, asked.author, asked.path, id)
+        return [each for several in listed.as_read() for each in several]
+    except Unreachable:
+        raise
+    except Refused:
+        return []
+
+
+__all__ = ["DAY", "MOST", "ActivityPanel", "doubts_said", "pace_said"]

@@ -1,0 +1,69 @@
+"""The words and signs of a change: what it was, who made it, what it set."""
+
+from __future__ import annotations
+
+from gui.language import tr
+from gui.style import wording
+from gui.style.cells import Badge, Cell, Span, plain, value
+from model.over_time.activity import Activity
+from model.text.paths import path_text
+
+KINDS = {
+    "created": tr("created"),
+    "edited": tr("edited"),
+    "merged": tr("merged"),
+    "restored": tr("restored"),
+    "deleted": tr("deleted"),
+    "unknown": tr("not known"),
+}
+_SIGNS = {"created": "add", "edited": "replace", "deleted": "remove"}
+_ICONS = {"restored": "arrow-counter-clockwise", "merged": "git-merge", "unknown": "question"}
+GAP = Badge(tr("gap"), "warn", "warnT")
+CLOCK = Badge(tr("clock"), "warn", "warnT")
+FIELDS = 30  # paths in a cell; a screen shows fewer
+
+
+def kind_cell(row: Activity) -> Cell:
+    """What a change was: a sign and a word, with a badge above a gap."""
+    said = KINDS[row.kind]
+    if row.kind == "unknown":
+        tip = tr("The version before it is missing or cannot be read, so nobody can tell what it changed.")
+        return Cell(spans=(Span(said, "text2"),), badges=(GAP,), icon="question", icon_token="warn", tip=tip)
+    spans = (Span(said),)
+    if row.kind in _SIGNS:
+        return Cell(spans=spans, change=_SIGNS[row.kind], accessible=said)
+    return Cell(spans=spans, icon=_ICONS[row.kind])
+
+
+def moment_cell(row: Activity, time_only: bool) -> Cell:
+    """When it was; with a badge where the time contradicts the order of versions."""
+    if row.at is None:
+        return plain(tr("no date"), "text3", size=12)
+    whole = wording.moment(row.at)
+    said = whole[-5:] if time_only else whole
+    if not row.astray:
+        return plain(said, size=12, tip=whole)
+    tip = tr("{moment} lies before the time of an earlier version: a clock was wrong.", moment=whole)
+    return plain(said, size=12, badges=(CLOCK,), tip=tip, accessible=f"{said}, {tip}")
+
+
+def author_cell(row: Activity) -> Cell:
+    """Who made it."""
+    return plain(row.author or tr("not known"), "text2" if row.author else "text3", size=12)
+
+
+def fields_cell(row: Activity) -> Cell:
+    """The fields that it set."""
+    return value(fields_said(row), tip=fields_said(row, 2 * FIELDS))
+
+
+def fields_said(row: Activity, most: int = FIELDS) -> str:
+    """The paths that a change set, with commas."""
+    said = ", ".join(map(path_text, row.paths[:most]))
+    more = len(row.paths) - most
+    return tr("{fields} and {more} more", fields=said, more=wording.count(more)) if more > 0 else said
+
+
+def version_said(row: Activity) -> str:
+    """The version's name; "" where only the document's absence tells of a delete."""
+    return "" if row.v is None else wording.version(row.v)

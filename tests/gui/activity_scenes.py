@@ -1,0 +1,42 @@
+"""Two orders that two people changed over five days, one of them with a gap, with a profile of theirs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pymongo.database
+from bson import ObjectId
+
+DAY = [dt.datetime(2026, 3, day, 12, tzinfo=dt.UTC) for day in range(1, 10)]
+ROWS: tuple[tuple[str, int, int, str, dict[str, Any]], ...] = (
+    ("A", 1, 0, "ann", {"total": 1, "to": {"city": "Bonn", "zip": "5"}}),
+    ("A", 2, 1, "ben", {"total": 2, "to": {"city": "Bonn", "zip": "5"}}),
+    ("A", 3, 2, "ann", {"total": 2, "to": {"city": "Ulm", "zip": "5"}, "tags": [1]}),
+    ("A", 4, 4, "ben", {"total": 1, "to": {"city": "Bonn", "zip": "5"}}),
+    ("B", 1, 1, "ann", {"total": 7}),
+    ("B", 2, 2, "ann", {"total": 8}),
+    ("B", 4, 3, "ben", {"total": 9}),
+)
+PROFILE = """
+[[collection]]
+ns = "{ns}"
+layout = "versions"
+id = "docId"
+at = "changedAt"
+author = "changedBy"
+reason = "why"
+"""
+
+
+def orders(database: pymongo.database.Database[dict[str, Any]], folder: Path) -> tuple[str, Path]:
+    """Put the orders into a database; their collection, and the file of its profile."""
+    database["orders"].create_index([("docId", 1), ("v", 1)], unique=True)
+    database["orders"].create_index("changedAt")
+    for id, v, day, who, content in ROWS:
+        row = {"docId": id, "v": v, "_w": ObjectId(), "changedAt": DAY[day], "changedBy": who, **content}
+        database["orders"].insert_one(row)
+    ns, file = f"{database.name}.orders", folder / "profile.toml"
+    file.write_text(PROFILE.format(ns=ns))
+    return ns, file

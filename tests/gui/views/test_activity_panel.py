@@ -1,0 +1,320 @@
+"""The activity in the window: what is listed, grouped, narrowed, counted, and how it keeps up with writes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo
+import pytest
+from bson import ObjectId
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.style.states import StateView
+from gui.views.activity import activity_panel
+from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN
+from gui.views.activity.activity_panel import ActivityPanel, pace_said
+from gui.views.activity.day_strip import DayBar, bars, short
+from model.localserver import LocalServer
+from model.over_time.activity import Activity
+from model.session import Session
+from model.values.canonical import Value
+from tests.gui.activity_scenes import DAY, orders
+
+NS = "shop.orders"
+Client = pymongo.MongoClient[dict[str, Any]]
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as made:
+        yield made
+
+
+@pytest.fixture
+def client(server: LocalServer, tmp_path: Path) -> Iterator[Client]:
+    with pymongo.MongoClient(server.uri) as made:
+        orders(made["shop"], tmp_path)
+        yield made
+
+
+@pytest.fixture
+def session(server: LocalServer, client: Client, tmp_path: Path) -> Iterator[Session]:
+    with Session.open(server.uri, tmp_path / "profile.toml", home=tmp_path) as made:
+        yield made
+
+
+def shown(qtbot: QtBot, session: Session, place: str = NS, id: Value | None = None) -> ActivityPanel:
+    panel = ActivityPanel(session, place, id)
+    qtbot.addWidget(panel)
+    panel.resize(1300, 800)
+    panel.show()
+    idle(qtbot, panel)
+    return panel
+
+
+def idle(qtbot: QtBot, panel: ActivityPanel) -> None:
+    qtbot.waitUntil(lambda: not tasks.tasks.running and not panel.is_reading)
+
+
+def listed(panel: ActivityPanel) -> list[tuple[str, list[str]]]:
+    """Each heading with its rows as document, version and kind."""
+    return [
+        (group.name, [f"{row.id.python()}{_number(row.v)} {row.kind}" for row in group.rows])
+        for group in panel.model.groups
+    ]
+
+
+def _number(v: Value | None) -> object:
+    return "-" if v is None else v.python()
+
+
+def row_at(panel: ActivityPanel, group: int, row: int, column: int = WHEN) -> QModelIndex:
+    return panel.model.index(row, column, panel.model.index(group, 0))
+
+
+def press(panel: ActivityPanel, day: dt.date) -> None:
+    row = next(at for at, bar in enumerate(panel.strip.days.rows) if bar.day == day)
+    place = panel.strip.visualRect(panel.strip.days.index(row, 0)).center()
+    QTest.mouseClick(panel.strip.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+
+
+def state(panel: ActivityPanel) -> StateView:
+    return panel.stack.state
+
+
+def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    assert listed(panel) == [
+        ("05 Mar 2026", ["A4 restored"]),
+        ("04 Mar 2026", ["B4 unknown"]),
+        ("03 Mar 2026", ["A3 edited", "B2 edited"]),
+        ("02 Mar 2026", ["A2 edited", "B1 created"]),
+        ("01 Mar 2026", ["A1 created"]),
+    ]
+    cells = panel.model
+    assert cells.cell(row_at(panel, 2, 0, FIELDS)).text == "to.city, tags"
+    unknown = cells.cell(row_at(panel, 1, 0, WHAT))
+    assert ([badge.text for badge in unknown.badges], unknown.text) == (["gap"], "not known")
+    assert panel.summary.accessibleName() == "7 changes of 2 documents"
+    assert panel.doubts.text() == "1 change above a gap, of which nobody can tell what they set."
+    assert panel.tree.isColumnHidden(activity_panel.ActivityModel.headers.index("Reason"))
+    assert panel.notices.lines == {}
+
+
+def test_other_headings_keep_what_was_picked_and_a_heading_stands_for_all_below_it(
+    qtbot: QtBot, session: Session
+) -> None:
+    panel = shown(qtbot, session)
+    panel.tree.setFocus()
+    panel.tree.setCurrentIndex(row_at(panel, 2, 0))
+    QTest.keyClick(panel.tree, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    picked = panel.tree.picked()
+    assert [(row.id.python(), _number(row.v)) for row in picked] == [("A", 3), ("B", 2)]
+    panel.grouping.button(AUTHOR).click()
+    assert [name for name, _ in listed(panel)] == ["ben", "ann"]
+    assert {_key(row) for row in panel.tree.picked()} == {_key(row) for row in picked}
+    panel.tree.setCurrentIndex(panel.model.index(1, 0))
+    assert [(row.id.python(), _number(row.v)) for row in panel.tree.picked()] == [
+        ("A", 3), ("B", 2), ("B", 1), ("A", 1)
+    ]  # fmt: skip
+    QTest.keyClick(panel.tree, Qt.Key.Key_Return)
+    assert not panel.tree.isExpanded(panel.model.index(1, 0))
+    panel.grouping.button(ONE_DOCUMENT).click()
+    assert listed(panel)[1] == ("B", ["B4 unknown", "B2 edited", "B1 created"])
+
+
+def _key(row: Activity) -> object:
+    return row.id, row.v
+
+
+def test_a_click_on_a_bar_narrows_to_that_day_and_another_one_leads_back(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    assert [(bar.day.day, bar.count) for bar in panel.strip.days.rows] == [(1, 1), (2, 2), (3, 2), (4, 1), (5, 1)]
+    press(panel, dt.date(2026, 3, 2))
+    assert listed(panel) == [("02 Mar 2026", ["A2 edited", "B1 created"])]
+    assert panel.summary.accessibleName() == "02 Mar 2026: 2 changes"
+    index = panel.strip.days.index(1, 0)
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "02 Mar 2026, 2 changes, chosen"
+    panel.strip.setFocus()
+    panel.strip.setCurrentIndex(index)
+    QTest.keyClick(panel.strip, Qt.Key.Key_Space)
+    assert len(panel.rows) == 7
+
+
+def test_more_than_can_be_shown_is_said_a_day_of_it_is_read_alone_and_older_ones_are_a_click_away(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activity_panel, "MOST", 3)
+    panel = shown(qtbot, session)
+    assert panel.shown.text() == "The newest 3 of 7 changes are shown."
+    press(panel, dt.date(2026, 3, 2))
+    idle(qtbot, panel)
+    assert listed(panel) == [("02 Mar 2026", ["A2 edited", "B1 created"])]
+    assert sum(bar.count for bar in panel.strip.days.rows) == 7
+    panel.choose_day(None)
+    QTest.mouseClick(panel.older, Qt.MouseButton.LeftButton)
+    idle(qtbot, panel)
+    assert listed(panel)[0] == ("03 Mar 2026", ["A3 edited", "B2 edited"])
+
+
+def test_the_lines_narrow_name_the_zone_and_say_what_is_wrong(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    assert panel.filter.said.accessibleName() == "A time without a zone is taken in Europe/Berlin, as in the settings."
+    type_into(panel.filter.since, "2026-03-03 13:00")
+    idle(qtbot, panel)
+    assert [name for name, _ in listed(panel)] == ["05 Mar 2026", "04 Mar 2026", "03 Mar 2026"]
+    assert "taken as 2026-03-03 13:00:00 Europe/Berlin" in panel.filter.said.accessibleName()
+    type_into(panel.filter.since, "yesterday")
+    assert panel.filter.trouble.text().startswith("yesterday is no time; write it as")
+    assert len(panel.rows) == 4
+    panel.filter.clear()
+    idle(qtbot, panel)
+    panel.filter.author.setFocus()
+    QTest.keyClicks(panel.filter.author, "be")
+    assert [each.word for each in panel.filter.author.offered] == ["ben"]
+    QTest.keyClick(panel.filter.author, Qt.Key.Key_Return)
+    QTest.keyClick(panel.filter.author, Qt.Key.Key_Return)
+    idle(qtbot, panel)
+    assert {row.author for row in panel.rows} == {"ben"}
+    type_into(panel.filter.author, "bea")
+    idle(qtbot, panel)
+    assert (state(panel).title, state(panel).help) == (
+        "No change matches", "Nobody called bea was met; an author's name matches as a whole."
+    )  # fmt: skip
+    panel.filter.author.clear()
+    type_into(panel.filter.path, "to.city")
+    idle(qtbot, panel)
+    assert [_number(row.v) for row in panel.rows] == [4, 3, 1]
+    panel.filter.path.clear()
+    type_into(panel.filter.document, "B")
+    idle(qtbot, panel)
+    assert {row.id.python() for row in panel.rows} == {"B"}
+    type_into(panel.filter.document, "Z")
+    idle(qtbot, panel)
+    assert "Z" in panel.filter.trouble.text()
+    assert panel.rows == ()
+
+
+def type_into(line: Any, text: str) -> None:
+    line.setFocus()
+    line.clear()
+    QTest.keyClicks(line, text)
+    QTest.keyClick(line, Qt.Key.Key_Return)
+
+
+def test_a_written_document_is_read_again_and_nothing_else_moves(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.tree.setCurrentIndex(row_at(panel, 2, 1))
+    outcome = session.edit(NS, "A", set={"total": 5})
+    assert outcome.kind == "applied", outcome
+    panel.follow({(NS, Value.of("A"))})
+    idle(qtbot, panel)
+    assert listed(panel)[0][1] == ["A5 edited"]
+    assert panel.summary.accessibleName() == "8 changes of 2 documents"
+    assert [_key(row) for row in panel.tree.picked()] == [(Value.of("B"), Value.of(2))]
+    assert panel.strip.days.rows[-1].count == 1
+
+
+def test_return_asks_for_the_comparison_with_the_version_before_it_that_is_there(
+    qtbot: QtBot, session: Session
+) -> None:
+    panel = shown(qtbot, session)
+    asked: list[Activity] = []
+    panel.compare_asked.connect(asked.append)
+    panel.tree.setFocus()
+    panel.tree.setCurrentIndex(row_at(panel, 1, 0))
+    QTest.keyClick(panel.tree, Qt.Key.Key_Return)
+    assert [(_number(row.older), _number(row.v)) for row in asked] == [(2, 4)]
+    assert panel.compare_button.text() == "Compare v2 and v4"
+    where = panel.tree.visualRect(row_at(panel, 0, 0)).center()
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, where)
+    QTest.mouseDClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, where)
+    assert _key(asked[-1]) == (Value.of("A"), Value.of(4))
+
+
+def test_reading_can_be_stopped_and_what_is_there_stays(
+    qtbot: QtBot, session: Session, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, session)
+    going, gate = threading.Event(), threading.Event()
+    real = Session.activity
+
+    def held(self: Session, *args: Any, **more: Any) -> Any:
+        going.set()
+        assert gate.wait(60)
+        return real(self, *args, **more)
+
+    monkeypatch.setattr(Session, "activity", held)
+    panel.look()
+    qtbot.waitUntil(going.is_set)
+    panel.stop()
+    gate.set()
+    idle(qtbot, panel)
+    assert len(panel.rows) == 7
+    assert panel.stack.kind == "content"
+
+
+def test_a_collection_without_versions_and_one_without_an_index_say_so(
+    qtbot: QtBot, session: Session, client: Client
+) -> None:
+    client["shop"]["agents"].insert_many([{"_id": n, "name": "Eva"} for n in range(3)])
+    panel = shown(qtbot, session, "shop.agents")
+    assert state(panel).title == "There is no activity to show"
+    assert "keeps no earlier versions" in state(panel).help
+    client["shop"]["orders"].drop_index("changedAt_1")
+    panel = shown(qtbot, session)
+    type_into(panel.filter.since, "2026-03-04T00:00Z")
+    idle(qtbot, panel)
+    assert "No index of shop.orders leads to changedAt" in panel.notices.lines["index"].text
+    assert len(panel.rows) == 2
+
+
+def test_a_time_before_an_earlier_version_has_a_badge(qtbot: QtBot, session: Session, client: Client) -> None:
+    row = {"docId": "B", "v": 5, "_w": ObjectId(), "changedAt": DAY[0], "changedBy": "ann", "total": 1}
+    client["shop"]["orders"].insert_one(row)
+    panel = shown(qtbot, session, NS, Value.of("B"))
+    at = next(n for n, each in enumerate(panel.rows) if each.v == Value.of(5))
+    cell = panel.model.cell(row_at(panel, at, 0))
+    assert [badge.text for badge in cell.badges] == ["clock"]
+    assert "1 change with a time before that of an earlier version" in panel.doubts.text()
+    assert panel.filter.document.isHidden()
+
+
+def test_days_without_a_change_are_drawn_or_left_out_as_a_break() -> None:
+    first, next_one, later = dt.date(2026, 3, 1), dt.date(2026, 3, 3), dt.date(2026, 9, 1)
+    assert bars([(first, 2), (next_one, 1), (later, 4)]) == [
+        DayBar(first, 2), DayBar(dt.date(2026, 3, 2)), DayBar(next_one, 1), DayBar(later, 0, 181), DayBar(later, 4)
+    ]  # fmt: skip
+    assert [short(n) for n in (7, 999, 1000, 1250, 34_500, 999_999, 5_000_000)] == [
+        "7", "999", "1.0k", "1.2k", "34k", "999k", "5.0M"
+    ]  # fmt: skip
+
+
+def test_the_pace_names_what_is_left() -> None:
+    assert pace_said(5, 100, 0.4) == ""
+    assert pace_said(50, 100, 5) == "10 documents a second, about 5 s left"
+    assert pace_said(10, 10_000, 10) == "1 document a second, about 166 min left"
+    assert pace_said(50, None, 5) == "10 documents a second"
+
+
+def test_the_menu_narrows_to_an_author_or_a_field(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    row = panel.model.at(row_at(panel, 2, 0))
+    assert row is not None
+    menu = panel.menu(row)
+    words = {action.text(): action for action in menu.actions() if action.text()}
+    assert list(words) == [
+        "Compare v2 and v3", "Open A", "Activity of A", "Only by ann", "Only changes of to.city",
+        "Only changes of tags", "Copy the id", "Copy the rows",
+    ]  # fmt: skip
+    words["Only changes of tags"].trigger()
+    idle(qtbot, panel)
+    assert [_number(each.v) for each in panel.rows] == [4, 3]
+    assert panel.tree.indexAt(QPoint(20, 40)).isValid()
