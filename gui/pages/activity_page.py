@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import preferences, wording
 from gui.views.activity.activity_panel import ActivityPanel
@@ -78,11 +78,11 @@ class ActivityPage(Page):
 
     # --- what is written meanwhile
 
-    def on_show(self) -> Sequence[tuple[str, Sequence[Value], int]]:
-        found: dict[str, dict[Value, None]] = {}
+    def on_show(self) -> Sequence[OnShow]:
+        found: dict[str, dict[Value, bytes | None]] = {}
         for row in self.panel.rows[:WATCHED]:
             found.setdefault(row.ns, {})[row.id] = None
-        return [(ns, list(ids), LARGE) for ns, ids in found.items()]
+        return [(ns, ids, LARGE) for ns, ids in found.items()]
 
     def shows(self, item: News) -> bool:
         outcome = item.outcome
