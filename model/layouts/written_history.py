@@ -147,6 +147,7 @@ class WrittenHistory:
             detail=state.unproven or (DELETED if row.removes else row.aside),
             content=content,
             raw=row.raw if state.row else None,
+            deleted=row.removes,
         )
 
     def _joined(self, document: Version, row: Version) -> Version:

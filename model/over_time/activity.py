@@ -153,8 +153,13 @@ def changes(layout: Layout, id: Value) -> Iterator[Activity]:
 
 
 def unsigned(layout: Layout, version: Version) -> Version:
-    """A version without author and reason in its content, where a hash covers them: they are no change."""
+    """A version without author and reason in its content, where a hash covers them: they are no change.
+
+    One that says that the document was deleted has no content then: what went is that of the version before it.
+    """
     p = layout.profile
+    if version.deleted:
+        return replace(version, content=None)
     if version.content is None or not p.seals_author:
         return version
     return replace(version, content=c.without(version.content, {p.author, p.reason} - {""}))
@@ -179,7 +184,8 @@ def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, .
 
 
 def _slim(version: Version) -> Version:
-    digest = hashlib.sha1(version.content, usedforsecurity=False).hexdigest() if version.content is not None else None
+    known = version.content is not None and version.state != "unproven"
+    digest = hashlib.sha1(version.content or b"", usedforsecurity=False).hexdigest() if known else None
     return Version(
         version.v,
         version.at,
@@ -199,6 +205,8 @@ def _between(older: Version | None, newer: Version) -> tuple[Path, ...] | None:
         return ()
     if newer.content is None or (older is not None and older.content is None and not older.deleted):
         return None
+    if "unproven" in (newer.state, older.state if older is not None else ""):
+        return None  # a delta above a lost one: it says what it set, and not from what
     before = c.EMPTY if older is None or older.content is None else older.content
     try:
         return tuple(changed_paths(before, newer.content))
