@@ -18,6 +18,10 @@ _LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command, the tour or the window; returns the exit status."""
     try:
+        if argv is None:
+            from model.commands import passwords
+
+            passwords.hide(sys.argv)
         return _run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:  # imports take their time, and Ctrl-C comes at any
         print("Stopped.", file=sys.stderr)

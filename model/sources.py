@@ -89,7 +89,7 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
     uri = with_kept_password(uri, home)
     if connections.needs_password(uri):
         raise Unreachable(
-            f"{clean} names a user and no password; put it into the URI, set PALIMPSEST_PASSWORD, "
+            f"{clean} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, "
             "or save the connection with its password in the window."
         )
     server = Server.connect(uri, read_only=read_only, name=connections.label(clean))

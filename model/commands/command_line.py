@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
+from model.commands import passwords
 from model.commands.grammar import parser
 from model.commands.output import drop_output, fill_closed
 from model.errors import Cancelled, Refused
@@ -37,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _ended_tidily():
             args = parser().parse_args(argv)
             module, _, function = args.run.partition(":")
-            status: int = getattr(importlib.import_module(f"model.commands.{module}"), function)(args)
+            with passwords.given(args):
+                status: int = getattr(importlib.import_module(f"model.commands.{module}"), function)(args)
             sys.stdout.flush()
             return status
     except SystemExit as done:

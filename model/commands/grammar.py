@@ -331,6 +331,7 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUTS) -> None:
     made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+    made.add_argument("--password-file", metavar="FILE", help="the password of SOURCE's user is the first line of FILE")
 
 
 def _insisting(made: Parser) -> None:

@@ -1,0 +1,88 @@
+"""Passwords of commands: from a file or the terminal, and out of the list of processes that everybody can read."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import getpass
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from model.address import Address
+from model.errors import Refused
+
+VARIABLE = "PALIMPSEST_PASSWORD"
+_STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the place of the argument list in memory, see proc(5)
+_BEHIND_NAME = 3  # the first field behind the program's name, which may hold blanks
+
+
+def hide(words: Sequence[str]) -> None:
+    """Write dots over the secrets of addresses in this process's argument list, where the system has it in memory.
+
+    Linux keeps the list that others see in the memory of the process itself; elsewhere nothing is done.
+    """
+    secrets = {each for word in words if (address := Address.parse(word)) is not None for each in address.secrets}
+    if not secrets or not sys.platform.startswith("linux"):
+        return
+    with suppress(OSError, ValueError, IndexError):
+        told = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        start, end = int(told[_STARTS - _BEHIND_NAME]), int(told[_ENDS - _BEHIND_NAME])
+        listed = Path("/proc/self/cmdline").read_bytes()
+        if len(listed) != end - start:
+            return  # somebody has changed the list already
+        for secret in sorted((each.encode() for each in secrets), key=len, reverse=True):
+            at = listed.find(secret)
+            while at >= 0:
+                ctypes.memset(start + at, ord("."), len(secret))
+                listed = listed[:at] + b"." * len(secret) + listed[at + len(secret) :]
+                at = listed.find(secret)
+
+
+@contextmanager
+def given(args: argparse.Namespace) -> Iterator[None]:
+    """The password for the command's source: that of ``--password-file``, or asked for where there is a terminal.
+
+    It stands in the environment of this process for that time, as if it had been given there. Raises ``Refused``.
+    """
+    password = _password(args)
+    before = os.environ.get(VARIABLE)
+    if password is None:
+        yield
+        return
+    os.environ[VARIABLE] = password
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def _password(args: argparse.Namespace) -> str | None:
+    path, source = getattr(args, "password_file", None), getattr(args, "source", None)
+    if path is not None:
+        return _first_line(path)
+    address = Address.parse(source) if isinstance(source, str) else None
+    if address is None or not address.lacks_password or not sys.stdin.isatty():
+        return None
+    from model.sources import with_kept_password  # the keyring is asked where there is something to ask for
+
+    kept = Address.parse(with_kept_password(str(source)))
+    if kept is None or not kept.lacks_password:
+        return None
+    return getpass.getpass(f"Password of {address.user_name}: ")
+
+
+def _first_line(path: str) -> str:
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except OSError as error:
+        raise Refused(f"The password file {path} cannot be read ({error.strerror or error}).") from None
+    except UnicodeDecodeError:
+        raise Refused(f"The password file {path} is no UTF-8 text; save it as UTF-8.") from None
+    if not lines or not lines[0]:
+        raise Refused(f"The password file {path} has no password in its first line.")
+    return lines[0]
