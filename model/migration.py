@@ -15,11 +15,11 @@ import datetime as dt
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
+from model.history_rows import HistoryRows, LeftRows
 from model.layouts.base import Layout
 from model.layouts.page_query import PageQuery
 from model.layouts.registry import bind, fields_of, has_archive, info_of, stated
@@ -28,7 +28,7 @@ from model.names import id_name, version_name
 from model.news import News, tell
 from model.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.repair.items import digest as _digest
-from model.repair.steps import RepairContext, Step, physical
+from model.repair.steps import RepairContext, Step
 from model.server import guards
 from model.server.retry import run
 from model.text.scalars import quoted
@@ -87,7 +87,11 @@ class Migration:
         """Prepare a migration; ``allowed`` raises where writing is not allowed."""
         self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
         self.source, self.target, self.newest_only = source, target, newest_only
-        self._places = self._ids_in()
+
+    @cached_property
+    def _rows(self) -> HistoryRows:
+        lock = self.source.foreign.first(self._port) if self.target.profile.counted_lock else {}
+        return HistoryRows(self._ground, self.target, lock)
 
     # --- the old collection
 
@@ -116,7 +120,7 @@ class Migration:
                 f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
                 "stay behind in the old collection if you accept that (--newest-only)."
             )
-        return versions, self._as_stored(id, versions)
+        return versions, self._rows.of(id, versions)
 
     def _beside(self, id: Value, versions: Sequence[Version]) -> str:
         """The parts of a document that are in no version, so would not be moved, one sentence; "" where it has none."""
@@ -128,19 +132,6 @@ class Migration:
             "its versions or take them out with your own tools first."
         )
 
-    def _ids_in(self) -> dict[str, str]:
-        """The collections of the new layout, each with the field that holds a document's id."""
-        p = self.target.profile
-        return {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
-
-    def _there(self, id: Value) -> dict[tuple[str, Value], bytes]:
-        found = {}
-        for ns, name in self._places.items():
-            for raw in self._port.find(ns, {name: {"$eq": id}}):
-                if c.get(raw, (name,)) == id:
-                    found[ns, physical(raw)] = raw
-        return found
-
     # --- copying
 
     def steps(self, id: Value) -> list[Step]:
@@ -149,24 +140,8 @@ class Migration:
         Raises ``Refused`` for a document that the new layout cannot hold, or that somebody changed in the new place.
         """
         versions, wanted = self._wanted(id)
-        there = self._there(id)
-        mine = _Left(self._left_before(id, versions))
-        steps = []
-        for ns, raw in wanted:
-            key = ns, physical(raw)
-            now = there.pop(key, None)
-            if now == raw:
-                continue
-            if now is None:
-                steps.append(self._ground.inserted(ns, "copied", raw, "copied"))
-                continue
-            if _digest(now) not in mine:
-                raise Refused(f"{id_name(id)} was changed in {ns} by somebody else; settle that by hand.")
-            steps.append(self._ground.swapped(ns, "brought up to date", now, raw, "brought up to date"))
-        if there:
-            ns = next(iter(there))[0]
-            raise Refused(f"{ns} holds more of {id_name(id)} than {self.source.ns} does; settle that by hand.")
-        return steps
+        ours = LeftRows(self._left_before(id, versions))
+        return self._rows.steps(id, wanted, ours, self.source.ns, "copied")
 
     def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
         """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
@@ -174,30 +149,15 @@ class Migration:
             try:
                 here = self._versions(self.target, id)
                 if len(here) == 1:
-                    yield self._digests(id, [replace(each, v=None) for each in here])
+                    yield from self._rows.left(id, [[replace(each, v=None) for each in here]])
             except Refused:
                 pass
             return
-        for upto in range(len(versions) - 1, 0, -1):
-            yield self._digests(id, versions[:upto])
+        yield from self._rows.shorter(id, versions)
 
-    def _left(self, id: Value, versions: Sequence[Version]) -> _Left:
+    def _left(self, id: Value, versions: Sequence[Version]) -> LeftRows:
         """Every document that a round may have left, this one included."""
-        return _Left(chain([self._digests(id, versions)], self._left_before(id, versions)))
-
-    def _digests(self, id: Value, versions: Sequence[Version]) -> set[str]:
-        return {_digest(raw) for _, raw in self._as_stored(id, versions)}
-
-    def _as_stored(self, id: Value, versions: Sequence[Version]) -> list[tuple[str, bytes]]:
-        """What keeps these versions in the new place, where another program's lock begins anew."""
-        *rows, (ns, raw) = self.target.as_stored(id, versions)
-        for name, value in self._lock.items():
-            raw = c.put(raw, (name,), value)
-        return [*rows, (ns, raw)]
-
-    @cached_property
-    def _lock(self) -> Mapping[str, Value]:
-        return self.source.foreign.first(self._port) if self.target.profile.counted_lock else {}
+        return LeftRows(self._rows.left(id, [versions]), self._left_before(id, versions))
 
     def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
         """The outcome that copying would have for each document now; nothing is written."""
@@ -222,7 +182,7 @@ class Migration:
         self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
         p = self.target.profile
         looked: list[bool] = []
-        for ns, name in self._places.items():
+        for ns, name in self._rows.places.items():
             if ns in (self.source.ns, self.source.profile.archive):
                 raise Refused(f"{ns} is where the documents come from; name another collection for them.")
             looked += [self._is_mine(c.get(raw, (name,)), raw) for raw in self._port.find(ns, limit=LOOK)]
@@ -381,7 +341,7 @@ class Migration:
                 checkpoint(done, total)
                 try:
                     versions = self._versions(self.source, id)
-                    mine, there = self._left(id, versions), self._there(id)
+                    mine, there = self._left(id, versions), self._rows.there(id)
                     yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
                 except Refused as error:
                     yield Outcome("refused", self.target.ns, id, str(error))
@@ -444,24 +404,6 @@ class Migration:
     def toml(self) -> str:
         """The tables for a profile by which both places are read as two collections, and not as one and its archive."""
         return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
-
-
-class _Left(Container[str]):
-    """The documents that rounds may have left, as digests, since the documents are as long as all histories together.
-
-    A round is looked at when those before it do not have the document in question: nearly always the first one has it.
-    """
-
-    def __init__(self, rounds: Iterator[set[str]]) -> None:
-        self._rounds, self._known = rounds, set[str]()
-
-    def __contains__(self, digest: object) -> bool:
-        while digest not in self._known:
-            further = next(self._rounds, None)
-            if further is None:
-                return False
-            self._known |= further
-        return True
 
 
 def _table(p: CollectionProfile) -> str:

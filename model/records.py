@@ -73,6 +73,7 @@ class Version:
     reason: str | None = None  # why it was made, where the profile names a field for that
     signed: tuple[Value | None, Value | None] = (None, None)  # author and reason as they are stored, beside the content
     operation: str | None = None  # what was done, in the word of the program that wrote it; None where it has none
+    seal: Value | None = None  # the hash of its content as it is stored, where an import brings it along
     deleted: bool = False  # it says that the document was deleted after the version before it; a content is what went
 
 

@@ -33,12 +33,14 @@ from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
 from model.counting import pending_tokens as tokens
 from model.counting.pending import in_turn
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.exchange.history_files import ExportedDocument, ExportedHistory, Form
 from model.feed import EVERY, Fed, fed_layouts, feed
 from model.guarantees import Guarantee, check
 from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+from model.history_import import ArrivingDocument, HistoryImport
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
 from model.layouts.base import Layout
@@ -55,7 +57,7 @@ from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.document_history import DocumentHistory
 from model.over_time.history_list import HistoryList
 from model.over_time.report import report
-from model.over_time.span import Span
+from model.over_time.span import Span, everyone
 from model.over_time.watched import Watched
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
@@ -110,6 +112,7 @@ MARKED_WHOLE = 256 * 1024
 __all__ = [
     "DOTS",
     "Address",
+    "ArrivingDocument",
     "Batches",
     "Comparison",
     "Conflict",
@@ -121,9 +124,13 @@ __all__ = [
     "Drafts",
     "Entry",
     "Explained",
+    "ExportedDocument",
+    "ExportedHistory",
     "FieldSurvey",
     "FieldUse",
+    "Form",
     "Guarantee",
+    "HistoryImport",
     "IndexUse",
     "Indexes",
     "InsertionPlan",
@@ -929,6 +936,26 @@ class Session:
         """Create the index that :meth:`missing_index` speaks of, once duplicates are ruled out."""
         self._check_allowed()
         return self._writer.create_index(ns)
+
+    # --- out of the house, and in again
+
+    def export_history(
+        self, ns: str, path: str | FilePath, form: Form, id: Value | None = None, checkpoint: Checkpoint = no_checkpoint
+    ) -> ExportedHistory:
+        """Write every version of a document, or of all, into a git repository, a folder, or a file of JSON lines.
+
+        Iterate over it for each document. Raises ``Refused`` where the collection keeps no versions, or where
+        something is there that no export of it wrote.
+        """
+        (ns,) = self.with_versions([ns])
+        layout = self._catalogue.layout(ns)
+        ids = everyone(layout) if id is None else iter([id])
+        return ExportedHistory(layout, ids, FilePath(path), form, checkpoint)
+
+    def history_import(self, ns: str, path: str | FilePath, layout: str = "") -> HistoryImport:
+        """The import of what :meth:`export_history` wrote, into a collection that is there or not."""
+        allowed = lambda ns: self._check_allowed(ns)  # noqa: E731
+        return HistoryImport(self._writer, allowed, ns, FilePath(path), layout, self._is_production)
 
     # --- damage
 

@@ -122,6 +122,23 @@ def parser() -> Parser:
     made.add_argument("-o", metavar="FILE.html", dest="out", help="write the page here instead of printing it")
     _options(made)
 
+    made = command("export", "exchange:export", "every version of a document or a collection, as files outside")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("id", metavar="ID", nargs="?", help="only this document")
+    forms = made.add_mutually_exclusive_group(required=True)
+    forms.add_argument("--git", metavar="DIR", help="a git repository with a commit for each version")
+    forms.add_argument("--folder", metavar="DIR", help="a folder with a file for each version")
+    forms.add_argument("--jsonl", metavar="FILE", help="a file with a line of JSON for each version")
+    _options(made)
+
+    made = command("import", "exchange:import_history", "what export wrote, as a history again", source=False)
+    made.add_argument("place", metavar="DIR|FILE", help="the repository, folder or file that export wrote")
+    made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
+    made.add_argument("ns", metavar="NS", help="the collection that takes it; it need not be there")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _options(made, WRITABLE)
+    _insisting(made)
+
     made = command("edit", "write:edit", "change fields of a document in one guarded write")
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")

@@ -56,7 +56,7 @@ def lasting_key(id: Value) -> Value:
 def stamps(
     profile: CollectionProfile, id: Value, version: Version, v: Value, numbered: bool = True
 ) -> list[tuple[str, Value]]:
-    """Version, token, time, author and reason of a version, as far as the profile names them and they are known."""
+    """Version, token, time, author, reason and hash of a version, as far as they are named and known."""
     found = [(profile.version, v)] if numbered and profile.version else []
     if profile.token:
         found.append((profile.token, _token(id, version, v)))
@@ -65,6 +65,8 @@ def stamps(
     if not profile.seals_author:
         signed = zip((profile.author, profile.reason), version.signed, strict=True)
         found += [(name, value) for name, value in signed if name and value is not None]
+    if profile.hash and version.seal is not None:
+        found.append((profile.hash, version.seal))
     return found
 
 

@@ -179,6 +179,7 @@ class Running:
     plan: Plan
     id: str
     checkpoint: Checkpoint = no_checkpoint
+    action: str = ACTION  # as the journal calls its writes
     _wrote: set[int] = field(default_factory=set)
     _patience: _Patience = field(default_factory=_Patience)
     offers: list[str] = field(default_factory=list)  # sentences on what a person may want to do now
@@ -303,7 +304,7 @@ class Running:
             self.writer.source,
             finding.ns,
             finding.id,
-            "undo" if undoes else ACTION,
+            "undo" if undoes else self.action,
             self.ground.layouts(finding.ns).profile.layout,
             change.before,
             change.after,

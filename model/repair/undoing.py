@@ -18,6 +18,8 @@ from model.server.retry import Port, Write
 from model.userdata.journal import Record
 from model.values import canonical as c
 
+UPTO = "upto"  # in the journal's entry of an import: the newest version that it wrote of a document
+
 
 def is_repair(record: Record) -> bool:
     """Whether an entry of the journal is a write of a repair, or of its undo."""
@@ -34,25 +36,35 @@ def back(ground: RepairContext, record: Record) -> Prepared:
     """Prepare the undo of one write of a repair from the documents as they are; writes nothing."""
     ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
     who = id_name(record.document) if record.document is not None else id_name(id)
+    what = "import" if record.extra["repair"] == "import" else "repair"
     try:
         now = ground.at(ns, id)
         if ground.alike(ns, now, record.before):
-            return nothing(f"{who} is as it was before the repair.")
+            return nothing(f"{who} is as it was before the {what}.")
         if not ground.alike(ns, now, record.after):
-            return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the repair")
+            return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the {what}")
         for seen in _beside(record):
             if not ground.known(seen, ground.at(seen.ns, seen.id)):
-                return Prepared("changed", f"{who} changed since the repair, which rested on it")
+                return Prepared("changed", f"{who} changed since the {what}, which rested on it")
+        if UPTO in record.extra and _has_grown(ground, record):
+            return Prepared("changed", f"{who} has got newer versions since the {what}")
         step = _step(ground, record, ns, now)
     except Refused as error:
         return Prepared("refused", str(error))
     return Prepared(
         "would",
-        f"{record.extra['label']} becomes what it was before the repair",
-        "It is as it was before the repair.",
+        f"{record.extra['label']} becomes what it was before the {what}",
+        f"It is as it was before the {what}.",
         (step,),
-        "One write, which applies only if every byte of the document is as the repair left it.",
+        "One write, which applies only if every byte of the document is as it was left.",
     )
+
+
+def _has_grown(ground: RepairContext, record: Record) -> bool:
+    """Whether a document has a version above those that an import wrote, which rests on them."""
+    p = ground.layouts(record.entry.ns).profile
+    above = {p.id: {"$eq": record.document}, p.version: {"$gt": text.value_from_text(record.extra[UPTO])}}
+    return next(iter(ground.server.find(p.ns, above, projection={"_id": 1}, limit=1)), None) is not None
 
 
 def _beside(record: Record) -> list[Seen]:
@@ -72,7 +84,7 @@ def _step(ground: RepairContext, record: Record, ns: str, after: bytes | None) -
         return replace(step, clear=clear)
     assert after is not None
     step = ground.removed(ns, label, after, "what the repair added is taken out")
-    made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive")
+    made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive", "import")
     return replace(step, keep=None) if made_here else step  # the journal keeps a document that a repair made
 
 

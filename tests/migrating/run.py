@@ -66,7 +66,7 @@ def _gone(here: Place, migration: Migration, client: pymongo.MongoClient) -> lis
     told = {each.id for each in migration.verify() if "and not in" in each.wrong}
     there = {row.id for row in here.target.page(PageQuery(limit=10**6))} - set(here.known)
     for id in there:
-        for ns, name in migration._places.items():
+        for ns, name in migration._rows.places.items():
             client[ns.partition(".")[0]][ns.partition(".")[2]].delete_many({name: id.python()})
     return [] if told == there else [f"verifying told of {len(told)} documents that are gone, of {len(there)}"]
 

@@ -313,13 +313,13 @@ def test_bringing_a_long_history_up_to_date_does_not_make_all_that_it_ever_was(
         assert here.source.swap(id, here.source.version(id), c.encode({"n": 30})).kind == "applied"
         migration = here.migration()
         asked: list[int] = []
-        plain = migration._digests
+        plain = migration.target.as_stored
 
-        def counted(of: Value, versions: Sequence[Version]) -> set[str]:
+        def counted(of: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
             asked.append(len(versions))
             return plain(of, versions)
 
-        monkeypatch.setattr(migration, "_digests", counted)
+        monkeypatch.setattr(migration.target, "as_stored", counted)
         assert [each.kind for each in migration.copy()] == ["applied"]
         assert migration.compared(id).wrong == ""
         count = len(here.known[id]) + 31

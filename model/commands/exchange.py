@@ -1,0 +1,106 @@
+"""The commands that take histories out of the house and bring them back: export and import."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from model.commands.arguments import choose_layout, document, open_session
+from model.commands.output import Progress, json_row, number, table
+from model.names import id_name
+from model.records import Outcome
+from model.session import ArrivingDocument, ExportedHistory, Form
+
+SHOWN = 20  # names in one message
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write histories to files; 1 where a version was left out, or stands otherwise in an earlier export."""
+    form: Form = "git" if args.git else "folder" if args.folder else "jsonl"
+    path = Path(args.git or args.folder or args.jsonl)
+    with open_session(args) as session, Progress("Reading version") as progress:
+        choose_layout(args, session)
+        id = document(args, session) if args.id is not None else None
+        made = session.export_history(args.ns, path, form, id, progress)
+        if args.json:
+            for each in made:
+                progress.make_way()
+                print(json_row(ns=args.ns, id=each.id, versions=each.versions, written=each.written))
+        else:
+            for _ in made:
+                pass
+    _say_exported(made)
+    return 1 if made.left or made.other else 0
+
+
+def _say_exported(made: ExportedHistory) -> None:
+    for each in made.left[:SHOWN]:
+        print(each, file=sys.stderr)
+    if len(made.left) > SHOWN:
+        print(f"{len(made.left) - SHOWN:,} further versions were left out.", file=sys.stderr)
+    if made.other:
+        more = f" and {len(made.other) - SHOWN:,} more" if len(made.other) > SHOWN else ""
+        print(
+            f"{', '.join(made.other[:SHOWN])}{more} stand otherwise in {made.path}, as they were changed in place "
+            "since; they were left as they are there. Export into an empty place to have them as they are now.",
+            file=sys.stderr,
+        )
+    old = made.versions - made.written - len(made.other)
+    there = f"; {old:,} {'was' if old == 1 else 'were'} there" if old else ""
+    new = f"{made.written:,} {'version' if made.written == 1 else 'versions'}"
+    of = f"{made.documents:,} {'document' if made.documents == 1 else 'documents'}"
+    print(f"{new} of {of} {'was' if made.written == 1 else 'were'} written to {made.path}{there}.", file=sys.stderr)
+
+
+def import_history(args: argparse.Namespace) -> int:
+    """Bring a history in, or say what that would do; exit status as of a repair."""
+    with open_session(args) as session, Progress("Reading version") as progress:
+        work = session.history_import(args.ns, args.place, args.layout or "")
+        if not args.apply:
+            status = _print(map(_planned, work.drawn(progress)), args, progress)
+            for said in work.losses():
+                print(said, file=sys.stderr)
+        else:
+            for said in work.foreseen():
+                print(said, file=sys.stderr)
+            run = work.apply(progress, confirmed=True)
+            status = _print(iter(run), args, progress, run.id)
+            if any(each.kind == "applied" for each in run.done) and not session.is_local:
+                print(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+        return status
+
+
+def _planned(each: ArrivingDocument) -> Outcome:
+    return Outcome(each.kind, "", each.id, each.detail)  # type: ignore[arg-type]
+
+
+def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> int:
+    kinds: list[str] = []
+
+    def noted() -> Iterator[tuple[str, Outcome]]:
+        for each in outcomes:
+            kinds.append(each.kind)
+            yield ("would" if not args.apply and each.kind == "applied" else each.kind), each
+
+    if args.json:
+        for word, each in noted():
+            progress.make_way()
+            would = word == "would"
+            detail = f"Would be written: {each.detail}" if would else each.detail
+            kind = "skipped" if would else each.kind
+            print(json_row(outcome=kind, ns=args.ns, id=each.id, detail=detail, run=run or None), flush=True)
+    else:
+        rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for word, each in noted())
+        table(("Outcome", "Document", "Detail"), rows, progress=progress)
+        counts = ", ".join(f"{number(kinds.count(kind))} {kind}" for kind in dict.fromkeys(kinds))
+        if args.apply:
+            print(f"{counts}.")
+        else:
+            count = kinds.count("applied")
+            left = f"; {len(kinds) - count:,} would not" if count < len(kinds) else ""
+            print(f"{count:,} would be written, --apply does it{left}.")
+    if "unknown" in kinds:
+        return 3
+    return 1 if any(kind != "applied" for kind in kinds) else 0

@@ -1,0 +1,359 @@
+"""A history as a git repository: a commit for each version, a file for each document, in the order of their times.
+
+A file holds a document with its id as canonical Extended JSON, one line an element, so that git's own comparison reads
+well. What else a version has stands in the last paragraph of its commit's message, each value on a line as Extended
+JSON; the times of git are whole seconds, and its names of authors hold no angle brackets. A deletion deletes the file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from model import text
+from model.errors import Refused, Unreadable
+from model.exchange import git_program
+from model.exchange.file_names import file_name, folder_name
+from model.exchange.git_program import GitProgram
+from model.exchange.history_origin import HistoryOrigin, history_origin
+from model.exchange.kept_version import KeptVersion, as_name, kept_version
+from model.exchange.known_versions import KnownVersions, known_versions
+from model.layouts.checks.external_sort import ExternalSort
+from model.names import id_name, version_name
+from model.records import Checkpoint
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_MARK = "Palimpsest-Version"  # the trailer that begins the last paragraph of each message
+_TRAILERS = {
+    "id": "Document",
+    "v": "Version",
+    "at": "Time",
+    "author": "Author",
+    "reason": "Reason",
+    "hash": "Hash",
+    "deleted": "Deleted",
+    "gap": "Gap",
+    "unproven": "Unproven",
+}
+_HASH, _ORIGIN = "Content-SHA-1", "Collection"
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_NOBODY = "unknown"
+_NEVER = 2**62  # a second behind all times
+TOGETHER = 10_000  # commits that are sorted in memory
+_LAST = 2**32  # a place behind all versions of a document
+
+Lines: TypeAlias = dict[str, str]
+
+
+def _encoded(said: str) -> bytes:
+    """UTF-8, with half characters as the escapes that they are in JSON."""
+    return said.encode("utf-8", "backslashreplace")
+
+
+# --- out
+
+
+@dataclass
+class GitExport:
+    """The writing of one export; :meth:`add` takes versions of one document after another, each newest first."""
+
+    git: GitProgram
+    origin: HistoryOrigin
+    step: Checkpoint
+    branch: str
+    known: KnownVersions
+    coming: ExternalSort  # what the commits are made of
+    pipe: subprocess.Popen[bytes]
+    last: int | None  # the time of the last commit; None where there is none yet
+    written: int = 0
+    other: list[str] = field(default_factory=list)  # versions that stand otherwise in the repository
+    _id: Value | None = None
+    _document: int = 0
+    _place: int = 0
+    _top: int = 0  # the second by which the newest version is sorted
+    _before: int | None = None  # and the one after the next
+
+    def add(self, kept: KeptVersion) -> bool:
+        """Take one version; False where the repository has it."""
+        if self._id != kept.id:
+            self._id, self._document, self._place, self._before = kept.id, self._document + 1, _LAST, None
+        own, after = _second(kept.at), self._before
+        backwards = own is not None and after is not None and after < own
+        order = min(each for each in (own, after, _NEVER) if each is not None)
+        if self._before is None:
+            self._top = order
+        if kept.v is None:  # a deletion that nobody dated is the last
+            order, place = self._top, _LAST
+        else:
+            self._place -= 1
+            self._before, place = order, self._place
+        lines = _trailers(kept)
+        stands = self.known.stands(*_names(lines))
+        if stands is not None:
+            if not stands:
+                self.other.append(f"{version_name(kept.v)} of {id_name(kept.id)}")
+            return False
+        mark = 0
+        if kept.content is not None:
+            mark = self.written + 1
+            self._put(b"blob\nmark :%d\n" % mark)
+            self._data(_file(kept))
+        self.written += 1
+        clock = "The version after it has an earlier time." if backwards else ""
+        shown = own if own is not None else order if order < _NEVER else None
+        message = _message(kept, lines, clock)
+        who = _ident(kept)
+        key = order.to_bytes(8) + self._document.to_bytes(8) + place.to_bytes(8)
+        self.coming.add(key, (mark, _path(kept.id), message, who, shown))
+        return True
+
+    def commit(self) -> None:
+        """Make a commit of each version, in the order of their times."""
+        first, last = True, self.last or 0
+        for done, (_, rows) in enumerate(self.coming.groups()):
+            for mark, path, message, who, shown in rows:
+                self.step(done, self.written)
+                last = shown if shown is not None else last  # where no time is known, that of the commit before
+                self._put(b"commit %s\n" % self.branch.encode())
+                when = b" %d +0000\n" % max(0, last)
+                self._put(b"author " + who + when + b"committer " + who + when)
+                self._data(message + (_encoded(_origin_line(self.origin)) if first else b""))
+                if first and self.last is not None:
+                    self._put(b"from %s^0\n" % self.branch.encode())
+                self._put(b"M 100644 :%d %s\n" % (mark, path) if mark else b"D %s\n" % path)
+                first = False
+        self._put(b"done\n")
+
+    def _put(self, data: bytes) -> None:
+        assert self.pipe.stdin is not None
+        self.pipe.stdin.write(data)
+
+    def _data(self, data: bytes) -> None:
+        self._put(b"data %d\n" % len(data))
+        self._put(data)
+        self._put(b"\n")
+
+
+@contextmanager
+def git_export(folder: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterator[GitExport]:
+    """Export into a repository that is new, or that holds an earlier export of the same collection.
+
+    Nothing is committed where the work beside it fails. Raises ``Refused`` for any other folder.
+    """
+    git_program.program()
+    found = git_program.repository(folder)
+    if found is not None:
+        with _export(found, origin, step) as made:
+            yield made
+        return
+    was_there = folder.exists()
+    try:
+        if was_there and (not folder.is_dir() or any(folder.iterdir())):
+            raise Refused(f"{folder} is not empty, and no export wrote it; choose an empty folder.")
+    except OSError as error:
+        raise Refused(f"{folder} cannot be read ({error.strerror}); choose another place.") from None
+    git = git_program.begun(folder)
+    try:
+        with _export(git, origin, step) as made:
+            yield made
+    except BaseException:
+        shutil.rmtree(folder if not was_there else git.inner, ignore_errors=True)  # all of it is ours
+        raise
+
+
+@contextmanager
+def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterator[GitExport]:
+    folder, branch = git.folder, git.answer("symbolic-ref", "HEAD")
+    if branch is None:
+        raise Refused(f"{folder} has no branch checked out; check one out first.")
+    last = git.answer("rev-list", "--max-count=1", "--format=%ct", "HEAD", "--")
+    there = GitHistory.opened(folder) if last is not None else None
+    if there is not None and there.origin.ns != origin.ns:
+        raise Refused(f"{folder} holds the history of {there.origin.ns}; export {origin.ns} into another folder.")
+    if not git.bare and git.answer("status", "--porcelain", "--untracked-files=all") != "":
+        raise Refused(f"{folder} has files that no export wrote; move them elsewhere, or choose an empty folder.")
+    with known_versions() as known, ExternalSort(TOGETHER) as coming:
+        for done, lines in enumerate(there.trailers() if there is not None else (), 1):
+            step(done, None)
+            known.note(*_names(lines))
+        with git.running(("fast-import", "--quiet", "--done", "--date-format=raw")) as pipe:
+            second = int(last.split()[-1]) if last is not None else None
+            made = GitExport(git, origin, step, branch, known, coming, pipe, second)
+            yield made
+            made.commit()
+        if made.written and not git.bare:
+            git.do("reset", "--quiet", "--hard")
+
+
+def _names(lines: Lines) -> tuple[bytes, bytes]:
+    """A version by its name, and by all that it is."""
+    named = [lines.get(_TRAILERS[name], "") for name in ("id", "v")]
+    if _TRAILERS["v"] not in lines:
+        named.append(lines.get(_TRAILERS["gap"], ""))  # the version after which it was deleted
+    whole = [*named, *(lines.get(_TRAILERS[name], "") for name in ("at", "author", "reason", "hash", "deleted"))]
+    return _encoded("\n".join(named)), _encoded("\n".join([*whole, lines.get(_HASH, "")]))
+
+
+def _trailers(kept: KeptVersion) -> Lines:
+    """All of a version but its content, by the names of the lines; what it has not is left out."""
+    found = dict(c.fields(kept.document))
+    empty = {"gap": Value.of(""), "unproven": Value.of(""), "deleted": Value.of(False)}
+    lines = {
+        label: text.value_text(found[name])
+        for name, label in _TRAILERS.items()
+        if name == "id" or found[name] != empty.get(name, Value.of(None))
+    }
+    if kept.content is not None:
+        lines[_HASH] = c.hash_of(kept.content)
+    return lines
+
+
+def _message(kept: KeptVersion, lines: Lines, clock: str) -> bytes:
+    """The message of a commit: document, version and reason, what is to be known, and the trailers."""
+    reason = as_name(kept.reason) or ""
+    what = version_name(kept.v) if kept.v is not None else ""
+    what = f"{what} deleted".strip() if kept.content is None else what
+    head, *more = reason.splitlines() or [""]
+    subject = f"{id_name(kept.id)}: {what}{f', {head.strip()}' if head.strip() else ''}"
+    unproven = f"It is not proven: {kept.unproven}." if kept.unproven else ""
+    untimed = "Its time is not known." if kept.at is None else ""
+    said = [each for each in (kept.gap, unproven, untimed, clock) if each]
+    parts = [_one_line(subject), "\n".join(_one_line(line, strip=False) for line in more).strip(), "\n".join(said)]
+    whole = "\n\n".join(part for part in parts if part)
+    return _encoded(f"{whole}\n\n{_MARK}: 1\n" + "".join(f"{name}: {value}\n" for name, value in lines.items()))
+
+
+def _origin_line(origin: HistoryOrigin) -> str:
+    return f"{_ORIGIN}: {text.to_text(origin.document)}\n"
+
+
+def _one_line(said: str, strip: bool = True) -> str:
+    shown = "".join(each if each.isprintable() else " " for each in said)
+    return " ".join(shown.split()) if strip else shown.rstrip()
+
+
+def _ident(kept: KeptVersion) -> bytes:
+    """A version's author as git takes one."""
+    name = "".join(each if each.isprintable() and each not in "<>" else " " for each in as_name(kept.author) or "")
+    name = " ".join(name.split()).strip(" .,:;\"'\\") or _NOBODY
+    return _encoded(f"{name} <>")
+
+
+def _second(at: dt.datetime | None) -> int | None:
+    return None if at is None else max(0, int((at - _EPOCH).total_seconds()))
+
+
+def _path(id: Value) -> bytes:
+    return f"{folder_name(id)}/{file_name(id)}.json".encode()
+
+
+def _file(kept: KeptVersion) -> bytes:
+    """A version's content with its id, one line an element."""
+    assert kept.content is not None
+    whole = c.document([("_id", kept.id), *c.fields(kept.content)])
+    return _encoded(text.to_text(whole, indent=2) + "\n")
+
+
+# --- in
+
+
+@dataclass(frozen=True)
+class GitHistory:
+    """The versions in a repository that an export wrote."""
+
+    git: GitProgram
+    origin: HistoryOrigin
+
+    @classmethod
+    def opened(cls, folder: Path) -> GitHistory:
+        """The history in a folder; raises ``Refused`` where it is none."""
+        git_program.program()
+        git = git_program.repository(folder)
+        if git is None or git.answer("rev-parse", "--verify", "--quiet", "HEAD^0") is None:
+            raise Refused(f"{folder} holds no git repository with a commit; give the folder of an export.")
+        try:
+            [first] = [lines for _, lines in cls(git, HistoryOrigin(""))._commits("--max-parents=0")]
+            return cls(git, history_origin(text.from_text(first[_ORIGIN])))
+        except (Unreadable, ValueError, KeyError):
+            raise Refused(f"{folder} is a git repository that no export wrote; choose another folder.") from None
+
+    def trailers(self) -> Iterator[Lines]:
+        """What each commit says of its version, without contents; the oldest commit first."""
+        return (lines for _, lines in self._commits())
+
+    def refs(self) -> Iterator[tuple[KeptVersion, str]]:
+        """Each version without its content and the name of its commit, in the order of the commits."""
+        for commit, lines in self._commits():
+            yield self._kept(commit, lines, None), commit
+
+    def read(self, refs: Sequence[str]) -> Iterator[KeptVersion]:
+        """The versions of some commits."""
+        with self.git.running(("cat-file", "--batch")) as process:
+            for commit in refs:
+                message = _object(process, commit)
+                lines = _lines(message or b"", self.git.folder, commit)
+                found = self._kept(commit, lines, None)
+                if _TRAILERS["deleted"] not in lines:
+                    found = self._kept(commit, lines, _object(process, f"{commit}:{_path(found.id).decode()}"))
+                yield found
+
+    def _commits(self, *options: str) -> Iterator[tuple[str, Lines]]:
+        """The commits with the trailers of their messages; raises ``Unreadable`` for one that no export wrote."""
+        with (
+            self.git.running(("rev-list", "--reverse", "--first-parent", *options, "HEAD")) as names,
+            self.git.running(("cat-file", "--batch")) as process,
+        ):
+            assert names.stdout is not None
+            for name in names.stdout:
+                commit = name.decode().strip()
+                yield commit, _lines(_object(process, commit) or b"", self.git.folder, commit)
+
+    def _kept(self, commit: str, lines: Lines, file: bytes | None) -> KeptVersion:
+        where = f"Commit {commit[:12]} of {self.git.folder}"
+        try:
+            pairs = [(name, text.value_from_text(lines.get(label, "null"))) for name, label in _TRAILERS.items()]
+            content = Value.document(c.EMPTY) if _TRAILERS["deleted"] not in lines else Value.of(None)
+            if file is not None:
+                whole = text.from_text(file.decode("utf-8"))
+                (first, id), *others = c.fields(whole)
+                if first != "_id" or id != dict(pairs)["id"]:
+                    raise Unreadable("its file holds another document")
+                content = Value.document(c.document(others))
+                if c.hash_of(content.data) != lines.get(_HASH):
+                    raise Unreadable("its file has been changed since the export")
+            return kept_version(c.document([*pairs, ("content", content)]))
+        except (Unreadable, ValueError) as error:
+            raise Unreadable(
+                f"{where} cannot be imported: {str(error).rstrip('.')}; export the history again."
+            ) from None
+
+
+def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
+    """An object's bytes; None where the repository has it not."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{name}\n".encode())
+    process.stdin.flush()
+    head = process.stdout.readline().split()
+    if len(head) != 3 or not head[2].isdigit():
+        return None
+    return process.stdout.read(int(head[2]) + 1)[:-1]
+
+
+def _lines(commit: bytes, folder: Path, name: str) -> Lines:
+    """The trailers of a commit; raises ``Unreadable`` for one that no export wrote."""
+    said = commit.decode("utf-8", "replace").partition("\n\n")[2].rstrip("\n")
+    last = said.rpartition("\n\n")[2].split("\n")
+    found = dict(line.partition(": ")[::2] for line in last)
+    if _MARK not in found:
+        raise Unreadable(
+            f"Commit {name[:12]} of {folder} is none of an export; use a repository that only exports write."
+        )
+    return found

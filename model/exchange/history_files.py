@@ -1,0 +1,138 @@
+"""A history in files of any form: written by :func:`export_history`, and opened by :func:`history_files`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from model.errors import NotFound
+from model.exchange import git_program
+from model.exchange.git_history import GitHistory, git_export
+from model.exchange.history_origin import HistoryOrigin
+from model.exchange.kept_version import KeptVersion, kept_versions
+from model.exchange.version_folder import VersionFolder, folder_export
+from model.exchange.version_lines import VersionLines, lines_export
+from model.layouts.base import Layout
+from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.reserved_fields import place_of
+from model.records import Checkpoint, no_checkpoint
+from model.values.canonical import Value
+
+Form: TypeAlias = Literal["git", "folder", "jsonl"]
+TOGETHER = 10_000  # versions that are sorted in memory, without their contents
+
+
+class HistoryFiles(Protocol):
+    """The versions in files that an export wrote. What cannot be read is raised as ``Unreadable``."""
+
+    @property
+    def origin(self) -> HistoryOrigin:
+        """The collection that they are from."""
+
+    def refs(self) -> Iterator[tuple[KeptVersion, Any]]:
+        """Each version, with or without its content, and a plain value by which :meth:`read` finds it."""
+
+    def read(self, refs: Sequence[Any]) -> Iterator[KeptVersion]:
+        """The versions that some of these values stand for, with their contents."""
+
+
+class HistoryExport(Protocol):
+    """An export as it is written."""
+
+    written: int
+    other: list[str]
+    """The versions that stand otherwise in an earlier export, by their names; they were left as they are."""
+
+    def add(self, kept: KeptVersion) -> bool:
+        """Take one version; False where an earlier export has it."""
+
+
+_FORMS: dict[Form, Callable[[Path, HistoryOrigin, Checkpoint], AbstractContextManager[HistoryExport]]] = {
+    "git": git_export,
+    "folder": folder_export,
+    "jsonl": lines_export,
+}
+
+
+@dataclass(frozen=True)
+class ExportedDocument:
+    """One document of an export: its versions, and how many of them were not there before."""
+
+    id: Value
+    versions: int
+    written: int
+
+
+@dataclass
+class ExportedHistory:
+    """An export while it is made; iterate over it once, for each document. What it says of itself is whole then."""
+
+    layout: Layout
+    ids: Iterable[Value]
+    path: Path
+    form: Form
+    checkpoint: Checkpoint = no_checkpoint
+    documents: int = 0
+    versions: int = 0
+    written: int = 0
+    left: tuple[str, ...] = ()  # sentences on what was left out
+    other: tuple[str, ...] = ()  # versions that stand otherwise there, by their names
+
+    def __iter__(self) -> Iterator[ExportedDocument]:
+        """Write one document after another; nothing is there under its name before all are, but in a folder."""
+        left: list[str] = []
+        with _FORMS[self.form](self.path, HistoryOrigin.of(self.layout), self.checkpoint) as into:
+            for id in self.ids:
+                several, before = 0, into.written
+                try:
+                    for kept in kept_versions(self.layout, id, left):
+                        self.checkpoint(self.versions, None)
+                        into.add(kept)
+                        several, self.versions = several + 1, self.versions + 1
+                except NotFound:  # gone since it was listed
+                    continue
+                self.documents += 1
+                yield ExportedDocument(id, several, into.written - before)
+        self.written, self.left, self.other = into.written, tuple(left), tuple(into.other)
+
+
+def history_files(path: Path) -> HistoryFiles:
+    """The history in a folder or a file; raises ``Refused`` where it is none, ``NotFound`` where nothing is there."""
+    if not path.is_dir():
+        return VersionLines.opened(path)
+    if git_program.repository(path) is not None:
+        return GitHistory.opened(path)
+    return VersionFolder.opened(path)
+
+
+def by_document(files: HistoryFiles, step: Checkpoint) -> Iterator[tuple[Value, list[Any]]]:
+    """The documents of a history, each with what :meth:`HistoryFiles.read` finds its versions by, oldest first.
+
+    Versions are ordered by their numbers; a deletion without a number is the last.
+    """
+    with ExternalSort(TOGETHER) as versions:
+        for done, (kept, ref) in enumerate(files.refs(), 1):
+            step(done, None)
+            versions.add(_key(kept), (kept.id.type, kept.id.data, ref))
+        id: Value | None = None
+        refs: list[Any] = []
+        for _, rows in versions.groups():
+            for kind, data, ref in rows:
+                its = Value(kind, data)
+                if id is not None and its != id:
+                    yield id, refs
+                    refs = []
+                id = its
+                refs.append(ref)
+        if id is not None:
+            yield id, refs
+
+
+def _key(kept: KeptVersion) -> bytes:
+    """What sorts a version: its document, then its number, then the order in which they came."""
+    id, place = kept.id, place_of(kept.v)
+    number = 2**64 - 1 if kept.v is None else 2**63 + place if place is not None else 0
+    return bytes([id.type]) + len(id.data).to_bytes(4) + id.data + number.to_bytes(9)

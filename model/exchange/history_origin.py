@@ -1,0 +1,59 @@
+"""The collection that exported versions come from, with its layout as a profile states it: the default of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.errors import Refused, Unreadable
+from model.layouts.base import Layout
+from model.profile import Profile, as_stated, table
+from model.values import canonical as c
+from model.values.canonical import Value
+
+FORMAT = "palimpsest history"
+EDITION = 1
+"""Of the form of all files; a later one is refused."""
+
+
+@dataclass(frozen=True)
+class HistoryOrigin:
+    """Where a history comes from."""
+
+    ns: str
+    stated: Mapping[str, Any] = field(default_factory=dict)  # its table in a profile; {} where none can state it
+    sealed: bool = False  # whether authors and reasons are content, as hashes cover them
+
+    @classmethod
+    def of(cls, layout: Layout) -> HistoryOrigin:
+        """The origin of what is exported from a collection."""
+        said = table(layout.profile)
+        try:
+            again = Profile.read({"collection": [{"ns": layout.ns, **said}]}, "").collections
+        except Refused:  # a name that was recognised inside a field
+            return cls(layout.ns)
+        return cls(layout.ns, said if again == (as_stated(layout.profile),) else {}, layout.profile.seals_author)
+
+    @property
+    def document(self) -> bytes:
+        """It as one document, which :func:`history_origin` reads back."""
+        found = {
+            "format": FORMAT,
+            "edition": EDITION,
+            "ns": self.ns,
+            "stated": dict(self.stated),
+            "sealed": self.sealed,
+        }
+        return c.document((name, Value.of(value)) for name, value in found.items())
+
+
+def history_origin(raw: bytes) -> HistoryOrigin:
+    """The origin in a document; raises ``Unreadable`` where it says none, or where the edition is not known here."""
+    found = dict(c.fields(raw))
+    format, ns, stated, edition = (found.get(name) for name in ("format", "ns", "stated", "edition"))
+    if format != Value.of(FORMAT) or ns is None or ns.type != c.STRING or stated is None or stated.type != c.OBJECT:
+        raise Unreadable("it is no history that `palimpsest export` wrote")
+    if edition != Value.of(EDITION):
+        raise Unreadable("a later edition of palimpsest wrote it; import it with that one")
+    return HistoryOrigin(str(ns.python()), dict(stated.python()), found.get("sealed") == Value.of(True))

@@ -1,0 +1,156 @@
+"""A version of a document as it leaves for a file, and as it is read back from one.
+
+As a document it is ``{"id", "v", "at", "author", "reason", "hash", "deleted", "gap", "unproven", "content"}``; author,
+reason and hash are the values that are stored, whatever their types are.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.errors import Unreadable
+from model.layouts.base import Layout
+from model.layouts.reserved_fields import time_of
+from model.names import id_name, version_name
+from model.records import Raw, Version
+from model.values import canonical as c
+from model.values.canonical import Value
+
+NULL = Value.of(None)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVersion:
+    """One version; without a content it says that the document was deleted.
+
+    ``v`` is None where nothing but the document's absence says so: nobody kept when that was, and by whom.
+    """
+
+    id: Value
+    v: Value | None
+    at: dt.datetime | None
+    author: Value | None
+    reason: Value | None
+    content: Raw | None
+    seal: Value | None = None  # the hash that is stored for the content, where there is one
+    gap: str = ""  # the versions that are missing before it, one sentence
+    unproven: str = ""  # why its content cannot be proven
+
+    @property
+    def document(self) -> bytes:
+        """It as one document, which :func:`kept_version` reads back."""
+        return c.document(
+            [
+                ("id", self.id),
+                ("v", self.v or NULL),
+                ("at", NULL if self.at is None else Value.of(self.at)),
+                ("author", self.author or NULL),
+                ("reason", self.reason or NULL),
+                ("hash", self.seal or NULL),
+                ("deleted", Value.of(self.content is None)),
+                ("gap", Value.of(self.gap)),
+                ("unproven", Value.of(self.unproven)),
+                ("content", NULL if self.content is None else Value.document(self.content)),
+            ]
+        )
+
+    def version(self, current: bool) -> Version:
+        """It as a version of which a layout makes the documents that it keeps."""
+        whole = self.content
+        return Version(
+            self.v,
+            self.at,
+            as_name(self.author),
+            "document",
+            "present",
+            current,
+            None if whole is None else c.hash_of(whole),
+            None if whole is None else len(whole),
+            content=whole,
+            reason=as_name(self.reason),
+            signed=(self.author, self.reason),
+            seal=self.seal,
+            deleted=whole is None,
+        )
+
+
+def kept_version(raw: bytes) -> KeptVersion:
+    """The version in a document; raises ``Unreadable`` with the field that is wrong."""
+    found = dict(c.fields(raw))
+    values = {name: None if value.type == c.NULL else value for name, value in found.items()}
+    id, content, gone = found.get("id"), values.get("content"), found.get("deleted")  # an id may be null
+    if id is None:
+        raise Unreadable('there is no "id"')
+    if content is not None and content.type != c.OBJECT:
+        raise Unreadable(f'"content" is a value of type {content.kind} and no document')
+    if content is None and (gone is None or gone != Value.of(True)):
+        raise Unreadable('there is no "content", and "deleted" is not true')
+    if content is not None and values.get("v") is None:
+        raise Unreadable('there is no "v", by which versions are told apart')
+    at = values.get("at")
+    if at is not None and (at.type != c.DATE or time_of(at) is None):
+        raise Unreadable(f'"at" is a value of type {at.kind} and no date')
+    return KeptVersion(
+        id,
+        values.get("v"),
+        time_of(at),
+        values.get("author"),
+        values.get("reason"),
+        None if content is None else content.data,
+        values.get("hash"),
+        as_name(values.get("gap")) or "",
+        as_name(values.get("unproven")) or "",
+    )
+
+
+def as_name(value: Value | None) -> str | None:
+    """An author or a reason as people read it."""
+    return None if value is None else id_name(value)
+
+
+def kept_versions(layout: Layout, id: Value, left: list[str]) -> Iterator[KeptVersion]:
+    """The versions of a document as they are kept, newest first, one at a time; a deletion without a version is last.
+
+    ``left`` gets a sentence for each version that cannot be read. Raises ``NotFound``.
+    """
+    held: Version | None = None
+    newest: Version | None = None
+    is_there = False
+    missing: list[Version] = []  # the first and the last of those behind the one that is held
+    for version in layout.history(id, contents=True):
+        newest, is_there = newest or version, is_there or version.current
+        if version.content is None and not version.deleted:
+            missing = [*missing[:1], version]
+            if version.state != "missing":
+                why = version.detail or version.state
+                left.append(f"{version_name(version.v)} of {id_name(id)} cannot be read ({why}) and was left out.")
+            continue
+        if held is not None:
+            yield _kept(layout, id, held, missing)
+        held, missing = version, []
+    if held is None:
+        return
+    yield _kept(layout, id, held, missing)
+    if newest is not None and not newest.deleted and not is_there:
+        yield KeptVersion(id, None, None, None, None, None, gap=f"It was deleted after {version_name(newest.v)}.")
+
+
+def _kept(layout: Layout, id: Value, version: Version, missing: list[Version]) -> KeptVersion:
+    author, reason = version.signed
+    name, gap = layout.profile.hash if layout.numbered and not layout.written_by_others else "", ""
+    if missing:
+        names = dict.fromkeys(version_name(each.v) for each in reversed(missing))
+        gap = f"{' to '.join(names)} {'is' if len(names) == 1 else 'are'} missing before it."
+    return KeptVersion(
+        id,
+        version.v,
+        version.at,
+        author or (Value.of(version.author) if version.author is not None else None),
+        reason or (Value.of(version.reason) if version.reason is not None else None),
+        None if version.deleted else version.content,
+        c.get(version.raw, (name,)) if name and version.raw is not None else None,
+        gap,
+        version.detail or version.state if version.state != "present" else "",
+    )

@@ -1,0 +1,141 @@
+"""A history as lines of JSON: one for each version, what :class:`.KeptVersion` says of it.
+
+The first one says beside it where the history is from, as ``"collection"``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from model import text
+from model.errors import NotFound, Refused, Unreadable
+from model.exchange.history_origin import HistoryOrigin, history_origin
+from model.exchange.kept_version import KeptVersion, kept_version
+from model.exchange.known_versions import KnownVersions, known_versions
+from model.names import id_name, version_name
+from model.records import Checkpoint
+from model.text.file_documents import decoded
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_ORIGIN = "collection"
+
+
+@dataclass
+class LinesExport:
+    """The writing of one export."""
+
+    file: IO[bytes]
+    origin: HistoryOrigin
+    known: KnownVersions
+    empty: bool  # whether there is no line yet
+    written: int = 0
+    other: list[str] = field(default_factory=list)  # versions that stand otherwise in the file
+
+    def add(self, kept: KeptVersion) -> bool:
+        """Write one version; False where it is there."""
+        raw = kept.document
+        stands = self.known.stands(_name(kept), raw)
+        if stands is not None:
+            if not stands:
+                self.other.append(f"{version_name(kept.v)} of {id_name(kept.id)}")
+            return False
+        if self.empty and not self.written:
+            raw = c.document([*c.fields(raw), (_ORIGIN, Value.document(self.origin.document))])
+        self.file.write((text.to_text(raw) + "\n").encode("utf-8", "backslashreplace"))
+        self.written += 1
+        return True
+
+
+@contextmanager
+def lines_export(path: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterator[LinesExport]:
+    """Export into a file that is not there, or behind what an earlier export of the same collection wrote.
+
+    The file appears under its name when it is whole. Raises ``Refused`` for any other file.
+    """
+    there = None
+    if path.exists() and (path.is_dir() or path.stat().st_size):
+        there = VersionLines.opened(path)
+        if there.origin.ns != origin.ns:
+            raise Refused(f"{path} holds the history of {there.origin.ns}; export {origin.ns} into another file.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); choose another place.") from None
+    try:
+        with os.fdopen(handle, "wb") as file, known_versions() as known:
+            if there is not None:
+                for done, (kept, _) in enumerate(there.refs(), 1):
+                    step(done, None)
+                    known.note(_name(kept), kept.document)
+                with path.open("rb") as before:
+                    shutil.copyfileobj(before, file)
+            yield LinesExport(file, origin, known, there is None)
+        os.replace(name, path)
+    except OSError as error:
+        raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _name(kept: KeptVersion) -> bytes:
+    """A version by its document and number; a deletion without one by the version before it."""
+    return c.document([("id", kept.id), ("v", kept.v or Value.of(kept.gap))])
+
+
+@dataclass(frozen=True)
+class VersionLines:
+    """The versions in a file that an export wrote."""
+
+    path: Path
+    origin: HistoryOrigin
+
+    @classmethod
+    def opened(cls, path: Path) -> VersionLines:
+        """The history in a file; raises ``Refused`` where it is none."""
+        try:
+            with path.open("rb") as file:
+                first = text.from_text(decoded(file.readline()))
+            said = c.get(first, (_ORIGIN,))
+            if said is None or said.type != c.OBJECT:
+                raise Unreadable("it is no history that `palimpsest export` wrote")
+            return cls(path, history_origin(said.data))
+        except IsADirectoryError:
+            raise Refused(f"{path} is a folder, and no export wrote it; name a file.") from None
+        except FileNotFoundError:
+            raise NotFound(f"There is no file or folder {path}; check its name.") from None
+        except OSError as error:
+            raise Refused(f"{path} cannot be read ({error.strerror or error}).") from None
+        except Unreadable:
+            raise Refused(f"{path} holds no history that an export wrote; give another file.") from None
+
+    def refs(self) -> Iterator[tuple[KeptVersion, int]]:
+        """Each version, and where its line begins."""
+        at = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield self._version(line, f"Line {number} of {self.path}"), at
+                at += len(line)
+
+    def read(self, refs: Sequence[int]) -> Iterator[KeptVersion]:
+        """The versions in some lines."""
+        with self.path.open("rb") as file:
+            for at in refs:
+                file.seek(at)
+                yield self._version(file.readline(), f"The line at byte {at} of {self.path}")
+
+    def _version(self, line: bytes, where: str) -> KeptVersion:
+        try:
+            return kept_version(text.from_text(decoded(line).strip()))
+        except Unreadable as error:
+            said = str(error).rstrip(".")
+            raise Unreadable(f"{where} cannot be imported: {said}; export the history again.") from None
