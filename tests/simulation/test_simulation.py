@@ -28,6 +28,7 @@ from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.run import run, run_published, subjects
 from tests.simulation.schedule import Crew
+from tests.simulation.taking_back import SUBJECTS, Script, rolling_back, run_taking_back, unguarded
 
 SECONDS = support.by_depth(0.2, 1.6)  # for each layout
 FEWEST = support.by_depth(5, 15)
@@ -146,3 +147,19 @@ def test_a_write_without_a_guard_stops_the_simulation() -> None:
 
 def _convicted(layout: str, crew: Crew, most: int = 150) -> bool:
     return any(run(layout, seed, crew).wrong for seed in range(most))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_what_is_taken_back_goes_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew) -> None:
+    until, seed = time.monotonic() + SECONDS, FIRST
+    while time.monotonic() < until or seed < FIRST + FEWEST:
+        result = run_taking_back(subject, seed, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {seed}: {result.wrong}"
+        seed += 1
+    print(f"{subject}: seeds {FIRST} to {seed - 1}")
+
+
+@pytest.mark.parametrize("script", [rolling_back, unguarded], ids=lambda script: script.__name__)
+def test_the_harness_convicts_a_script_that_takes_back_carelessly(script: Script, crew: Crew) -> None:
+    wrong = (seed for seed in range(60) if run_taking_back("taking back, archive", seed, crew, script).wrong)
+    assert len(list(itertools.islice(wrong, 3))) == 3
