@@ -128,7 +128,8 @@ def _blame(page: BlamePage) -> Iterator[str]:
         return
     chain = page.session.chain(page.ns, page._id)
     identities = {track.key for track in chain.tracks if track.identity}
-    if tuple(page.panel.model.rows) != tuple(row for row in chain.blame() if row.key not in identities):
+    fresh, panel = tuple(row for row in chain.blame() if row.key not in identities), page.panel
+    if panel._all != fresh or (not panel.search.text() and tuple(panel.model.rows) != fresh):
         yield "the blame"
 
 
