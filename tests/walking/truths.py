@@ -200,7 +200,7 @@ def _repair(page: RepairPage) -> Iterator[str]:
 
 def _pending(page: PendingPage) -> Iterator[str]:
     if not page.panel.model.ends:
-        places = [page.ns] if page.ns else COUNTERS
+        places = [page.ns] if page.ns else [ns for ns in COUNTERS if ns.startswith(page.session.database)]
         fresh = [(token.id, token.token) for place in places for token in page.session.pending(place)]
         if sorted(map(str, fresh)) != sorted(str((token.id, token.token)) for token in page.panel.tokens):
             yield "the tokens"

@@ -63,10 +63,11 @@ class World:
     """The application with its windows; what goes wrong in it, warnings of Qt and errors, is kept in ``troubles``.
 
     The windows share the sample. With ``served`` it lies on a server, to which each window has a connection of its own
-    and another program has one as well; what that one writes is asked for more often than people need.
+    and another program has one as well; what that one writes is asked for more often than people need. ``database`` is
+    the only one that is shown; "" stands for all.
     """
 
-    def __init__(self, troubles: list[str], windows: int = 2, served: bool = False) -> None:
+    def __init__(self, troubles: list[str], windows: int = 2, served: bool = False, database: str = "") -> None:
         self._server = open_sample() if served else None
         self._every = remote_watch.EVERY
         self.other: OtherProgram | None = None
@@ -77,6 +78,7 @@ class World:
             self.other = OtherProgram(self._server.uri)
             self.sessions = [Session.open(self._server.uri) for _ in range(windows)]
         self.session = self.sessions[0]
+        self.session.database = database
         self.troubles = troubles
         self.others: set[str] = set()  # collections that were written as a colleague would, which no journal notes
         self._as_colleague, self.session.colleague = self.session.colleague, self._colleague  # type: ignore[method-assign]
