@@ -13,6 +13,7 @@ from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.style import wording
+from gui.views.browse.query import listed
 from model.errors import NotFound
 from model.findings import Finding
 from model.history.chain import key_text
@@ -44,11 +45,18 @@ def now(session: Session, ns: str, id: Value) -> Version | None:
 def _collection(page: CollectionPage) -> Iterator[str]:
     browser, session, ns = page.browser, page.session, page.ns
     query = browser.ran
-    fresh = session.documents(ns, query.filter, query.sort, query.fields, browser._skip, browser.pager.size).rows
+    skip, most = query.skip + browser._skip, browser.pager.size
+    if query.limit:
+        most = min(most, query.limit - browser._skip)
+    if query.is_of_now:
+        read = session.documents(ns, query.filter, query.sort, query.fields, skip, most, any_version=query.any_version)
+    else:
+        read = listed(session, ns, query).page(skip, most)
+    fresh = read.rows
     shown = [(row.id, row.version, row.raw) for row in browser.model.rows]
     if shown != [(row.id, row.version, row.raw) for row in fresh]:
         yield "the list"
-    row = browser.row
+    row = browser.row if query.is_of_now else None
     if row is None or not row.readable or row.id not in {each.id for each in fresh}:
         return
     told = browser.model.outlines.get(row.id)

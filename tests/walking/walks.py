@@ -48,6 +48,7 @@ IN_MENU = (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Return, Q
 LEFT_OUT = ("Open", "Quit", "Close the window", "Disconnect")
 """Beginnings of what leads to other servers, or ends the walk; the palette has them all the same."""
 ONE_DATABASE = 0.75  # the share of the worlds that show one
+SETTLING = 300.0  # seconds in which a look for damage everywhere ends on a busy machine
 HELD = 100  # milliseconds after which a step is held up by a menu
 
 
@@ -97,7 +98,7 @@ class Walker:
             self.walk.done.append(way())
             self._held.stop()
             self.world.close_others()
-            if not self.world.settle():
+            if not self.world.settle(seconds=SETTLING):
                 self.walk.wrong.append("nothing settles")
             if self.world.is_left:
                 return self.walk
