@@ -7,13 +7,11 @@ writes rest on exactly these distinctions.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from model.errors import Refused, Unreadable
-from model.mql import expressions, functions, order
+from model.mql import expressions, functions, order, patterns
 from model.mql.command_error import CommandError
 from model.mql.order import Element, Key
 from model.mql.path_lookup import WORTH_A_WALK, FieldTest, Operator, Together
@@ -255,20 +253,9 @@ def _pattern(operand: Element, options: Element | None) -> Test:
         raise CommandError(2, "$regex has to be a string")
     if options is not None and options[0] == c.STRING:
         flags = options[1][4:-1]
-    try:
-        known = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
-        bits = re.RegexFlag(0)
-        for letter in flags.decode("ascii", "replace"):
-            bits |= known.get(letter, re.RegexFlag(0))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of Python's own syntax, which the pattern is not in
-            search = re.compile(source.decode("utf-8", "surrogateescape"), bits).search
-    except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise CommandError(51091, f"Regular expression is invalid: {error}") from None
+    has = patterns.compiled(source.decode("utf-8", "surrogateescape"), flags.decode("ascii", "replace"))
     return lambda e: (
-        e is not None
-        and e[0] in (c.STRING, c.SYMBOL)
-        and search(e[1][4:-1].decode("utf-8", "surrogateescape")) is not None
+        e is not None and e[0] in (c.STRING, c.SYMBOL) and has(e[1][4:-1].decode("utf-8", "surrogateescape"))
     )
 
 
