@@ -73,6 +73,31 @@ def test_activity_is_narrowed_and_says_what_it_supplied(
     assert "to.city, tags" in out
 
 
+def test_a_time_to_come_is_said_and_what_stands_now_is_shown(
+    run: Run, rows: Rows, server_uri: str, orders: tuple[str, tuple[str, str]]
+) -> None:
+    ns, profile = orders
+    status, out, err = run("asof", server_uri, ns, "2999-01-01T00:00Z", *profile)
+    assert status == 0
+    assert "2999-01-01T00:00Z lies in the future." in err
+    assert [line.split()[:2] for line in sorted(out.splitlines())[:2]] == [["A", "v4"], ["B", "v4"]]
+    status, out, err = run("activity", server_uri, ns, "--since", "2999-01-01T00:00Z", *profile)
+    assert (status, out) == (1, "")
+    assert "2999-01-01T00:00Z lies in the future." in err
+
+
+def test_where_a_clock_jumped_the_states_are_marked_and_the_changes_told_by_their_times(
+    run: Run, rows: Rows, server_uri: str, database: Db, orders: tuple[str, tuple[str, str]]
+) -> None:
+    ns, profile = orders
+    database["orders"].update_one({"docId": "A", "v": 3}, {"$set": {"changedAt": DAY[0] - dt.timedelta(days=5)}})
+    _, found = rows("activity", server_uri, ns, "--id", "A", *profile)
+    assert [int(row["v"]["$numberInt"]) for row in found] == [4, 2, 1, 3]
+    _, states = rows("asof", server_uri, ns, "2026-03-01T13:00Z", '{"total": {"$lt": 5}}', *profile)
+    assert [(row["id"], row["proven"]) for row in states] == [("A", False)]
+    assert "cannot be proven" in run("asof", server_uri, ns, "2026-03-01T13:00Z", *profile)[2]
+
+
 def test_a_collection_without_versions_is_refused(run: Run, server_uri: str, database: Db) -> None:
     database["things"].insert_many([{"a": 1}, {"a": 2}])
     for command in (("activity",), ("asof",)):

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import bson
 import pytest
 from bson import ObjectId
+from pymongo.errors import WriteError
 
+from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value
 from tests.journeys.command_support import Rows, Run
@@ -135,3 +138,48 @@ def test_a_deleted_document_and_a_version_above_a_gap_are_told(
     assert told["A"][0] == "skipped"
     assert "is missing" in told["A"][1]
     assert told["C"] == ("skipped", "C is deleted; restore it first.")
+
+
+def test_a_revert_that_would_empty_a_required_field_is_refused_by_the_rules_of_the_collection(
+    rows: Rows, server_uri: str, orders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ns, profile = orders
+    with Session.open(server_uri, Path(profile)) as session:
+        assert session.edit(ns, "A", set={"due": 5}).kind == "applied"
+    sent, unsets = Server._send, ("'$unset'", '"$unset"')
+
+    def demanding(self: Server, write: Write) -> Reply:
+        """As a server whose collection demands the field ``due``."""
+        body = write.body
+        if isinstance(body, bytes):
+            lacks = "due" not in bson.decode(body)
+        else:
+            lacks = any(each in repr(body) for each in unsets) and "due" in repr(body)
+        if lacks:
+            raise WriteError("Document failed validation", 121)
+        return sent(self, write)
+
+    before = contents(server_uri, ns, profile)
+    with monkeypatch.context() as patched:
+        patched.setattr(Server, "_send", demanding)
+        status, (row,) = rows("revert", server_uri, ns, "--id", "A", "--version", "4", "--apply", "--profile", profile)
+    assert (status, row["outcome"]) == (1, "refused")
+    assert row["detail"] == "The collection has rules for its documents, and this one does not meet them."
+    assert contents(server_uri, ns, profile) == before
+    _, (again,) = rows("revert", server_uri, ns, "--id", "A", "--version", "4", "--apply", "--profile", profile)
+    assert again["outcome"] == "applied"
+
+
+def test_an_author_who_does_not_occur_and_times_without_zone_or_to_come_are_one_sentence_each(
+    run: Run, server_uri: str, orders: tuple[str, str]
+) -> None:
+    ns, profile = orders
+    before = contents(server_uri, ns, profile)
+    status, out, err = run("revert", server_uri, ns, "--author", "impor", "--apply", "--profile", profile)
+    assert (status, out) == (0, "")
+    assert "Nothing by impor was found there to take back." in err
+    asked = ("--author", "import", "--since", "2999-01-01", "--apply")
+    status, out, err = run("revert", server_uri, ns, *asked, "--profile", profile)
+    assert (status, out) == (0, "")
+    assert "2999-01-01 has no zone and is taken as 2999-01-01 00:00:00 UTC. 2999-01-01 lies in the future." in err
+    assert contents(server_uri, ns, profile) == before
