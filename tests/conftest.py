@@ -11,8 +11,9 @@ leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for test
 from __future__ import annotations
 
 import os
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 import pymongo
 import pymongo.common
+from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
+from model.localserver import time_limit
 from tests import servers, support
 
 _LEFT_OUT = pytest.StashKey[int]()
@@ -81,6 +84,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{number:,} deeper {which} left out; `python -m pytest --deep` runs {them} too.")
 
 
+time_limit.clock = time.thread_time  # what else a busy machine does uses up no limit of the in-process server
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # nor a law's
+settings.load_profile("tests")
 pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a retry waits that long; the default costs half a second each
 
 
@@ -144,11 +150,25 @@ def server_uri(server_name: str, request: pytest.FixtureRequest) -> str:
     return servers.GIVEN_URI if server_name == "given" else str(request.getfixturevalue(f"{server_name}_uri"))
 
 
+@pytest.fixture(scope="session")
+def clients() -> Iterator[Callable[[str], pymongo.MongoClient]]:
+    """A plain client for each server, which all tests share: to make one takes ten times as long as to ask it."""
+    made: dict[str, pymongo.MongoClient] = {}
+
+    def client(uri: str) -> pymongo.MongoClient:
+        if uri not in made:
+            made[uri] = pymongo.MongoClient(uri, serverSelectionTimeoutMS=PATIENCE)
+        return made[uri]
+
+    yield client
+    for each in made.values():
+        each.close()
+
+
 @pytest.fixture
-def client(server_uri: str) -> Iterator[pymongo.MongoClient]:
+def client(server_uri: str, clients: Callable[[str], pymongo.MongoClient]) -> pymongo.MongoClient:
     """A plain client, to look with independent eyes."""
-    with pymongo.MongoClient(server_uri, serverSelectionTimeoutMS=PATIENCE) as made:
-        yield made
+    return clients(server_uri)
 
 
 @pytest.fixture

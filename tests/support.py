@@ -23,7 +23,7 @@ def by_depth(quick: T, whole: T) -> T:
 
 def examples(number: int) -> settings:
     """Settings of hypothesis for a law: so many examples with ``--deep``, else a tenth of them."""
-    return settings(max_examples=by_depth(max(number // 10, 5), number), deadline=None)
+    return settings(max_examples=by_depth(max(number // 10, 5), number))
 
 
 def every(step: int, cases: Iterable[object]) -> list[object]:

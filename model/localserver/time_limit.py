@@ -9,13 +9,15 @@ from typing import TypeVar
 from model.mql.command_error import CommandError
 
 T = TypeVar("T")
+clock = time.monotonic
+"""Seconds that go by for a command."""
 
 
 class TimeLimit:
-    """A moment on the monotonic clock after which work is given up with code 50; 0 milliseconds mean never."""
+    """A moment on the clock after which work is given up with code 50; 0 milliseconds mean never."""
 
     def __init__(self, milliseconds: int) -> None:
-        self._until = time.monotonic() + milliseconds / 1000 if milliseconds > 0 else None
+        self._until = clock() + milliseconds / 1000 if milliseconds > 0 else None
 
     def lift(self) -> None:
         """Allow any time from here on: a cursor that waits for its reader does not work meanwhile."""
@@ -24,7 +26,7 @@ class TimeLimit:
     def watch(self, rows: Iterator[T]) -> Iterator[T]:
         """Hand the rows on for as long as there is time."""
         for i, row in enumerate(rows):
-            if i % 128 == 0 and self._until is not None and time.monotonic() > self._until:
+            if i % 128 == 0 and self._until is not None and clock() > self._until:
                 raise CommandError(50, "operation exceeded time limit")
             yield row
 
