@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from model.errors import Refused, Unreadable
-from model.mql import expressions, functions, order, patterns
+from model.mql import expressions, functions, order, regular_expressions
 from model.mql.command_error import CommandError
 from model.mql.order import Element, Key
 from model.mql.path_lookup import WORTH_A_WALK, FieldTest, Operator, Together
@@ -253,7 +253,7 @@ def _pattern(operand: Element, options: Element | None) -> Test:
         raise CommandError(2, "$regex has to be a string")
     if options is not None and options[0] == c.STRING:
         flags = options[1][4:-1]
-    has = patterns.compiled(source.decode("utf-8", "surrogateescape"), flags.decode("ascii", "replace"))
+    has = regular_expressions.compiled(source.decode("utf-8", "surrogateescape"), flags.decode("ascii", "replace"))
     return lambda e: (
         e is not None and e[0] in (c.STRING, c.SYMBOL) and has(e[1][4:-1].decode("utf-8", "surrogateescape"))
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from model.commands import command_line
-from model.mql import patterns
+from model.mql import regular_expressions
 from model.mql.command_error import CommandError
 
 ENDLESS = "(a|aa)+$"
@@ -17,7 +17,7 @@ TEXT = "a" * 60 + "b"  # some ten thousand million ways to read it
 
 
 def test_a_pattern_that_would_not_end_is_given_up_and_other_threads_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "SECONDS", 0.3)
+    monkeypatch.setattr(regular_expressions, "SECONDS", 0.3)
     begun, other, beats = threading.Event(), threading.Event(), []
 
     def beat() -> None:
@@ -30,7 +30,7 @@ def test_a_pattern_that_would_not_end_is_given_up_and_other_threads_go_on(monkey
     begun.wait()
     before = len(beats)
     with pytest.raises(CommandError, match="takes too long on a text of 61 characters"):
-        patterns.compiled(ENDLESS, "")(TEXT)
+        regular_expressions.compiled(ENDLESS, "")(TEXT)
     during = len(beats) - before
     other.set()
     thread.join()
@@ -51,19 +51,19 @@ def test_a_pattern_that_would_not_end_is_given_up_and_other_threads_go_on(monkey
     ],
 )
 def test_patterns_mean_what_they_mean_on_a_server(pattern: str, flags: str, text: str, found: bool) -> None:
-    assert patterns.compiled(pattern, flags)(text) is found
+    assert regular_expressions.compiled(pattern, flags)(text) is found
 
 
 @pytest.mark.parametrize("pattern", ["(", "a**", "*", "(" * 5000 + ")" * 5000])
 def test_what_is_no_pattern_is_said(pattern: str) -> None:
     with pytest.raises(CommandError, match="Regular expression is invalid"):
-        patterns.compiled(pattern, "")
+        regular_expressions.compiled(pattern, "")
 
 
 def test_a_command_with_such_a_pattern_ends_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(patterns, "SECONDS", 0.1)
+    monkeypatch.setattr(regular_expressions, "SECONDS", 0.1)
     rows = [{"_id": n, "docId": "K", "v": n, "note": TEXT} for n in (1, 2)]
     dump = tmp_path / "notes.jsonl"
     dump.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
