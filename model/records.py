@@ -191,6 +191,8 @@ class Outcome:
     entry: str | None = None  # the journal's id for it
     token: str | None = None  # the write token, hex, for an unknown one
     value: Value | None = None  # the number that was handed out, or the counter as it is now
+    found: Version | None = field(default=None, compare=False, repr=False)
+    """The current version as it was read behind a swap that was applied, where it is still its version."""
 
 
 @dataclass(frozen=True)

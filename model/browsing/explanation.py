@@ -89,11 +89,12 @@ class ReadRecorder:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         """Note and pass on."""
         command = {"find": ns.partition(".")[2], "filter": filter or {}, "sort": sort or {}}
         self._note(Read(ns, command, filter or {}, sort or {}))
-        return self.port.find(ns, filter, sort, projection, skip, limit, max_ms)
+        return self.port.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """Note and pass on."""

@@ -89,10 +89,10 @@ class Archive(Layout):
         """Current documents joined with the archive's rows by id."""
         return self.archive.check
 
-    def missing_index(self) -> str | None:
+    def missing_index(self, remembered: bool = False) -> str | None:
         """Why writing waits for the archive's unique index, one sentence; None where it is there."""
         p = self.profile
-        if is_unique(self.server, self.archive.ns, (p.archive_id, p.version)):
+        if is_unique(self.server, self.archive.ns, (p.archive_id, p.version), remembered):
             return None
         return (
             f"{self.archive.ns} has no unique index on {p.archive_id} and {p.version}, so two writers could archive "
@@ -166,7 +166,8 @@ class Archive(Layout):
         if end.kind in ("refused", "unknown"):
             sure = "nothing was changed" if end.kind == "refused" else "at most a copy is in the archive"
             raise Refused(f"{version_name(base.v)} could not be archived, so {sure}. {end.sentence}".strip())
-        row = self._row_of(id, base)
+        new = end.kind == "applied" and not end.retried and end.reply is not None and end.reply.applied == "yes"
+        row = write.body if new and isinstance(write.body, bytes) else self._row_of(id, base)
         if row is None:
             raise Refused(f"{version_name(base.v)} could not be found in {self.archive.ns}, so nothing was changed.")
         if self.archive.own.content(row) != base.content:

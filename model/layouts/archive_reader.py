@@ -42,6 +42,8 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 PHANTOM = "above the current version"
+PAGE = 101
+"""Rows of a history that are read at first: mostly nobody looks further."""
 BEHIND = "archive "
 """How the detail of a current version begins that a fed archive does not hold yet."""
 
@@ -76,7 +78,7 @@ class ArchiveReader:
         """The rows of exactly this document, newest first; with ``filter`` only those that match."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
-        for raw in self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: -1}):
+        for raw in self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: -1}, batch=PAGE):
             if c.get(raw, (p.archive_id,)) == id:
                 yield raw
 

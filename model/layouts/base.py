@@ -78,8 +78,11 @@ class LayoutWriter(Protocol):
     def unique(self) -> tuple[str, ...]:
         """The fields of the unique index that lets one of several inserts in."""
 
-    def missing_index(self) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
+    def missing_index(self, remembered: bool = False) -> str | None:
+        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing.
+
+        With ``remembered`` an index that was there some minutes ago is taken to be there.
+        """
 
     def create_index(self) -> None:
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
@@ -301,7 +304,7 @@ class Layout(ABC):
     def _barred(self, version: Version) -> str:
         """Why nothing at all may be written over this version, one sentence; "" where something may."""
         reason = self.read_only or self._objection(version) or self.foreign.closed()
-        return reason or self._doubt(version) or self.missing_index() or ""
+        return reason or self._doubt(version) or self.missing_index(remembered=True) or ""
 
     def _doubt(self, version: Version) -> str:
         """What has to be stated before this version may be written over, one sentence; "" where nothing has."""
@@ -449,7 +452,7 @@ class Layout(ABC):
         content = self.signed(content, stamp.author)
         id = id if id is not None else Value.of(ObjectId())
         try:
-            if reason := self.read_only or self.missing_index():
+            if reason := self.read_only or self.missing_index(remembered=True):
                 raise Refused(reason)
             if self.writer.occupied(id):
                 return self.writer.outcomes.taken(id)
@@ -538,9 +541,12 @@ class Layout(ABC):
         """
         return self.writer.landed(id, token, base)
 
-    def missing_index(self) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
-        return self.writer.missing_index()
+    def missing_index(self, remembered: bool = False) -> str | None:
+        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing.
+
+        With ``remembered`` an index that was there some minutes ago is taken to be there.
+        """
+        return self.writer.missing_index(remembered)
 
     def create_index(self) -> None:
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""

@@ -7,8 +7,10 @@ the words of the fields that are stored, and it is taken out of what is written.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from model.errors import Refused, Unreadable
@@ -277,12 +279,17 @@ def _truth(value: Any) -> bool:
     return bool(value.python() if isinstance(value, Value) else value)
 
 
+REMEMBERED = 300
+"""The seconds for which a collection's indexes are remembered: every write looks at them, and they change seldom."""
+
+
 @dataclass(frozen=True)
 class CompositeIds:
     """A server whose collections may have such ids; ``parts`` tells those of one, () where it has none."""
 
     server: Server
     parts: Callable[[str], tuple[str, ...]]
+    _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict, compare=False, repr=False)
 
     def _id(self, ns: str) -> CompositeId | None:
         parts = self.parts(ns)
@@ -315,13 +322,16 @@ class CompositeIds:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         """The matching documents, with the field."""
         id = self._id(ns)
         if id is None:
-            return self.server.find(ns, filter, sort, projection, skip, limit, max_ms)
+            return self.server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
         fields = id.projection(projection)
-        return map(id.shown, self.server.find(ns, id.filter(filter), id.order(sort), fields, skip, limit, max_ms))
+        return map(
+            id.shown, self.server.find(ns, id.filter(filter), id.order(sort), fields, skip, limit, max_ms, batch)
+        )
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline over documents with the field."""
@@ -341,6 +351,13 @@ class CompositeIds:
         """The indexes, with the field in place of its parts where they stand together."""
         id, found = self._id(ns), self.server.indexes(ns)
         return found if id is None else [each | {"key": id.index(each.get("key") or {})} for each in found]
+
+    def remembered_indexes(self, ns: str, again: bool = False) -> list[dict[str, Any]]:
+        """The indexes as they were at most :data:`REMEMBERED` seconds ago, or asked for ``again``."""
+        at, found = self._indexes.get(ns, (-math.inf, []))
+        if again or time.monotonic() - at > REMEMBERED:
+            at, found = self._indexes[ns] = time.monotonic(), self.indexes(ns)
+        return found
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
         """Create an index over what is stored."""

@@ -153,7 +153,7 @@ class CurrentWriter:
 
     # --- numbers
 
-    def missing_index(self) -> str | None:
+    def missing_index(self, remembered: bool = False) -> str | None:
         """None: the index on ``_id`` is always there."""
         return None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bson import ObjectId
 
-from model.errors import NotFound, Unreadable
+from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.layouts import stored_form
 from model.layouts.content_hashes import hash_damage
 from model.layouts.current_documents import CurrentDocuments
@@ -131,6 +131,8 @@ class EmbeddedHistory:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The current version, or one out of the array."""
+        if v is not None and (earlier := self._earlier(id, v)) is not None:
+            return self.current.version_of(earlier, "prev")
         raw = self.current.raw(id)
         current = self.current.made(raw)
         if v is None or same_version(v, current.v):
@@ -143,6 +145,25 @@ class EmbeddedHistory:
             if same_version(v, each.v):
                 return each
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def _earlier(self, id: Value, v: Value) -> bytes | None:
+        """The one element of the array with this number, where the current version has another; None else."""
+        p, version = self.profile, self.current.path(self.profile.version)
+        element = {"$elemMatch": {p.version: {"$eq": v}}}
+        keys = {p.id: 1, version: 1, p.prev: element}
+        try:
+            found = list(self.server.find(self.ns, {p.id: {"$eq": id}}, projection=keys, limit=2))
+        except (Unreachable, NotAllowed):
+            raise
+        except Refused:  # a server that knows no such projection
+            return None
+        if len(found) != 1 or c.get(found[0], (p.id,)) != id:
+            return None
+        now = legible_field(self.current.part(found[0]), p.version)
+        parts = [value.data for value in self.previous(found[0]) if value.type == c.OBJECT]
+        if same_version(v, now) or len(parts) != 1 or not same_version(v, legible_field(parts[0], p.version)):
+            return None
+        return parts[0]
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers inside the documents; contents are read only where a hash can be checked."""

@@ -209,7 +209,8 @@ class Hashed(Layout):
         if outcome.kind != "applied" or id is None:
             return outcome
         try:
-            raw = self._current.raw(id)
+            raw = outcome.found.raw if outcome.found is not None else None
+            raw = raw if raw is not None else self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
             ours = self._current.bears(raw, stamp.token) if self.profile.token else stored == outcome.version
             # Any other difference is someone else's change, whose hash is not ours to set.
@@ -230,7 +231,7 @@ class Hashed(Layout):
         detail = (
             f"{outcome.detail} Its hash is that of the order in which this server stored it, {version_name(right)}."
         )
-        return replace(outcome, version=right, detail=detail)
+        return replace(outcome, version=right, detail=detail, found=None)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """The newest version alone: there is no place for others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -24,14 +24,35 @@ LOOK_MS = 1500
 _ODD = (c.REGEX, c.UNDEFINED)  # no filter finds these by being equal
 
 
-def is_unique(server: Port, ns: str, names: Sequence[str]) -> bool:
-    """Whether an index, or ``_id`` itself, keeps two documents from having equal values in these fields."""
-    for index in server.indexes(ns):
+def is_unique(server: Port, ns: str, names: Sequence[str], remembered: bool = False) -> bool:
+    """Whether an index, or ``_id`` itself, keeps two documents from having equal values in these fields.
+
+    With ``remembered`` one that was there some minutes ago is taken to be there; one that was not is looked for again.
+    """
+    if remembered and _is_unique(_remembered(server, ns), names):
+        return True
+    return _is_unique(_remembered(server, ns, again=True), names)
+
+
+def _is_unique(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
+    for index in found:
         keys = set(index.get("key") or ())
         whole = not index.get("partialFilterExpression") and not index.get("hidden")
         if keys and keys <= set(names) and (index.get("unique") or keys == {"_id"}) and whole:
             return True
     return False
+
+
+@runtime_checkable
+class RemembersIndexes(Protocol):
+    """A port that need not ask for the indexes of a collection at every write."""
+
+    def remembered_indexes(self, ns: str, again: bool = False) -> list[dict[str, Any]]:
+        """The index descriptions as they were told a while ago, or asked for ``again``."""
+
+
+def _remembered(server: Port, ns: str, again: bool = False) -> list[dict[str, Any]]:
+    return server.remembered_indexes(ns, again) if isinstance(server, RemembersIndexes) else server.indexes(ns)
 
 
 def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
@@ -103,9 +124,12 @@ def _reached(raw: bytes, path: str) -> list[order.Element | None]:
     return out
 
 
-def others(server: Port, ns: str, deciding: Sequence[str] = ()) -> Iterator[UniqueIndex]:
-    """The unique indexes of a collection, without those on ``_id`` and on just the fields that decide its writes."""
-    for index in server.indexes(ns):
+def others(server: Port, ns: str, deciding: Sequence[str] = (), again: bool = False) -> Iterator[UniqueIndex]:
+    """The unique indexes of a collection, without those on ``_id`` and on just the fields that decide its writes.
+
+    They may be some minutes old; whoever refuses a write because of one looks ``again``.
+    """
+    for index in _remembered(server, ns, again):
         keys = dict(index.get("key") or {})
         if not index.get("unique") or set(keys) in ({"_id"}, set(deciding)):
             continue
@@ -123,7 +147,12 @@ def covered(index: UniqueIndex, raw: bytes) -> bool:
 
 
 def in_the_way(
-    server: Port, ns: str, made: bytes, before: bytes | None = None, deciding: Sequence[str] = ()
+    server: Port,
+    ns: str,
+    made: bytes,
+    before: bytes | None = None,
+    deciding: Sequence[str] = (),
+    again: bool = False,
 ) -> tuple[UniqueIndex, bytes] | None:
     """The first unique index that would turn a document away, and the document that has its place there.
 
@@ -131,11 +160,11 @@ def in_the_way(
     collation, and somebody may take the place yet.
     """
     try:
-        for index in others(server, ns, deciding):
+        for index in others(server, ns, deciding, again):
             if index.covers(made) and (before is None or index.keys(made) != index.keys(before)):
                 there = index.holder(server, ns, made)
                 if there is not None:
-                    return index, there
+                    return (index, there) if again else in_the_way(server, ns, made, before, deciding, again=True)
     except Unreachable:
         raise
     except (Refused, Unreadable, CommandError, RecursionError):

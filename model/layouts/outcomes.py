@@ -31,8 +31,11 @@ class Outcomes:
         if end.kind == "applied":
             did = "Created" if base.deleted else "Saved"
             said = f"{did} as {version_name(v)}." if v is not None else f"{did}."
-            back = self._read_back(id, base, content, stamp, v)
-            return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v)
+            found = self._read_back(id, stamp, v)
+            back = ""
+            if found is not None and found.content is not None:
+                back = update_operators.differences(content, found.content, base.content or c.EMPTY)
+            return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v, found=found)
         if end.kind == "conflict":
             met = self.conflict(id, base)
             if met.kind == "conflict":
@@ -50,17 +53,15 @@ class Outcomes:
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
         return Outcome("refused", self._ns, id, end.sentence)
 
-    def _read_back(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> str:
-        """One sentence on how the server stored the content just written, or none."""
+    def _read_back(self, id: Value, stamp: Stamp, v: Value | None) -> Version | None:
+        """The version just written, as the server stored it; None where it cannot be read or is overtaken already."""
         try:
             now = self._read(id)
         except Refused:
-            return ""
+            return None
         if now.raw is None or now.content is None:
-            return ""
-        if not self._bears(now.raw, stamp.token) and (v is None or now.v != v):
-            return ""  # overtaken already, which is no matter of this write
-        return update_operators.differences(content, now.content, base.content or c.EMPTY)
+            return None
+        return now if self._bears(now.raw, stamp.token) or (v is not None and now.v == v) else None
 
     def conflict(self, id: Value, base: Version) -> Outcome:
         """The outcome of a swap that met another state than ``base``, or a server that cannot evaluate the guard."""

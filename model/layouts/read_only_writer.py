@@ -40,7 +40,7 @@ class ReadOnlyWriter:
         """Raise ``Refused`` with the reason."""
         raise Refused(self.reason)
 
-    def missing_index(self) -> str | None:
+    def missing_index(self, remembered: bool = False) -> str | None:
         """None: no index would let anybody write."""
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
@@ -32,6 +32,12 @@ from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
+PAGE = 101
+"""Versions of a history that are read at first: mostly nobody looks further."""
+
+WHOLE = (c.INT32, c.INT64, c.DATE)
+"""Types of versions that a server sorts by their number or time."""
+
 
 def claim_of(profile: CollectionProfile) -> str:
     """The field of a version that tells the number of the next one, where numbers alone do not decide."""
@@ -50,7 +56,8 @@ class VersionDocuments:
     def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
         """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
         p = self.profile
-        for raw in self.server.find(self.ns, {p.id: {"$eq": id}, **(where or {})}, sort={p.id: 1, p.version: -1}):
+        filter, order = {p.id: {"$eq": id}, **(where or {})}, {p.id: 1, p.version: -1}
+        for raw in self.server.find(self.ns, filter, sort=order, batch=PAGE):
             if c.get(raw, (p.id,)) == id:
                 yield raw
 
@@ -91,10 +98,10 @@ class VersionDocuments:
         """The stored newest version; one of a wrong type counts by its number. Raises ``NotFound``."""
         passed: list[bytes] = []
         best: bytes | None = None
-        for raw in self.of(id):
+        for raw in chain(self._highest(id), self.of(id)):
             v = c.get(raw, (self.profile.version,))
             passed.append(raw)
-            if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
+            if v is not None and v.type in WHOLE:
                 break  # all following ones are lower
         for raw in passed:
             place = place_of(c.get(raw, (self.profile.version,)))
@@ -103,6 +110,14 @@ class VersionDocuments:
         if best is None:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
         return best
+
+    def _highest(self, id: Value) -> Iterator[bytes]:
+        """The version with the highest number, where that is of a type by which it surely is the newest."""
+        p = self.profile
+        for raw in self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, limit=1):
+            v = c.get(raw, (p.version,))
+            if c.get(raw, (p.id,)) == id and v is not None and v.type in WHOLE:
+                yield raw
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The versions by number, and those that are missing."""
@@ -126,6 +141,8 @@ class VersionDocuments:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The newest version, or one by its number."""
+        if v is not None and (below := self._below_newest(id, v)) is not None:
+            return self.made(below)
         newest = self.newest(id)
         if v is None and self.ends(newest):
             raise self.gone(id, newest)
@@ -135,6 +152,17 @@ class VersionDocuments:
             if same_version(v, c.get(raw, (self.profile.version,))):
                 return self.made(raw)
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def _below_newest(self, id: Value, v: Value) -> bytes | None:
+        """The stored version of this number where another one stands above it; None where that is not sure."""
+        p = self.profile
+        if v.type not in WHOLE:
+            return None
+        where = {p.id: {"$eq": id}, p.version: {"$gte": v}}
+        found = list(self.server.find(self.ns, where, sort={p.id: 1, p.version: 1}, limit=2))
+        sure = len(found) == 2 and all(c.get(raw, (p.id,)) == id for raw in found)
+        numbers = [c.get(raw, (p.version,)) for raw in found]
+        return found[0] if sure and same_version(v, numbers[0]) and not same_version(v, numbers[1]) else None
 
     def gone(self, id: Value, tombstone: bytes) -> NotFound:
         """The error of whoever looks for the current version of a document that is deleted."""

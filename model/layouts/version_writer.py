@@ -69,10 +69,10 @@ class VersionWriter:
 
     # --- the unique index
 
-    def missing_index(self) -> str | None:
+    def missing_index(self, remembered: bool = False) -> str | None:
         """Why writing waits for the unique index on id and version, one sentence; None where it is there."""
         p = self._profile
-        if is_unique(self._server, self._ns, self.unique):
+        if is_unique(self._server, self._ns, self.unique, remembered):
             return None
         return (
             f"{self._ns} has no unique index on {p.id} and {p.version}, so two writers could both insert the next "
@@ -85,7 +85,10 @@ class VersionWriter:
 
     def hindrance(self, base: Version) -> str:
         """Why a unique index turns every further version away, as it allows a document one, or one with the flag."""
-        for index in indexes.others(self._server, self._ns, self.unique):
+        return self._one_alone(base) and self._one_alone(base, again=True)
+
+    def _one_alone(self, base: Version, again: bool = False) -> str:
+        for index in indexes.others(self._server, self._ns, self.unique, again):
             same = set(index.paths) <= {self._profile.id, self._flag}
             if same and base.raw is not None and indexes.covered(index, base.raw):
                 flagged = self._flag and (index.partial or self._flag in index.paths)

@@ -82,8 +82,12 @@ class Port(Protocol):
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
-        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
+        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``.
+
+        The first batch has ``batch`` documents at most, where few of them may be read.
+        """
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""

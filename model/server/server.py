@@ -256,8 +256,12 @@ class Server:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
-        """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``."""
+        """The matching documents as stored, in batches by size, the first of ``batch`` at most.
+
+        Raises ``Unreachable``, ``NotAllowed`` and ``Refused``.
+        """
         command: dict[str, Any] = {"find": ns.partition(".")[2]}
         command["filter"] = filter or {}
         if sort:
@@ -270,7 +274,7 @@ class Server:
             command["limit"] = limit
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
-        return self._rows(ns, command, few=False, projected=bool(projection), limit=limit)
+        return self._rows(ns, command, few=False, projected=bool(projection), limit=limit or batch)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""

@@ -583,7 +583,7 @@ def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> byte
     if outcome.kind != "applied":
         return None
     try:
-        found = layout.version(id, outcome.version).content
+        found = (outcome.found or layout.version(id, outcome.version)).content
     except Refused:
         return None
     # Any other difference is someone's next edit already, which must not be taken for ours.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import bson
@@ -10,7 +11,10 @@ import pytest
 from bson import ObjectId
 
 from model.localserver import LocalServer
+from model.profile import Profile, stated
 from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
 from tests.model.command_log import CommandLog, listening
 
 Row = dict[str, Any]
@@ -112,3 +116,100 @@ def test_a_page_of_newest_versions_takes_as_much_however_many_documents_there_ar
             assert len(log.names) <= commands
             states = 51 * versions if layout == "deltas" else 51
             assert log.rows <= keys + states
+
+
+CONTENT: Row = {"name": "n", "price": 1, "city": "Kiel"}
+STORED: dict[str, Row] = {
+    "plain": {"_id": "d", **CONTENT},
+    "hashed": {"_id": "d", **CONTENT, "_versioned_id": canonical.hash_of(bson.encode(CONTENT))},
+    "embedded": {"_id": "d", "current": {"v": 1, "_w": ObjectId(), **CONTENT}, "prev": []},
+    "nested": {"_id": "d", "version": 1, "_w": ObjectId(), **CONTENT, "versions": []},
+    "archive": {"_id": "d", "v": 1, "_w": ObjectId(), **CONTENT},
+    "versions": {"_id": ObjectId(), "docId": "d", "v": 1, **CONTENT},
+    "deltas": {"_id": ObjectId(), "docId": "d", "v": 1, **CONTENT},
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "commands"),
+    [
+        ("plain", ["update", "find"]),
+        ("hashed", ["update", "find"]),
+        ("embedded", ["update", "find"]),
+        ("nested", ["update", "find"]),
+        ("archive", ["find", "insert", "find", "update", "find"]),
+        ("versions", ["find", "insert", "find"]),
+        ("deltas", ["find", "insert", "find"]),
+    ],
+)
+def test_a_swap_sends_its_guarded_writes_and_a_look_behind_them(
+    local: LocalServer, log: CommandLog, layout: str, commands: list[str]
+) -> None:
+    ns, id = "db.things", Value.of("d")
+    local.load(ns, [bson.encode(STORED[layout])])
+    own = layout in ("versions", "deltas")
+    local.index(ns if own else f"{ns}_past", [("docId", 1), ("v", 1)], unique=True)
+    place = {"archive": f"{ns}_past"} if layout == "archive" else {}
+    with Session.open(local.uri, Profile((stated(ns, layout, token="_w", **place),))) as session:
+        for price in (2, 3):  # the indexes are asked for once
+            base = session.version(ns, id)
+            log.clear()
+            outcome = session.save(ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(price)))
+            assert outcome.kind == "applied"
+        assert log.names == commands
+        assert session.version(ns, id).content == bson.encode(CONTENT | {"price": 3})
+
+
+def history_of(layout: str, versions: int) -> dict[str, list[bytes]]:
+    """One document with many versions, as a layout stores it, by collection."""
+    past: list[Row] = [{"v": v, "_w": ObjectId(), **CONTENT, "price": v} for v in range(1, versions + 1)]
+    match layout:
+        case "embedded":
+            rows = {"db.things": [{"_id": "d", "current": past[-1], "prev": past[:-1]}]}
+        case "nested":
+            rows = {"db.things": [{"_id": "d", **past[-1], "versions": past[:-1]}]}
+        case "archive":
+            archived = [{"_id": ObjectId(), "docId": "d", **each} for each in past[:-1]]
+            rows = {"db.things": [{"_id": "d", **past[-1]}], "db.things_past": archived}
+        case _:
+            rows = {"db.things": [{"_id": ObjectId(), "docId": "d", **each} for each in past]}
+    return {ns: [bson.encode(row) for row in each] for ns, each in rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("layout", "newest", "earlier", "history"),
+    [
+        ("versions", (1, 1), (1, 2), (2, 101)),  # the last command closes the cursor
+        ("embedded", (1, 1), (1, 1), (1, 1)),
+        ("nested", (1, 1), (1, 1), (1, 1)),
+        ("archive", (1, 1), (2, 2), (3, 102)),
+    ],
+)
+def test_one_version_and_the_first_hundred_are_read_without_the_thousands_behind_them(
+    local: LocalServer,
+    log: CommandLog,
+    layout: str,
+    newest: tuple[int, int],
+    earlier: tuple[int, int],
+    history: tuple[int, int],
+) -> None:
+    ns, id, versions = "db.things", Value.of("d"), 2500
+    for each, rows in history_of(layout, versions).items():
+        local.load(each, rows)
+    local.index(ns if layout == "versions" else f"{ns}_past", [("docId", 1), ("v", 1)], unique=True)
+    place = {"archive": f"{ns}_past"} if layout == "archive" else {}
+    profile = stated(ns, layout, token="_w", **({"version": "v"} if layout == "nested" else {}), **place)
+    with Session.open(local.uri, Profile((profile,))) as session:
+        session.version(ns, id)
+        log.clear()
+        assert session.version(ns, id).v == Value.of(versions)
+        assert (len(log.names), log.rows) == newest
+        for v in (1, 1234, versions - 1):
+            log.clear()
+            found = session.version(ns, id, Value.of(v))
+            assert canonical.decode(found.content or b"") == {**CONTENT, "price": v}
+            assert (len(log.names), log.rows) == earlier
+        log.clear()
+        page = list(islice(session.history(ns, id), 99))
+        assert [each.v for each in page] == [Value.of(v) for v in range(versions, versions - 99, -1)]
+        assert (len(log.names), log.rows) == history

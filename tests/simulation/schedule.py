@@ -191,6 +191,7 @@ class WriterPort:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         schedule = self.schedule
         schedule.turn(self.number)
@@ -237,6 +238,7 @@ class SoundPort(WriterPort):
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         return iter(self.machine.find(ns, filter, sort, projection, skip, limit))
 

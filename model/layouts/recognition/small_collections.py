@@ -58,10 +58,11 @@ class SmallCollections:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         """The matching documents as :meth:`.Port.find` tells them."""
         if ns not in self._held:
-            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms)
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
         try:
             project = compile_projection(bson_of(projection or {}))
             documents = pipelines.matching(
@@ -70,7 +71,7 @@ class SmallCollections:
             found = list(islice(documents, skip, skip + limit if limit else None))
             return iter(found if project is None else [project(raw) for raw in found])
         except (CommandError, Unreadable, RecursionError):
-            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms)
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline."""

@@ -66,9 +66,10 @@ class FaultyServer:
         skip: int = 0,
         limit: int = 0,
         max_ms: int | None = None,
+        batch: int = 0,
     ) -> Iterator[bytes]:
         self._step()
-        return iter(list(self.server.find(ns, filter, sort, projection, skip, limit, max_ms)))
+        return iter(list(self.server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)))
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         self._step()
