@@ -251,11 +251,13 @@ def made_version(
     """
     try:
         content = own.content(raw)
-        v = v if v is not None else (c.get(raw, (own.version,)) if own.version else None)
-        author, reason = (c.get(raw, (name,)) if name else None for name in (profile.author, profile.reason))
-        at = time_of(c.get(raw, (own.at,))) if own.at else None
+        top = dict(reversed(c.fields(raw)))  # the first of duplicate names counts
+        top.pop("", None)  # a name that is not stated is no name
+        v = v if v is not None else top.get(own.version)
+        author, reason = (top.get(name) for name in (profile.author, profile.reason))
+        at = time_of(top.get(own.at))
         for name in times:
-            at = at or time_of(c.get(raw, (name,)))
+            at = at or time_of(top.get(name))
         damage = unreadable(raw) or (version_damage(v) if counted else "") or hash_damage(raw, content, profile)
     except Unreadable:
         found = legible(raw)

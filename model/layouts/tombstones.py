@@ -27,7 +27,8 @@ def is_tombstone(raw: bytes, own: Own, profile: CollectionProfile) -> bool:
 
 def is_marked(raw: bytes, profile: CollectionProfile) -> bool:
     """Whether a stored version, or the part of it that was read, has the marker."""
-    return bool(profile.deleted) and c.get(raw, (profile.deleted,)) == MARK
+    name = profile.deleted
+    return bool(name) and c.name_bytes(name) + b"\x00" in raw and c.get(raw, (name,)) == MARK
 
 
 def says_deleted(content: bytes, profile: CollectionProfile) -> bool:

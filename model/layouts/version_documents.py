@@ -136,7 +136,8 @@ class VersionDocuments:
             place = place_of(version.v)
             if place is not None and place == before:
                 version = replace(version, state="damaged", detail="stored twice")
-            yield replace(version, current=first and not version.deleted)
+            current = first and not version.deleted
+            yield version if current == version.current else replace(version, current=current)
             first, before = False, place
 
     def version(self, id: Value, v: Value | None = None) -> Version:

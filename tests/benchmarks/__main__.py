@@ -1,7 +1,7 @@
-"""``python -m tests.benchmarks``: every workload, ours and the peers' figures in one run.
+"""``python -m tests.benchmarks``: every workload, ours and the peers' figures in one run, and what grows with size.
 
 ``--ours`` leaves the peers out; ``--clock cpu`` counts the processor's time, for a machine that others use too;
-numbers choose workloads. Ends with 1 where a target was missed.
+numbers choose workloads, and leave out what grows. Ends with 1 where a target was missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import bson
 
 from model.diff import diff
 from model.merge import merge
-from tests.benchmarks import peers
+from tests.benchmarks import peers, scale
 from tests.benchmarks.timing import CLOCKS, best, peak
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
@@ -82,6 +82,8 @@ def main() -> int:
             print(f"    {peer:<16} {peers.run(peer, number, arguments.clock)}", flush=True)
         for peer in () if workload.merged or node.missing else peers.NODE_PACKAGES:
             print(f"    {peer:<16} {node.run(peer, workload.make(), arguments.clock)}", flush=True)
+    if not arguments.numbers:
+        missed += scale.measure(arguments.clock)
     print("\nMissed:" if missed else "\nEvery target is met.")
     for line in missed:
         print(f"    {line}")

@@ -1,0 +1,226 @@
+"""The rows of ``python -m tests.benchmarks`` on what grows: collections, documents, versions.
+
+Each action is counted in commands and rows, which are the same everywhere, and timed beside the driver's own reading of
+what it needs, on the in-process server. Its exponent of growth is fitted over the sizes: 0 is flat. One that misses its
+commands or grows is told.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo
+from bson import ObjectId
+from bson.raw_bson import RawBSONDocument
+
+from model.collection_profile import CollectionProfile
+from model.localserver import LocalServer
+from model.profile import Profile, stated
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.benchmarks.timing import best
+from tests.model.command_log import CommandLog, listening
+
+Row = dict[str, Any]
+NS, PAST, ID = "shop.things", "shop.things_past", Value.of("d000000")
+RAW: bson.CodecOptions[RawBSONDocument] = bson.CodecOptions(RawBSONDocument)
+CONTENT: Row = {"name": "n", "price": 1, "city": "Kiel", "text": "lorem ipsum " * 10}
+FLAT = 0.25
+"""The exponent up to which growth is taken for none: caches and trees cost a little."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an action costs at one size."""
+
+    size: int
+    commands: int
+    rows: int
+    milliseconds: float
+    bare: float
+
+
+def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
+    """Documents with their versions as a layout stores them, by collection."""
+    things: list[Row] = []
+    past: list[Row] = []
+    for at in range(documents):
+        id, each = f"d{at:06}", [{"v": v, "_w": ObjectId(), **CONTENT} for v in range(1, versions + 1)]
+        if layout == "versions":
+            things += [{"_id": ObjectId(), "docId": id, **version} for version in each]
+        elif layout == "embedded":
+            things.append({"_id": id, "current": each[-1], "prev": each[:-1]})
+        else:
+            things.append({"_id": id, **each[-1]})
+            past += [{"_id": ObjectId(), "docId": id, **version} for version in each[:-1]]
+    return {NS: [bson.encode(row) for row in things], PAST: [bson.encode(row) for row in past]}
+
+
+def profile(layout: str) -> CollectionProfile:
+    """The statement of such a collection."""
+    return stated(NS, layout, token="_w", **({"archive": PAST} if layout == "archive" else {}))
+
+
+@contextmanager
+def served(layout: str, documents: int, versions: int) -> Iterator[tuple[Session, CommandLog, Any]]:
+    """A session on such a collection, the log of its commands, and the same collection by the driver alone."""
+    with LocalServer() as server, tempfile.TemporaryDirectory() as home:
+        for ns, each in rows(layout, documents, versions).items():
+            server.load(ns, each)
+        server.index(NS if layout == "versions" else PAST, [("docId", 1), ("v", 1)], unique=True)
+        with (
+            pymongo.MongoClient[RawBSONDocument](server.uri) as client,
+            listening() as log,
+            Session.open(server.uri, Profile((profile(layout),)), home=Path(home)) as session,
+        ):
+            yield session, log, client.get_database("shop", codec_options=RAW)
+
+
+def cost(size: int, log: CommandLog, ours: Callable[[], object], bare: Callable[[], object], clock: str) -> Cost:
+    """The commands and rows of a second run, and the times of both."""
+    ours()
+    log.clear()
+    ours()
+    commands, read = len(log.names), log.rows
+    return Cost(size, commands, read, best(ours, clock), best(bare, clock))
+
+
+def page(layout: str, size: int, clock: str) -> Cost:
+    """A page of 50 current documents among so many."""
+    with served(layout, size, 4 if layout == "versions" else 1) as (session, log, shop):
+        if layout == "versions":
+            keys = [("docId", 1), ("v", 1)]
+            found = list(shop["things"].find({}, {"docId": 1, "v": 1}).sort(keys).limit(204))
+            wanted = [row["_id"] for row in found][3::4]
+
+            def bare() -> object:
+                return list(shop["things"].find({"_id": {"$in": wanted}}))
+        else:
+            hidden = {"prev": 0} if layout == "embedded" else None
+
+            def bare() -> object:
+                return list(shop["things"].find({}, hidden).sort("_id", 1).limit(51))
+
+        return cost(size, log, lambda: session.documents(NS, limit=50), bare, clock)
+
+
+def opening(layout: str, size: int, clock: str) -> Cost:
+    """One version from the middle of so many."""
+    middle = size // 2
+    with served(layout, 1, size) as (session, log, shop):
+        where = shop["things_past" if layout == "archive" else "things"]
+        wanted: Row = {"docId": "d000000", "v": middle}
+        hidden = None
+        if layout == "embedded":
+            wanted, hidden = {"_id": "d000000"}, {"prev": {"$elemMatch": {"v": middle}}}
+        return cost(
+            size,
+            log,
+            lambda: session.version(NS, ID, Value.of(middle)),
+            lambda: list(where.find(wanted, hidden)),
+            clock,
+        )
+
+
+def history(layout: str, size: int, clock: str) -> Cost:
+    """The first hundred of so many versions."""
+    with served(layout, 1, size) as (session, log, shop):
+        where = shop["things_past" if layout == "archive" else "things"]
+        keys = [("docId", 1), ("v", -1)]
+        return cost(
+            size,
+            log,
+            lambda: list(islice(session.history(NS, ID, changed=False), 100)),
+            lambda: list(where.find({"docId": "d000000"}).sort(keys).limit(100)),
+            clock,
+        )
+
+
+def swap(layout: str, size: int, clock: str) -> Cost:
+    """A guarded swap among so many documents, journal and all, beside one update."""
+    with served(layout, size, 1) as (session, log, shop):
+        prices = iter(range(2, 10**9))
+
+        def ours() -> object:
+            base = session.version(NS, ID)
+            log.clear()
+            content = canonical.put(base.content or canonical.EMPTY, ("price",), Value.of(next(prices)))
+            outcome = session.save(NS, ID, base, content)
+            if outcome.kind != "applied":
+                raise RuntimeError(outcome.detail)
+            return outcome
+
+        def bare() -> object:
+            return shop["things"].update_one({"_id": "d000000"}, {"$set": {"seen": next(prices)}})
+
+        return cost(size, log, ours, bare, clock)
+
+
+def listing(layout: str, size: int, clock: str) -> Cost:
+    """So many collections in ten databases, recognised, beside reading one document of each."""
+    with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client, listening() as log:
+        for n in range(size):
+            things = ({"_id": f"c{n}-{at}", "owner": f"o{at % 5}", "v": 1 + at % 3} for at in range(40))
+            server.load(f"shop{n % 10}.c{n}", map(bson.encode, things))
+        with Session.open(server.uri) as session:
+            return cost(
+                size,
+                log,
+                lambda: list(session.collections()),
+                lambda: [client[f"shop{n % 10}"][f"c{n}"].find_one() for n in range(size)],
+                clock,
+            )
+
+
+Action = Callable[[str, int, str], Cost]
+ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int]], ...] = (
+    ("a page of 50 documents, plain", page, "plain", (1000, 10_000, 100_000), lambda _: 2),
+    ("a page of 50 documents, archive", page, "archive", (1000, 10_000, 100_000), lambda _: 2),
+    ("a page of 50 documents, embedded", page, "embedded", (1000, 10_000, 100_000), lambda _: 2),
+    ("a page of 50 documents, versions", page, "versions", (250, 2500, 25_000), lambda _: 5),
+    ("one of many versions, versions", opening, "versions", (100, 1000, 10_000), lambda _: 1),
+    ("one of many versions, archive", opening, "archive", (100, 1000, 10_000), lambda _: 2),
+    ("the first 100 of a history, versions", history, "versions", (200, 2000, 20_000), lambda _: 2),
+    ("the first 100 of a history, archive", history, "archive", (200, 2000, 20_000), lambda _: 3),
+    ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 3),
+    ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 3),
+    ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 5),
+    ("a list of collections", listing, "", (20, 80), lambda size: 4 * size + 2),
+)
+"""What is measured: the layout, the sizes, and the commands that it may send."""
+
+
+def exponent(costs: list[Cost]) -> float:
+    """The slope of time over size, both in logarithms, by least squares."""
+    xs, ys = [math.log(each.size) for each in costs], [math.log(max(each.milliseconds, 0.01)) for each in costs]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+
+
+def measure(clock: str) -> list[str]:
+    """Measure all actions, print them, and say what was missed."""
+    missed: list[str] = []
+    for name, action, layout, sizes, most in ACTIONS:
+        costs = [action(layout, size, clock) for size in sizes]
+        print(f"\n{name}")
+        for each in costs:
+            times = each.milliseconds / each.bare
+            sent = f"{each.size:>9,}  {each.commands:>4,} commands  {each.rows:>6,} rows"
+            took = f"{each.milliseconds:>9,.2f} ms  bare {each.bare:,.2f} ms  {times:,.1f} times"
+            print(f"    {sent}  {took}", flush=True)
+            if each.commands > most(each.size):
+                missed.append(f"{name}: {each.commands} commands at {each.size:,}, target {most(each.size)}")
+        grows = exponent(costs)
+        print(f"    grows with the power {grows:.2f}")
+        if action is not listing and grows > FLAT:
+            missed.append(f"{name}: grows with the power {grows:.2f}, target {FLAT}")
+    return missed
