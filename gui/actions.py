@@ -115,6 +115,7 @@ TABLE: tuple[Item, ...] = (
     item("File", "tab-right", tr("Move tab to the right"), "Ctrl+Shift+PgDown", "tabs"),
     line("File"),
     item("File", "allow-writes", tr("Allow writes"), "", "session settable", checked="writes"),
+    item("File", "sign-as", tr("Sign as…"), "", "session"),
     _pages("File"),
     item("File", "disconnect", tr("Disconnect"), "", "session"),
     line("File"),

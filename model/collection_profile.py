@@ -74,6 +74,7 @@ class CollectionProfile:
     at: str = ""
     author: str = ""
     reason: str = ""  # the field that says why a version was made
+    author_is: str = "login"  # whose name a version made from here bears: "login", "asked", or "name:" and a name
     numbering: str = "next"
     grace: dt.timedelta = dt.timedelta(hours=24)
     counter: str = ""  # "seq" in a sequence, "count" in pending
@@ -102,6 +103,17 @@ class CollectionProfile:
     row: Mapping[str, Any] = field(default_factory=dict)  # the template of a row that an edit writes
     holder: Mapping[str, Any] = field(default_factory=dict)  # and of what stands around the rows of ``elements``
     renewed: Mapping[str, Any] = field(default_factory=dict)  # fields of the document that each write sets anew
+
+    @property
+    def asks_author(self) -> bool:
+        """Whether a person is asked once for the name that versions made from here bear."""
+        return bool(self.author) and self.author_is == "asked"
+
+    def author_for(self, login: str | None, named: str | None) -> str | None:
+        """The author of a version made from here, by the user's login and the name that a person gave."""
+        if self.author_is.startswith("name:"):
+            return self.author_is.removeprefix("name:")
+        return named if self.author_is == "asked" else login
 
     @property
     def counted_lock(self) -> str:

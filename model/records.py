@@ -177,6 +177,8 @@ class Opened:
     document: bytes = b""  # raw as people see it: locked fields and content, in stored order
     lock: str = ""  # a field that looks like another program's lock, of which a person must say how it moves
     doubt: str = ""  # what all the data say against its profile, by which nothing is written until a person insists
+    takes_reason: bool = False  # whether a version can say why it was made
+    asks_author: bool = False  # whether a person is asked once for the name that versions bear
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,7 @@ class Entry:
     version_after: str | None = None
     run: str = ""  # the name of the run that it belongs to, where several writes were asked for at once
     gone: bool = False  # the data were in memory, and are there no more
+    reason: str = ""  # why it was written, where a person said so
 
 
 @dataclass(frozen=True)

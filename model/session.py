@@ -719,7 +719,8 @@ class Session:
         reason = self._why_read_only() or doubt or layout.writable(base)
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
         document = self._document(layout, base)
-        return Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
+        opened = Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
+        return replace(opened, takes_reason=layout.takes_reason, asks_author=profile.asks_author)
 
     def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version for reading, the current one where ``v`` is None; raises ``NotFound``."""
@@ -746,20 +747,22 @@ class Session:
         except Unreadable:
             return raw
 
-    def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
+    def preview(self, ns: str, id: Value, base: Version, content: bytes, reason: str = "") -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""
         layout = self._catalogue.layout(ns)
-        stamp = Stamp(ObjectId(), _user())
-        writes = layout.foreseen(id, base, layout.signed(content, stamp.author), stamp)
+        stamp = Stamp(ObjectId(), self._writer.author_of(layout), reason=reason or None)
+        writes = layout.foreseen(id, base, layout.signed(content, stamp.author, stamp.reason), stamp)
         return sending(as_sent(self._port, writes), layout.explained(base))
 
-    def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
-        """Swap the current version ``base`` for a new one with this content.
+    def save(
+        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", reason: str = ""
+    ) -> Outcome:
+        """Swap the current version ``base`` for a new one with this content, and the reason for it.
 
         ``conflict``: the document is not the base any more, and nothing was written; :meth:`conflict` tells more.
         """
         self._check_allowed()
-        return self._writer.save(ns, id, base, content, action)
+        return self._because(reason).save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
         """The changes of a document since ``base``, merged with an edit that began there."""
@@ -774,6 +777,7 @@ class Session:
         base: Value | object | None = None,
         tries: int = 20,
         create: bool = False,
+        reason: str = "",
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
@@ -788,7 +792,7 @@ class Session:
         self._check_allowed()
         if create and (base is not None or not set):
             raise Refused("A document that is to be created has no base, and is made of fields to set; say which.")
-        layout = self._catalogue.layout(ns)
+        layout, writer = self._catalogue.layout(ns), self._because(reason)
         try:
             stored_id = layout.find_id(id) if isinstance(id, str) else _value(id)
             current = layout.version(stored_id)
@@ -797,7 +801,7 @@ class Session:
                 raise
             content, _ = _edited(None, set, unset, layout.locked)
             made = document_ids.meant(id) if isinstance(id, str) else _value(id)
-            return self._writer.create(ns, content, made, unless_there=True)
+            return writer.create(ns, content, made, unless_there=True)
         if base is not None and not self._is_at(ns, stored_id, current, base):
             detail = (
                 f"{id_name(stored_id)} is at {version_name(current.v)}, not at the base of this edit; "
@@ -805,7 +809,7 @@ class Session:
             )
             return Outcome("conflict", ns, stored_id, detail)
         content, paths = _edited(current.content, set, unset, layout.locked)
-        outcome, tried = self._writer.save(ns, stored_id, current, content), 1
+        outcome, tried = writer.save(ns, stored_id, current, content), 1
         while outcome.kind == "conflict" and base is None and tried < tries:
             try:
                 newer = layout.version(stored_id)
@@ -815,7 +819,7 @@ class Session:
             except Refused:  # it is gone, or has no place for these fields any more
                 break
             current, tried = newer, tried + 1
-            outcome = self._writer.save(ns, stored_id, current, content)
+            outcome = writer.save(ns, stored_id, current, content)
         if tried == 1:
             return outcome
         said = f"Others wrote {id_name(stored_id)} meanwhile, so this was tried {tried} times."
@@ -830,19 +834,19 @@ class Session:
         except NotFound:
             return False
 
-    def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
+    def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
         """Insert a document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
         self._check_allowed()
-        return self._writer.create(ns, content, id)
+        return self._because(reason).create(ns, content, id)
 
-    def delete(self, ns: str, id: Value, base: Version) -> Outcome:
+    def delete(self, ns: str, id: Value, base: Version, reason: str = "") -> Outcome:
         """Delete a document if ``base`` is still its current version.
 
         Versions that are documents of their own, or rows of an archive, stay, and :meth:`restore` brings the document
         back. The journal keeps what goes.
         """
         self._check_allowed()
-        return self._writer.delete(ns, id, base)
+        return self._because(reason).delete(ns, id, base)
 
     def kept_by_delete(self, ns: str) -> str:
         """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
@@ -861,7 +865,13 @@ class Session:
         return self._catalogue.layout(ns).last(id)
 
     def restore(
-        self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None = None, base: Version | None = None
+        self,
+        ns: str,
+        id: Value,
+        v: Value,
+        fields: Sequence[Path] | None = None,
+        base: Version | None = None,
+        reason: str = "",
     ) -> Outcome:
         """Make an earlier state, or some of its fields, the content of a new version.
 
@@ -873,8 +883,8 @@ class Session:
         if not base.current:
             if fields is not None:
                 raise Refused(f"{id_name(id)} is deleted; restore a whole version of it first, then single fields.")
-            return self._writer.create(ns, self.restored(ns, id, v, None, base), id, "restore")
-        return self._writer.save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
+            return self._because(reason).create(ns, self.restored(ns, id, v, None, base), id, "restore")
+        return self._because(reason).save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
     @staticmethod
     def taken_over(other: bytes, content: bytes, paths: Sequence[Path] | None) -> bytes:
@@ -1003,13 +1013,14 @@ class Session:
         checkpoint: Checkpoint = no_checkpoint,
         confirmed: bool = False,
         run: str = "",
+        reason: str = "",
     ) -> Iterator[Outcome]:
         """Send step two for each token, one guarded write a token, an outcome for each.
 
         Tokens inside the grace period are skipped unless ``confirmed`` by a person; ``run`` is a name for all of them.
         """
         self._check_allowed()
-        return replace(self._writer, run=run).tokens(tokens, "finish", confirmed, checkpoint)
+        return replace(self._because(reason), run=run).tokens(tokens, "finish", confirmed, checkpoint)
 
     def drop(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
@@ -1032,10 +1043,34 @@ class Session:
         return TakingBack(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
     def because(self, ns: str, reason: str) -> None:
-        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it."""
-        if not self._catalogue.layout(ns).profile.reason:
+        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it.
+
+        Where ``ns`` is "", as a run may write to several collections, those without such a field leave it to the
+        journal.
+        """
+        if ns and not self.takes_reason(ns):
             raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')
-        self._writer = replace(self._writer, reason=reason or None)
+        self._writer = self._because(reason)
+
+    def _because(self, reason: str) -> Writer:
+        return replace(self._writer, reason=reason.strip()) if reason.strip() else self._writer
+
+    def takes_reason(self, ns: str) -> bool:
+        """Whether a version made from here can say why: its profile, or its writer, has a field for that."""
+        return self._catalogue.layout(ns).takes_reason
+
+    def asks_author(self, ns: str) -> bool:
+        """Whether a person has to give a name before anything is written there, which :attr:`author` keeps."""
+        return self._catalogue.layout(ns).profile.asks_author and not self.author
+
+    @property
+    def author(self) -> str:
+        """The name that a person gave for collections that ask for one; settable, "" while nobody has."""
+        return self._writer.named or ""
+
+    @author.setter
+    def author(self, name: str) -> None:
+        self._writer = replace(self._writer, named=name.strip() or None)
 
     @property
     def repairs(self) -> Repairs:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr, translated
+from gui.parts.author_sheet import ask_author
 from gui.parts.differences import diff_grouping
 from gui.style import wording
 from gui.views.compare.restore_sheet import RestoreSheet, Restoring
@@ -39,6 +40,8 @@ class _Read:
     plan: diff_grouping.Plan
     barred: str = ""  # why nothing is written here
     values: str = ""  # what is to be entered elsewhere then
+    takes_reason: bool = False
+    asks_author: bool = False
 
 
 class DocumentWrites(QObject):
@@ -71,7 +74,8 @@ class DocumentWrites(QObject):
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
             barred = session.read_only_reason(ns)
             values = session.spelled(before, content) if barred else ""
-            return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values)
+            asked = session.takes_reason(ns), session.asks_author(ns)
+            return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values, *asked)
 
         self._run(work, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
 
@@ -108,18 +112,26 @@ class DocumentWrites(QObject):
                 read.plan,
                 read.paths,
                 base.current,
+                read.takes_reason,
             ),
         )
-        asked.agreed.connect(partial(self._do_restore, read))
+        asked.agreed.connect(partial(self._agreed_to_restore, read, asked))
         asked.open()
+
+    def _agreed_to_restore(self, read: _Read, asked: RestoreSheet, paths: tuple[Path, ...] | None) -> None:
+        reason = asked.reason.take()
+        if read.asks_author and not self._session.author:
+            ask_author(self._page, self._session, partial(self._do_restore, read, paths, reason))
+        else:
+            self._do_restore(read, paths, reason)
 
     def _copy_values(self, values: str) -> None:
         copying.copy(self._page, len(values), lambda: values, tr("The values are copied"))
 
-    def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None) -> None:
+    def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None, reason: str) -> None:
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.restore(ns, read.id, read.v, paths, read.base),
+            lambda _: session.restore(ns, read.id, read.v, paths, read.base, reason),
             partial(self.ended, again=partial(self.restore, read.id, read.v, paths, read.base.v)),
             tr("Restoring {v}", v=wording.version(read.v)),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -64,23 +64,23 @@ class Saver(QObject):
         base, _, action = self._sent
         return (following(base.v) if base is not None and action != "create" else "") or tr("your edit")
 
-    def save(self, base: Version, content: bytes, action: str = "edit") -> None:
-        """Swap ``base`` for a version with this content."""
+    def save(self, base: Version, content: bytes, reason: str = "") -> None:
+        """Swap ``base`` for a version with this content, for a reason."""
         session, ns, id = self._session, self._ns, self._id
-        self._sent = (base, content, action)
-        self._run(lambda: session.save(ns, id, base, content, action), base, content)
+        self._sent = (base, content, "edit")
+        self._run(lambda: session.save(ns, id, base, content, reason=reason), base, content, reason)
 
-    def create(self, content: bytes, id: Value | None) -> None:
+    def create(self, content: bytes, id: Value | None, reason: str = "") -> None:
         """Insert a document with this content, under ``id`` or a new one."""
         session, ns = self._session, self._ns
         self._sent = (None, content, "create")
-        self._run(lambda: session.create(ns, content, id), None, content)
+        self._run(lambda: session.create(ns, content, id, reason), None, content)
 
-    def look(self, base: Version, content: bytes) -> None:
+    def look(self, base: Version, content: bytes, reason: str = "") -> None:
         """Find out, without a write, whether the document moved on from ``base``; ends as a conflict or a refusal."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
-        self._start(lambda _: _Answer(None, session.conflict(ns, id, base, content)))
+        self._start(lambda _: _Answer(None, replace(session.conflict(ns, id, base, content), reason=reason)))
 
     def settle(self) -> None:
         """Look again for a save whose outcome is unknown."""
@@ -91,13 +91,13 @@ class Saver(QObject):
         session = self._session
         self._run(lambda: session.settle(outcome), base, content)
 
-    def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes) -> None:
+    def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes, reason: str = "") -> None:
         session, ns, id = self._session, self._ns, self._id
 
         def work(_: tasks.Progress) -> _Answer:
             outcome = send()
             if outcome.kind == "conflict" and base is not None:
-                return _Answer(outcome, session.conflict(ns, id, base, content))
+                return _Answer(outcome, replace(session.conflict(ns, id, base, content), reason=reason))
             if outcome.kind != "applied" or outcome.id != id:
                 return _Answer(outcome)
             try:  # the stored version may hold more than was sent: who saved it, for one

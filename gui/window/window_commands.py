@@ -15,6 +15,7 @@ from gui.help.help_window import HelpWindow
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
+from gui.parts.author_sheet import ask_author
 from gui.parts.document_side import DocumentSide
 from gui.style import focus_keeper, preferences, theme, zooming
 from gui.views.compare.other_document import OtherDocument
@@ -134,6 +135,11 @@ class WindowCommands(QObject):
         bar = self._workspace.tab_area.tabs.bar
         if 0 <= bar.currentIndex() + by < bar.count():
             bar.moveTab(bar.currentIndex(), bar.currentIndex() + by)
+
+    def do_sign_as(self) -> None:
+        """Ask for the name that versions made on the connection in front bear, where a profile asks for one."""
+        if (session := self._workspace.session) is not None:
+            ask_author(self._workspace, session)
 
     def do_allow_writes(self) -> None:
         """Make the connection in front read-only, or ask before allowing writes again."""

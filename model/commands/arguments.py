@@ -19,6 +19,7 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
     )
     if _insists(args):
         session.accept_layout()
+    session.author = getattr(args, "signed_as", None) or ""
     return session
 
 

@@ -56,7 +56,8 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
         # An age that was given is a person's word, also where it is shorter than the grace period.
         confirmed = args.older_than is not None
         run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6]) if args.apply else ""
-        outcomes = session.finish(tokens, progress, confirmed, run) if args.apply else map(_planned, tokens)
+        why = args.reason or ""
+        outcomes = session.finish(tokens, progress, confirmed, run, why) if args.apply else map(_planned, tokens)
         kinds = _print_outcomes(outcomes, args, progress, run)
     if not args.json:
         print(_summary(kinds, young, args.apply))

@@ -145,6 +145,7 @@ def parser() -> Parser:
     made.add_argument("--create", action="store_true", help="make a document that is not there, of what is set")
     made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
+    _reasoned(made)
     _options(made)
     _insisting(made)
 
@@ -152,6 +153,7 @@ def parser() -> Parser:
     _document(made)
     made.add_argument("v", metavar="V")
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
+    _reasoned(made)
     _options(made)
     _insisting(made)
 
@@ -165,7 +167,7 @@ def parser() -> Parser:
     made.add_argument("--filter", metavar="F", default="", help="of documents that match now; alone: their last change")
     made.add_argument("--plan", metavar="FILE", help="write what would be done to FILE; with --apply, do what it says")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
-    made.add_argument("--reason", metavar="TEXT", help="why, where the profile names a field for that")
+    _reasoned(made)
     _options(made)
     _insisting(made)
 
@@ -189,6 +191,7 @@ def parser() -> Parser:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
+    _reasoned(made)
     _options(made, NAMES)
     _insisting(made)
 
@@ -196,6 +199,7 @@ def parser() -> Parser:
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _reasoned(made)
     _options(made, ("pending",))
     _insisting(made)
 
@@ -355,6 +359,12 @@ def _insisting(made: Parser) -> None:
     """The option of every command that writes."""
     said = "write by the profile although the collection's data contradict it"
     made.add_argument("--yes-layout", action="store_true", help=said)
+    made.add_argument("--as", metavar="NAME", dest="signed_as", help="your name, where the profile asks who writes")
+
+
+def _reasoned(made: Parser) -> None:
+    """The option of every command whose writes a person can give a reason for."""
+    made.add_argument("--reason", metavar="TEXT", help="why, where the profile names a field for that")
 
 
 def _age(written: str) -> timedelta:

@@ -57,7 +57,7 @@ def repair(args: argparse.Namespace) -> int:
         lines: list[Line] = []
         run, offers = "", []
         if args.apply:
-            running = session.repairs.apply(plan, progress, confirmed=True)
+            running = session.repairs.apply(plan, progress, confirmed=True, reason=args.reason or "")
             run = running.id
             done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail, ()) for no, outcome in running)
             try:

@@ -71,6 +71,8 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         id: Value | None = None
         try:
             id = document(args, session, create)
+            if args.reason:
+                session.because(args.ns, args.reason)
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
@@ -167,6 +169,7 @@ def _entry_json(entry: Entry) -> str:
         undoable=entry.undoable,
         undone_by=entry.undone_by,
         run=entry.run or None,
+        reason=entry.reason or None,
     )
 
 

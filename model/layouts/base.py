@@ -566,11 +566,19 @@ class Layout(ABC):
             return Outcome("refused", self.ns, None, self.read_only)
         return put_back(self.server, self.profile, removed, self.writer.unique)
 
-    def signed(self, content: bytes, author: str | None) -> bytes:
-        """The content with its author, where that is content; doing it twice changes nothing."""
-        if author and self.profile.author and self.profile.seals_author:
-            return c.put(content, (self.profile.author,), Value.of(author))
+    def signed(self, content: bytes, author: str | None, reason: str | None = None) -> bytes:
+        """The content with its author and reason, where these are content; doing it twice changes nothing."""
+        if self.profile.seals_author:
+            for name, said in ((self.profile.author, author), (self.profile.reason, reason)):
+                content = c.put(content, (name,), Value.of(said)) if name and said else content
         return content
+
+    @property
+    def takes_reason(self) -> bool:
+        """Whether a version made from here can say why it was made."""
+        if self.read_only or not self.profile.reason:
+            return False
+        return not self.written_by_others or "$reason" in self.profile.row.values()
 
     def _check(self, base: Version) -> tuple[bytes, bytes]:
         """The stored document and the content of a base that may be written over; else raises ``Refused``."""

@@ -26,6 +26,7 @@ WORDS = {
     "now": "the time, later than that of any row that is there",
     "second": "the same in whole seconds",
     "author": "who makes the edit",
+    "reason": "why, where a person says so",
     "content": "the state: without _id, and without what is ignored",
     "document": "the same with _id",
     "patch": "a JSON Patch from the state before to the new one",
@@ -100,6 +101,8 @@ class RowValues:
             return date(self.at.replace(microsecond=0))
         if word == "author":
             return Value.of(self.stamp.author) if self.stamp.author else None
+        if word == "reason":
+            return Value.of(self.stamp.reason) if self.stamp.reason else None
         if word == "content":
             return Value.document(self.state)
         if word == "document":

@@ -96,7 +96,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     found.pop("guard", None)
     if profile.id_parts:
         found["id"] = list(profile.id_parts)
-    for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering"):
+    for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is"):
         if getattr(profile, name) != getattr(default, name) and not (name == "id" and profile.id_parts):
             found[name] = getattr(profile, name)
     for way in ("include", "exclude"):
@@ -119,6 +119,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
         return {name: value for name, value in found.items() if name in used}
     kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
     watched = {"watch": found["watch"]} if profile.watches else {}
+    watched |= {"author_is": profile.author_is} if profile.author_is != default.author_is else {}
     return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile), **watched}
 
 
@@ -140,7 +141,7 @@ def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, A
 
 def whole(profile: CollectionProfile) -> dict[str, Any]:
     """As :func:`table`, with what the layout's defaults say too."""
-    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering")
+    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is")
     said = {name: getattr(profile, name) for name in names}
     if _is_written(profile.layout):
         said |= {name: row_keys.in_toml(getattr(profile, name)) for name in (*row_keys.READERS, "writer")}
@@ -382,6 +383,14 @@ def _numbering(key: str, value: Any) -> dict[str, Any]:
     raise ValueError(f'must be "next", "loop", "time" or "counter:database.collection", not {value!r}')
 
 
+def _author_is(key: str, value: Any) -> dict[str, Any]:
+    if value in ("login", "asked") or (
+        isinstance(value, str) and value.removeprefix("name:").strip() not in ("", value)
+    ):
+        return {key: value}
+    raise ValueError(f'must be "login", "asked" or "name:" with a name, as in "name:Import", not {value!r}')
+
+
 def _hash_fields(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in ("include", "exclude"):
         raise ValueError('must be { include = ["…"] } or { exclude = ["…"] }')
@@ -441,6 +450,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "hash_fields": _hash_fields,
     "hash_recipe": row_keys.READERS["hash_recipe"],
     "numbering": _numbering,
+    "author_is": _author_is,
     "grace": _duration,
     "targets": _targets,
     "guard": row_keys.READERS["guard"],

@@ -9,7 +9,7 @@ from model.layouts.registry import LAYOUTS, declared
 from model.layouts.writers import presets
 from model.patches import FORMS
 
-KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value"]
+KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value", "author"]
 KeyPlace = Literal["collection", "archive", "current"]
 
 
@@ -21,7 +21,8 @@ class ProfileKey:
     about: str
     """What it names, in a few words."""
     kind: KeyKind = "field"
-    """What is typed: a field's name, a collection's, a choice, a numbering, a span as ``24h``, names, a TOML value."""
+    """What is typed: a field's name, a collection's, a choice, a numbering, a span as ``24h``, names, a TOML value,
+    an author."""
     place: KeyPlace = "collection"
     """Where the names are found that it can take."""
     empty: str = ""
@@ -64,6 +65,13 @@ _ROWS = (
     ProfileKey("at", "the field with the time of the version", place="current", empty="none"),
     ProfileKey("author", "the field with who made the version", place="current", empty="none"),
     ProfileKey("reason", "the field with why the version was made", place="current", empty="none"),
+    ProfileKey(
+        "author_is",
+        "whose name a version made here bears",
+        "author",
+        example="name:Import",
+        choices=("login", "asked", "name:"),
+    ),
     ProfileKey("hash", "the field with the hash of the content", place="current", empty="none"),
     ProfileKey("hash_fields", "the fields that the hash is made of", "value", example='{ exclude = ["views"] }'),
     ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
@@ -103,7 +111,7 @@ def keys_of(layout: str) -> tuple[ProfileKey, ...]:
     used = {*declared(layout).roles, "keys", "guard", *_MORE.get(layout, ())}
     if layout in LAYOUTS:
         kind = LAYOUTS[layout]
-        used |= {"at", "author", "reason"}
+        used |= {"at", "author", "author_is", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe"}
         used |= {"deleted"} if kind.own_documents and not kind.read_only else set()
         used |= {"watch"} if "version" in kind.roles else set()

@@ -148,7 +148,9 @@ class Repairs:
         asked = [item for item in plan.items if only is None or item.no in only]
         return running.dry(self._ground(self._today(plan, asked, checkpoint)), plan, checkpoint, only)
 
-    def apply(self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Running:
+    def apply(
+        self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False, reason: str = ""
+    ) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
 
         An item comes a second time where a look behind all of them has put back a removed document. The ``Running.id``
@@ -161,12 +163,13 @@ class Repairs:
         self._check_layouts(plan)
         if not confirmed and self._production():
             raise NotAllowed("This connection is production; confirm the repair by its name first.")
-        return self._running(plan, checkpoint)
+        return self._running(plan, checkpoint, reason)
 
-    def _running(self, plan: Plan, checkpoint: Checkpoint) -> Running:
+    def _running(self, plan: Plan, checkpoint: Checkpoint, reason: str = "") -> Running:
         name = running.new_run(self._now, uuid.uuid4().hex[:6])
         today = self._today(plan, [item for item in plan.items if item.ticked], checkpoint)
-        return Running(self._writer, self._ground(today), plan, name, checkpoint)
+        writer = replace(self._writer, reason=reason.strip() or self._writer.reason)
+        return Running(writer, self._ground(today), plan, name, checkpoint)
 
     def _ground(self, today: Today | None = None) -> RepairContext:
         by = self._writer.author or "palimpsest"

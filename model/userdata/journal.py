@@ -321,6 +321,7 @@ class Journal:
             version_after=_text(row["version_after"]),
             gone=self._is_gone(row),
             run=str(json.loads(row["extra"]).get("run", "")) if '"run"' in row["extra"] else "",
+            reason=str(json.loads(row["extra"]).get("reason", "")) if '"reason"' in row["extra"] else "",
         )
 
     def _is_gone(self, row: sqlite3.Row) -> bool:

@@ -39,6 +39,8 @@ class Conflict:
     changed_by_them: tuple[Path, ...]  # from base to theirs
     changed_by_me: tuple[Path, ...]  # from base to mine
     keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
+    takes_reason: bool = False  # whether a version can say why it was made
+    reason: str = ""  # that was given for the edit
 
     @property
     def both(self) -> tuple[Path, ...]:
@@ -53,7 +55,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     try:
         theirs = layout.version(id)
     except NotFound:
-        return Conflict(base, mine, None, "deleted", None, (), by_me, keys)
+        return Conflict(base, mine, None, "deleted", None, (), by_me, keys, layout.takes_reason)
     content = theirs.content
     if content is None:
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
@@ -65,7 +67,8 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
         kind = "aba"
     elif all(isinstance(op, Retype | Reorder) for op in between):
         kind = "types"
-    return Conflict(base, mine, theirs, kind, merge(origin, mine, content, keys), touched(between), by_me, keys)
+    merged, by_them = merge(origin, mine, content, keys), touched(between)
+    return Conflict(base, mine, theirs, kind, merged, by_them, by_me, keys, layout.takes_reason)
 
 
 def touched(changes: Diff) -> tuple[Path, ...]:

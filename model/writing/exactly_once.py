@@ -122,7 +122,7 @@ class Once:
         if isinstance(first, Outcome):
             return first
         into = "" if field == key else field
-        body = layout.signed(_numbered(raw, into, first), self.writer.author)
+        body = self.writer.signed(layout, _numbered(raw, into, first))
         place = _value(ObjectId()) if into else first
         intent = Intent(
             self.writer.source, ns, place, "insert", layout.name, None, body, extra={"numbered": into or key}
@@ -138,7 +138,7 @@ class Once:
             number = outcome.value
             if outcome.kind != "applied" or number is None or number == first:
                 return None
-            return layout.signed(_numbered(raw, into, number), self.writer.author)
+            return self.writer.signed(layout, _numbered(raw, into, number))
 
         return self.writer.send(intent, insert, stored)
 
@@ -331,7 +331,7 @@ class Once:
         place = None if id is None or by_hash else _value(id)
         try:
             if by_hash:
-                place = content_hash(layout.signed(raw, self.writer.author), layout.sealing)
+                place = content_hash(self.writer.signed(layout, raw), layout.sealing)
             if place is None:
                 return self.writer.create(ns, raw, None)
             if (there := self._there(layout, place, raw, by_hash)) is not None:
@@ -392,7 +392,7 @@ class Once:
             return None
 
     def _same(self, current: Version, ns: str, id: Value, content: bytes) -> Outcome | None:
-        if current.content != self._catalogue.layout(ns).signed(content, self.writer.author):
+        if current.content != self.writer.signed(self._catalogue.layout(ns), content):
             return None
         said = f"{id_name(id)} holds just this content already; nothing was written."
         return Outcome("skipped", ns, id, said, current.v)

@@ -45,10 +45,11 @@ class Writer:
     port: Port
     journal: Journal
     source: str  # without password
-    author: str | None = None
+    author: str | None = None  # the user's login
     data: str = ""  # what the news of a write name
     reason: str | None = None  # why, where the profile names a field for that
     run: str = ""  # the name of the run that each write belongs to, where several were asked for at once
+    named: str | None = None  # the name that a person gave, for collections that ask for one
 
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
@@ -61,7 +62,7 @@ class Writer:
             if layout.read_only and base.content is not None:
                 reason = f"{reason} The values to enter there: {edit.spelled(base.content, content)}."
             return Outcome("refused", ns, id, reason)
-        content = layout.signed(content, self.author)
+        content = self.signed(layout, content)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, base.content, content, undoes)
@@ -90,7 +91,7 @@ class Writer:
         id = id if id is not None else Value.of(ObjectId())
         if reason := self.catalogue.objection(ns) or layout.missing_index():
             return Outcome("refused", ns, id, reason)
-        content = layout.signed(content, self.author)
+        content = self.signed(layout, content)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
         intent = self._intent(layout, ns, id, action, None, content, undoes)
@@ -103,6 +104,14 @@ class Writer:
             return outcome
 
         return self.send(intent, insert)
+
+    def signed(self, layout: Layout, content: bytes) -> bytes:
+        """A content with author and reason, where these are content."""
+        return layout.signed(content, self.author_of(layout), self.reason)
+
+    def author_of(self, layout: Layout) -> str | None:
+        """The author of a version that is made in this layout."""
+        return layout.profile.author_for(self.author, self.named)
 
     def delete(self, ns: str, id: Value, base: Version, undoes: str | None = None) -> Outcome:
         """Delete a document, once every stored document that goes is kept."""
@@ -221,12 +230,13 @@ class Writer:
         stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
     ) -> Outcome:
         """Do one write with its intent in the journal before and its outcome after."""
-        if reason := self.catalogue.objection(intent.ns):
+        layout = self._layout(intent.ns)
+        if reason := self.catalogue.objection(intent.ns) or self._unsigned(layout):
             return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
         entry = self.journal.begin(replace(self._with_statement(intent), token=str(token)))
         try:
-            outcome = write(Stamp(token, self.author, reason=self.reason))
+            outcome = write(Stamp(token, self.author_of(layout), reason=self.reason))
         except Refused as error:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
         outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
@@ -244,10 +254,27 @@ class Writer:
         finally:
             tell(News(self.data, outcome))
 
+    def _layout(self, ns: str) -> Layout:
+        """The layout of a collection, which may not be there yet."""
+        try:
+            return self.catalogue.layout(ns)
+        except NotFound:
+            return self.catalogue.begun(ns)
+
+    def _unsigned(self, layout: Layout) -> str:
+        """Why nothing is written for want of a name, one sentence; "" where something is."""
+        if not layout.profile.asks_author or self.named:
+            return ""
+        return (
+            f"Who writes to {layout.ns} is asked once, as its profile says; give your name first: Sign as… in the menu "
+            "File, or --as NAME."
+        )
+
     def _with_statement(self, intent: Intent) -> Intent:
         """The intent with its run, and with the option that has its collection read as it is, where it took one."""
-        if self.run:
-            intent = replace(intent, extra={**intent.extra, "run": self.run})
+        said = {"run": self.run, "reason": self.reason}
+        if told := {name: each for name, each in said.items() if each}:
+            intent = replace(intent, extra={**intent.extra, **told})
         option = "" if intent.layout in COUNTED else self.catalogue.asked_for(intent.ns)
         if not option:
             return intent

@@ -4072,6 +4072,14 @@ Nummern: {numbering}</translation>
       <translation>Grund</translation>
     </message>
     <message>
+      <source>Reason for this write, if you like</source>
+      <translation>Grund für dieses Schreiben, wenn Sie mögen</translation>
+    </message>
+    <message>
+      <source>Reason, if you like</source>
+      <translation>Grund, wenn Sie mögen</translation>
+    </message>
+    <message>
       <source>Recent connections</source>
       <translation>Letzte Verbindungen</translation>
     </message>
@@ -4576,6 +4584,18 @@ Nummern: {numbering}</translation>
       <translation>Seitenleiste</translation>
     </message>
     <message>
+      <source>Sign</source>
+      <translation>Unterschreiben</translation>
+    </message>
+    <message>
+      <source>Sign as</source>
+      <translation>Unterschreiben als</translation>
+    </message>
+    <message>
+      <source>Sign as…</source>
+      <translation>Unterschreiben als…</translation>
+    </message>
+    <message>
       <source>Since</source>
       <translation>Seit</translation>
     </message>
@@ -4610,6 +4630,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Smaller text</source>
       <translation>Kleinerer Text</translation>
+    </message>
+    <message>
+      <source>Some collections ask who writes, as their profile says. This name stands in each version made from here on this connection, until you give another one.</source>
+      <translation>Manche Sammlungen fragen, wer schreibt; so sagt es ihr Profil. Dieser Name steht in jeder Version, die von hier aus auf dieser Verbindung entsteht, bis Sie einen anderen angeben.</translation>
     </message>
     <message>
       <source>Someone changed this document and changed it back. Nobody’s work is lost by saving your edit</source>
@@ -5998,6 +6022,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Your edit{how} and what you decided here would be forgotten. The database stays as it is.</source>
       <translation>Ihre Bearbeitung{how} und was Sie hier entschieden haben, wären vergessen. Die Datenbank bleibt, wie sie ist.</translation>
+    </message>
+    <message>
+      <source>Your name</source>
+      <translation>Ihr Name</translation>
     </message>
     <message>
       <source>Yours</source>
@@ -9005,10 +9033,6 @@ Zum Verbinden öffnen</translation>
       <translation>Es konnte nicht gemessen werden: {0}</translation>
     </message>
     <message>
-      <source>It is as it was before the repair.</source>
-      <translation>Es ist wieder wie vor der Reparatur.</translation>
-    </message>
-    <message>
       <source>It is empty, so nothing can be told from it.</source>
       <translation>Sie ist leer, also lässt sich nichts daraus schließen.</translation>
     </message>
@@ -9829,6 +9853,10 @@ Zum Verbinden öffnen</translation>
       <translation>Wer eine Nummer nachschlägt, erhält eines der Dokumente oder keines.</translation>
     </message>
     <message>
+      <source>Who writes to {0} is asked once, as its profile says; give your name first: Sign as… in the menu File, or --as NAME.</source>
+      <translation>Wer in {0} schreibt, wird einmal gefragt; so sagt es das Profil. Geben Sie zuerst Ihren Namen an: Unterschreiben als… im Menü Datei, oder --as NAME.</translation>
+    </message>
+    <message>
       <source>Would be archived</source>
       <translation>Würde archiviert</translation>
     </message>
@@ -10461,6 +10489,10 @@ Zum Verbinden öffnen</translation>
       <translation>welche Versionen eine Zeile haben</translation>
     </message>
     <message>
+      <source>whose name a version made here bears</source>
+      <translation>wessen Name in einer Version steht, die hier entsteht</translation>
+    </message>
+    <message>
       <source>with different contents</source>
       <translation>mit verschiedenen Inhalten</translation>
     </message>
@@ -10623,10 +10655,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is a {1} and no version</source>
       <translation>{0} ist ein {1} und keine Version</translation>
-    </message>
-    <message>
-      <source>{0} is as it was before the repair.</source>
-      <translation>{0} ist wieder wie vor der Reparatur.</translation>
     </message>
     <message>
       <source>{0} is at {1}, not at the base of this edit; nothing was written.</source>

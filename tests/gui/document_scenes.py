@@ -135,13 +135,15 @@ class Desk:
         self.missing = None
         return Outcome("applied", ns, None, "The index is there.")
 
-    def preview(self, ns: str, id: Value, base: Version, content: bytes) -> Sending:
+    def preview(self, ns: str, id: Value, base: Version, content: bytes, reason: str = "") -> Sending:
         """Some code that names the content's size."""
         size = len(content)
         guard = "The swap applies only if v is still 12."
         return Sending(f"contracts.update_one({size})", f"db.contracts.updateOne({size})", guard)
 
-    def save(self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit") -> Outcome:
+    def save(
+        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", reason: str = ""
+    ) -> Outcome:
         """A compare-and-swap on version and content."""
         self.sent.append((action, content))
         if self.answers:
@@ -158,7 +160,7 @@ class Desk:
         """What the model says of it."""
         return edit.conflict(cast(Layout, _Bound(self)), id, base, mine)
 
-    def create(self, ns: str, content: bytes, id: Value | None = None) -> Outcome:
+    def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
         """A new document; under the old id it takes the place of one that was deleted."""
         self.created.append((content, id))
         if id is not None:
@@ -178,6 +180,7 @@ class Desk:
 
 class _Bound:
     profile = CollectionProfile(NS)
+    takes_reason = False
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk

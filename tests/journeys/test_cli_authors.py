@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def made(v: int) -> dict[str, Any]:
 def rows_documents(database: Db, tmp_path: Path) -> tuple[str, str]:
     """Three versions as documents: two say who and why, the newest says neither."""
     database["orders"].insert_many([{"docId": "A", **made(v)} for v in (1, 2, 3)])
+    database["orders"].create_index([("docId", 1), ("v", 1)], unique=True)
     return f"{database.name}.orders", stated(database, tmp_path, "orders", "versions", "docId")
 
 
@@ -77,3 +79,66 @@ def test_the_columns_for_people_are_there_where_the_profile_names_the_fields(
     assert "Reason" in head.split()
     assert "ben" in lines[1]
     assert "typo" in lines[1]
+
+
+# --- versions made from here
+
+
+def test_an_edit_and_a_restore_keep_the_reason_in_the_version_and_in_the_journal(
+    run: Run, rows: Rows, server_uri: str, rows_documents: tuple[str, str]
+) -> None:
+    ns, profile = rows_documents
+    edit = ("edit", server_uri, ns, "A", "--set", "total=7", "--reason", "the customer called", "--profile", profile)
+    assert run(*edit)[0] == 0
+    assert run("restore", server_uri, ns, "A", "1", "--reason", "a mistake", "--profile", profile)[0] == 0
+    _, told = rows("history", server_uri, ns, "A", "--profile", profile)
+    assert [row["reason"] for row in told[:2]] == ["a mistake", "the customer called"]
+    assert told[0]["author"] == getpass.getuser()
+    _, entries = rows("journal")
+    assert [row["reason"] for row in entries[:2]] == ["a mistake", "the customer called"]
+
+
+def test_a_reason_is_refused_where_no_field_takes_it(run: Run, server_uri: str, database: Db) -> None:
+    database["things"].insert_one({"_id": "A", "total": 1})
+    status, _, err = run("edit", server_uri, f"{database.name}.things", "A", "--set", "total=2", "--reason", "why not")
+    assert status == 2
+    assert 'name it in a profile, as in reason = "why"' in err
+    assert database["things"].find_one() == {"_id": "A", "total": 1}
+
+
+@pytest.mark.parametrize(("is_", "named", "who"), [
+    ("login", (), None),
+    ("name:Night job", ("--as", "somebody else"), "Night job"),
+    ("asked", ("--as", "Ada Lovelace"), "Ada Lovelace"),
+])  # fmt: skip
+def test_the_author_is_who_the_profile_says(
+    run: Run, rows: Rows, server_uri: str, rows_documents: tuple[str, str], is_: str, named: tuple[str, ...],
+    who: str | None,
+) -> None:  # fmt: skip
+    ns, profile = rows_documents
+    file = Path(profile)
+    file.write_text(f'{file.read_text()}author_is = "{is_}"\n')
+    assert run("edit", server_uri, ns, "A", "--set", "total=7", *named, "--profile", profile)[0] == 0
+    _, told = rows("history", server_uri, ns, "A", "--profile", profile)
+    assert told[0]["author"] == (who or getpass.getuser())
+
+
+def test_a_name_that_is_asked_for_has_to_be_given_once(
+    run: Run, server_uri: str, rows_documents: tuple[str, str], database: Db
+) -> None:
+    ns, profile = rows_documents
+    file = Path(profile)
+    text = file.read_text()
+    file.write_text(f'{text}author_is = "asked"\n')
+    status, _, err = run("edit", server_uri, ns, "A", "--set", "total=7", "--profile", profile)
+    assert status == 2
+    assert (
+        err == f"Who writes to {ns} is asked once, as its profile says; give your name first: "
+        "Sign as… in the menu File, or --as NAME.\n"
+    )
+    assert database["orders"].count_documents({}) == 3
+    for wrong in ("", "name:", "somebody"):
+        file.write_text(f'{text}author_is = "{wrong}"\n')
+        status, _, err = run("history", server_uri, ns, "A", "--profile", profile)
+        assert status == 2
+        assert 'author_is must be "login", "asked" or "name:" with a name' in err

@@ -13,6 +13,7 @@ from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_model import FIELD, DiffModel
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, icons, theme, wording
 from gui.style.cells import Cell, Index
 from gui.style.sheet import Sheet
@@ -33,6 +34,7 @@ class Restoring:
     plan: Plan
     paths: tuple[Path, ...] | None
     in_parts: bool  # whether some of its fields can be restored without the others
+    takes_reason: bool = False  # whether the new version can say why it was made
 
 
 def units(ops: Iterable[Operation], paths: Sequence[Path] | None = None) -> dict[Path, Path]:
@@ -124,6 +126,10 @@ class RestoreSheet(Sheet):
         self.all.setVisible(bool(self.model.of))
         row.addWidget(self.all)
         row.addStretch(1)
+        self.reason = ReasonLine()
+        self.reason.setVisible(self._asked.takes_reason)
+        self.reason.returnPressed.connect(self._yes)
+        row.addWidget(self.reason, 2)
         self.cancel = button(tr("Cancel"), self.reject)
         self.verb = button("", self._yes, "main")
         row.addWidget(self.cancel)
@@ -169,6 +175,8 @@ class RestoreSheet(Sheet):
         self.verb.setToolTip("" if count else tr("No field is ticked"))
 
     def _yes(self) -> None:
+        if not self.verb.isEnabled():
+            return
         every = len(self.model.ticked) == self.model.of
         self.accept()
         self.agreed.emit(self._asked.paths if every else tuple(sorted(self.model.ticked, key=str)))

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
+from gui.parts.author_sheet import ask_author
 from gui.parts.draft_saver import DraftSaver
 from gui.parts.fields.content_tree import locked_fields
 from gui.parts.fields.edit_steps import Edit
@@ -99,7 +100,7 @@ class EditorPanel(DraftPanel):
         self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
         self._was_dirty = self._looked_around = False
         self._missed = False  # the document was written while a save was under way
-        self._previewed_for: tuple[Version, bytes] | None = None
+        self._previewed_for: tuple[Version, bytes, str] | None = None
         self._saver = Saver(session, ns, id, self)
         self._saver.applied.connect(self._applied)
         self._saver.conflicted.connect(self._conflicted)
@@ -129,6 +130,8 @@ class EditorPanel(DraftPanel):
         self.head.history.clicked.connect(self.history_asked)
         self.foot.discard.clicked.connect(self._ask_discard)
         self.foot.save.clicked.connect(self.save)
+        self.foot.reason.textChanged.connect(self._preview.start)
+        self.foot.reason.returnPressed.connect(self.save)
         self.keys(("Ctrl+S", self.save), ("Ctrl+D", self.compare_asked.emit), ("Ctrl+Shift+H", self.history_asked.emit))
         self._load(draft)
 
@@ -353,6 +356,7 @@ class EditorPanel(DraftPanel):
         dirty = self.is_dirty
         base = version(self._base.v) if self._base is not None else ""
         self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
+        self.foot.reason.setVisible(dirty and self._opened is not None and self._opened.takes_reason)
         title = self._edit.undo_title
         self.foot.undo.setEnabled(bool(title) or self.is_json)
         self.foot.undo.setToolTip(
@@ -396,12 +400,13 @@ class EditorPanel(DraftPanel):
                 ),
             )
             return
-        if self._previewed_for == (base, content):
+        reason = "" if self.foot.reason.isHidden() else self.foot.reason.text().strip()
+        if self._previewed_for == (base, content, reason):
             return
-        self._previewed_for = (base, content)
+        self._previewed_for = (base, content, reason)
         session, ns, id = self._session, self.ns, self.id
         tasks.run(
-            lambda _: session.preview(ns, id, base, content),
+            lambda _: session.preview(ns, id, base, content, reason),
             done=self._previewed,
             failed=self._no_preview,
             owner=self,
@@ -458,11 +463,14 @@ class EditorPanel(DraftPanel):
         if reason or base is None:
             messages.why_not(self, reason)
             return
+        if self._opened is not None and self._opened.asks_author and not self._session.author:
+            ask_author(self, self._session, self.save)
+            return
         self.notices.clear("refused")
         if self.is_behind:
-            self._saver.look(base, self._edit.content)
+            self._saver.look(base, self._edit.content, self.foot.reason.take())
         else:
-            self._saver.save(base, self._edit.content)
+            self._saver.save(base, self._edit.content, self.foot.reason.take())
 
     def take_over(self, source: bytes, path: Path, name: str) -> None:
         """Give a field of the draft the value that it has in another content, ``name``; a step that can be undone."""
@@ -493,11 +501,11 @@ class EditorPanel(DraftPanel):
         if choice == "take" and conflict.theirs is not None:
             self._take_theirs(conflict.theirs)
         elif choice == "overwrite" and conflict.theirs is not None:
-            self._saver.save(conflict.theirs, conflict.mine)
+            self._saver.save(conflict.theirs, conflict.mine, self.foot.reason.take())
         elif choice == "save_new":
-            self._saver.create(conflict.mine, None)
+            self._saver.create(conflict.mine, None, self.foot.reason.take())
         elif choice == "create_again":
-            self._saver.create(conflict.mine, self.id)
+            self._saver.create(conflict.mine, self.id, self.foot.reason.take())
         elif choice == "discard":
             self.discard()
 
@@ -513,6 +521,7 @@ class EditorPanel(DraftPanel):
 
     def _applied(self, outcome: Outcome, there: Version | None) -> None:
         self.notices.clear("doubt")
+        self.foot.reason.clear()
         if outcome.id is not None and outcome.id != self.id:
             # Saved as another document: this one is as the database has it.
             self._keeper.forget()

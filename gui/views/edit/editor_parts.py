@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPus
 
 from gui.language import tr
 from gui.parts.pill import Pill
+from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme
 from gui.style.states import button, tool, words
 from gui.style.wording import many
@@ -198,6 +199,9 @@ class EditorFoot(QWidget):
         self.kept = words("", "second")
         row.addWidget(self.kept)
         row.addStretch(1)
+        self.reason = ReasonLine()
+        self.reason.hide()
+        row.addWidget(self.reason, 2)
         self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
         self.discard = button(tr("Discard…"), None)
         self.save = button(tr("Save   Ctrl+S"), None, "main")

@@ -70,6 +70,9 @@ class ResolverPanel(QWidget):
     def _build(self) -> None:
         boxes.ground(self, "surface")
         self.head, self.bar, self.result_head = MergeHead(), ConflictBar(self), ResultHead()
+        self.head.reason.setVisible(self._resolution.conflict.takes_reason)
+        self.head.reason.setText(self._resolution.conflict.reason)
+        self.head.reason.returnPressed.connect(self.save)
         self.rows = DecisionModel(self._resolution, self.zone, self)
         self.table = DecisionTable(self.rows)
         self.model = ResultModel(self, self.zone)
@@ -385,7 +388,7 @@ class ResolverPanel(QWidget):
         except Refused as refusal:
             self._refused(translated(str(refusal)))
             return
-        self._saver.save(theirs, content)
+        self._saver.save(theirs, content, self.head.reason.take())
 
     def _applied(self, outcome: Outcome, _: object) -> None:
         self.notices.clear("doubt")
@@ -483,7 +486,7 @@ class ResolverPanel(QWidget):
     def act_on(self, conflict: Conflict, choice: str) -> None:
         """Do a choice of the prompt where nothing is left to merge."""
         if choice == "create_again":
-            self._saver.create(conflict.mine, self.id)
+            self._saver.create(conflict.mine, self.id, self.head.reason.take())
         elif choice in ("take", "discard"):
             self.discard()
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.parts.pill import Pill
+from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, tool, words
 from gui.style.wording import many, version
@@ -43,6 +44,9 @@ class MergeHead:
         said.addWidget(self.line)
         said.addStretch(1)
         row.addLayout(said, 1)
+        self.reason = ReasonLine()
+        self.reason.setMaximumWidth(theme.px(260))
+        row.addWidget(self.reason, 1)
         self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
         self.discard = button(tr("Discard my edit…"), None)
         self.count = Pill()

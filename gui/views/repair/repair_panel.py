@@ -108,6 +108,7 @@ class RepairPanel(QWidget):
             report.save,
         )
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
+        self.reason = foot.reason
         upper = QWidget()
         inner = boxes.column(upper)
         inner.addWidget(self.list, 1)
@@ -486,6 +487,8 @@ class RepairPanel(QWidget):
             self.go.style().unpolish(self.go)
             self.go.style().polish(self.go)
         self.go.setIcon(icons.icon("trash", "accText") if removing else QIcon())
+        plan = self.model.plan
+        self.reason.setVisible(plan is not None and any("reason" in each for each in plan.layouts.values()))
         self.go.setEnabled(not why and not self.busy)
         self.go.setToolTip(why)
         self.again.setEnabled(bool(rows) and not self.busy)
@@ -552,11 +555,11 @@ class RepairPanel(QWidget):
             return
         mine = {item.no for item in self.model.ticked()}
         only = replace(plan, items=tuple(item if item.no in mine else replace(item, do="no") for item in plan.items))
-        running = session.repairs.apply
+        running, reason = session.repairs.apply, self.reason.take()
         found: list[str] = []
 
         def work(progress: tasks.Progress) -> None:
-            run = running(only, progress, confirmed=True)
+            run = running(only, progress, confirmed=True, reason=reason)
             found.append(run.id)
             for no, outcome in run:
                 if no in mine:

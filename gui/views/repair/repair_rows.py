@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.language import tr
+from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme
 from gui.style.states import button, words
 from gui.views.repair.class_pane import Tag
@@ -76,5 +77,8 @@ class Foot(QWidget):
         self.go = button(tr("Repair"), go, "main")
         row = boxes.row(self, gap=12)
         row.addWidget(self.note, 1)
-        for part in (self.cancel, self.again, self.go):
+        self.reason = ReasonLine()
+        self.reason.setMaximumWidth(theme.px(260))
+        self.reason.hide()
+        for part in (self.reason, self.cancel, self.again, self.go):
             row.addWidget(part)

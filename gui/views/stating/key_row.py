@@ -70,7 +70,7 @@ class KeyRow(QWidget):
             line.textChanged.connect(self._edited)
         else:
             self.editor = choice = Choice(editable=key.kind != "choice")
-            choice.offer(list(dict.fromkeys(("", *key.choices))) if key.kind == "choice" else [])
+            choice.offer(list(dict.fromkeys(("", *key.choices))) if key.choices else [])
             choice.setCurrentText(text)
             choice.currentTextChanged.connect(self._edited)
             edit = choice.lineEdit()
