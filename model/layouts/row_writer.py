@@ -108,7 +108,8 @@ class RowWriter(ReadOnlyWriter):
         if deep := ignored_deep(self._profile):
             stored = self._current.content(raw)
             base, content = replace(base, content=stored), refilled(content, stored, deep)
-        rows = self._rows.of(id) if self._profile.edit == "both" else []
+        needed = self._profile.edit == "both" or HASH in self._profile.renewed.values()  # a hash is proven by rows
+        rows = self._rows.of(id) if needed else []
         at = _behind([*rows, WrittenRow(raw, self._profile)], self._now() or stamp.at)
         said = RowValues(id, stamp, at, raw)
         fields = {name for name, _ in c.fields(raw)}

@@ -327,6 +327,32 @@ def test_both_are_told_the_truth_wherever_one_overtakes_the_other(
         raise AssertionError("a swap of more than sixty operations")
 
 
+@pytest.mark.parametrize("fault", support.every(2, FAULTS))
+def test_an_edit_of_the_document_alone_moves_its_lock_and_leaves_all_rows_as_they_are(
+    fault: Fault, name: str, server: Server
+) -> None:
+    here = ground(server, name, (fault,), edit="current")
+    rows, base = list(here.program.rows.find()), here.sound.version(KEY)
+    before = here.program.things.find_one()
+    outcome = here.swap("mine", base)
+    here.faulty.land()
+    after = here.program.things.find_one()
+    assert outcome.kind == "applied", outcome
+    assert list(here.program.rows.find()) == rows
+    assert after["tags"] == ["first", "second", "mine"]
+    lock = here.layout.profile.guard
+    assert lock is not None
+    assert after[lock.field] == before[lock.field] + 1
+    moved = {lock.field, "tags", *here.layout.profile.renewed}
+    assert {each: after[each] for each in after if each not in moved} == {
+        each: before[each] for each in before if each not in moved
+    }
+    here.program.save(n=9)
+    late = here.swap("late", base)
+    assert late.kind in ("conflict", "refused")  # no row proves Eve's etag any more
+    assert "late" not in here.program.things.find_one()["tags"]
+
+
 def overtaken(here: Ground, by: str) -> bool:
     """Whether a whole edit of somebody else got in, in the middle of one from here."""
     if by == "another edit from here":
