@@ -12,7 +12,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path as FilePath
 
 from model import text
 from model.batches import Run
@@ -20,12 +20,13 @@ from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts.base import Layout
 from model.merge import merge
 from model.names import id_name, version_name
+from model.over_time.activity import changed_paths
 from model.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.repair.running import new_run
 from model.text.paths import path_text
 from model.userdata import folders
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 from model.writing.writer import Writer
 
 FORMAT = "palimpsest revert"
@@ -116,12 +117,12 @@ class TakingBack:
         ]
         made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         plan = {"palimpsest": FORMAT, "source": self.writer.source, "made": made, "ns": ns, "items": items}
-        folders.write(Path(path), json.dumps(plan, ensure_ascii=False, indent=2) + "\n")
+        folders.write(FilePath(path), json.dumps(plan, ensure_ascii=False, indent=2) + "\n")
 
     def load(self, path: str, ns: str) -> list[Chosen]:
         """The documents of a plan for this source and collection. Raises ``NotFound``, ``Unreadable``, ``Refused``."""
         try:
-            plan = json.loads(Path(path).read_text("utf-8"))
+            plan = json.loads(FilePath(path).read_text("utf-8"))
         except FileNotFoundError:
             raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
         except (OSError, ValueError, RecursionError) as error:
@@ -194,8 +195,9 @@ def _merged(
             return replace(found, kind="refused", detail=said)
         it, before = (_as_signed(layout, each, content) for each in (it, before))
         merged = merge(it, before, content, layout.profile.keys)
-        if merged.conflicts:
-            paths = [path_text(each.path) or "the document" for each in merged.conflicts]
+        again = () if merged.conflicts else _set_again(layout, found.id, versions, taken, at, (it, before, content))
+        if merged.conflicts or again:
+            paths = [path_text(path) or "the document" for path in (again or [each.path for each in merged.conflicts])]
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             fields = ", ".join(paths[:NAMED]) + more
             said = (
@@ -206,6 +208,34 @@ def _merged(
     if content == now:
         return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
     return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
+
+
+def _set_again(
+    layout: Layout,
+    id: Value,
+    versions: Sequence[Version],
+    taken: Sequence[int],
+    at: int,
+    of: tuple[bytes, bytes, bytes],
+) -> tuple[Path, ...]:
+    """The fields that hold what a version set, but only since somebody set them so again later: a merge cannot tell.
+
+    ``of`` are that version, the one before it and the content from which it is taken back.
+    """
+    it, before, content = of
+    same = {path for path in changed_paths(before, it) if c.get(content, path) == c.get(it, path)}
+    later = [n for n in range(at) if n not in taken]
+    if not same or not later:
+        return ()
+    found: set[Path] = set()
+    newer: tuple[int, bytes] | None = None
+    for n, each in enumerate(layout.history(id, contents=True)):
+        if newer is not None and each.content is not None and newer[0] in later:
+            found |= {path for path in same if c.get(each.content, path) != c.get(newer[1], path)}
+        newer = (n, each.content) if each.content is not None else None
+        if n >= at:
+            break
+    return tuple(sorted(found))
 
 
 def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:

@@ -11,13 +11,14 @@ import itertools
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import bson
+from bson import ObjectId
 
 from model.batches import Batches
 from model.errors import Refused
@@ -51,7 +52,7 @@ LAYOUTS = ("versions", "flagged", "embedded", "nested", "archive", "deltas", "st
 SUBJECT = "taking back, {}"
 SUBJECTS = {SUBJECT.format(layout): layout for layout in LAYOUTS}
 WRITERS, REVERTERS, TRIES = 2, 2, 4
-KINDS = ("end", "log", "nested", "end", "nested")
+KINDS = ("end", "log", "nested", "toggle")
 ENDS = ("applied", "skipped", "conflict")
 """How a run that nobody disturbs may end; elements of one array, some of which stay, may be a person's to settle."""
 FEWEST, MOST = 2, 4  # versions that may be taken back
@@ -244,29 +245,42 @@ def _faults(
     for edit in edits:
         kinds = {attempt.outcome.kind if attempt.outcome is not None else "died" for attempt in edit.attempts}
         landed = sum(there[attempt.token] for attempt in edit.attempts)
-        found = _times(now, edit.mark, edit.kind)
+        found = landed if edit.kind == "toggle" else _times(now, edit.mark, edit.kind)
         if "applied" in kinds and landed != 1:
             said.append(f"{edit.mark} was acknowledged and is {landed} versions")
         if found != landed:
             said.append(f"{edit.mark} made {landed} versions, and the newest has it {found} times")
-    taken = {_times(now, mark, kind) for mark, (kind, picked) in marks.items() if picked}
+    asked = {stamp(5 + n).token for n, (_, picked) in enumerate(marks.values()) if picked}
+    taken = {_times(now, mark, kind) for mark, (kind, picked) in marks.items() if picked and kind != "toggle"}
     for mark, (kind, picked) in marks.items():
-        if not picked and _times(now, mark, kind) != 1:
+        if not picked and kind != "toggle" and _times(now, mark, kind) != 1:
             said.append(f"{mark} was not to be taken back, and is there {_times(now, mark, kind)} times")
     own = {stamp(number).token for number in range(30)} | {a.token for edit in edits for a in edit.attempts}
     reverts = sum(entry.token not in own for entry in entries)
-    if len(taken) != 1 or not taken <= {0, 1}:
+    if len(taken) > 1 or not taken <= {0, 1}:
         said.append(f"only some of what was asked for is taken back: {taken}")
-    elif (taken == {0}) != (reverts > 0) or reverts > 1:
+    elif (taken and (taken == {0}) != (reverts > 0)) or reverts > 1:
         said.append(f"{reverts} versions take back what is there {taken} times")
-    if any(each.kind == "applied" for each in told) and taken != {0}:
+    if any(each.kind == "applied" for each in told) and taken == {1}:
         said.append("somebody was told that it is taken back, and it is there")
-    if last is not None and (last.kind not in ENDS or (last.kind != "conflict" and taken != {0})):
+    if last is not None and (last.kind not in ENDS or (last.kind != "conflict" and taken == {1})):
         said.append(f"undisturbed it ends {last.kind} ({last.detail}), and what was asked for is there {taken} times")
-    return said + _chain(entries, of)
+    toggled = _last_toggled(entries, own)
+    if toggled is not None and toggled.token not in asked and bson.decode(toggled.content)["t"] != now["t"]:
+        said.append(f"version {toggled.v} was the last to set t, was not to be taken back, and is lost")
+    return said + _chain(entries)
 
 
-def _chain(entries: list[Entry], of: Variant) -> list[str]:
+def _last_toggled(entries: list[Entry], own: Set[ObjectId | None]) -> Entry | None:
+    """The newest version that changed ``t`` and is nobody's revert."""
+    found = None
+    for before, entry in itertools.pairwise(entries):
+        if entry.token in own and bson.decode(before.content)["t"] != bson.decode(entry.content)["t"]:
+            found = entry
+    return found
+
+
+def _chain(entries: list[Entry]) -> list[str]:
     numbers = [entry.v for entry in entries]
     return [] if numbers == list(range(1, len(numbers) + 1)) else [f"versions are missing or doubled: {numbers}"]
 
