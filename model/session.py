@@ -56,7 +56,7 @@ from model.over_time.as_of import AsOf, Compared, compared, named_fields
 from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.document_history import DocumentHistory
 from model.over_time.history_list import HistoryList
-from model.over_time.report import report
+from model.over_time.report import report, report_of_span
 from model.over_time.span import Span, everyone
 from model.over_time.watched import Watched
 from model.profile import Profile
@@ -661,6 +661,22 @@ class Session:
     def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
         """Every version of a document, with its changes, as a page that needs nothing beside itself."""
         return report(self._catalogue.layout(ns), id, self.source, dt.datetime.now(dt.UTC), checkpoint)
+
+    def report_of_span(
+        self,
+        ns: str,
+        since: dt.datetime | None = None,
+        until: dt.datetime | None = None,
+        author: str | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> str:
+        """The versions of a collection's documents in a span of time, by one author or all, as one page.
+
+        Both times are included. Raises ``Refused`` where the collection keeps no versions.
+        """
+        (ns,) = self.with_versions([ns])
+        now = dt.datetime.now(dt.UTC)
+        return report_of_span(self._catalogue.layout(ns), Span(since, until), author, self.source, now, checkpoint)
 
     def with_versions(self, places: Sequence[str]) -> list[str]:
         """The collections that keep earlier versions, among those named or in the databases named, or in all.

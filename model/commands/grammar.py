@@ -117,8 +117,12 @@ def parser() -> Parser:
     made.add_argument("--export", metavar="FILE", help="write the documents to FILE.jsonl or FILE.bson")
     _options(made)
 
-    made = command("report", "over_time:report", "every version of a document as one page, to print or to send")
-    _document(made)
+    made = command("report", "over_time:report", "versions of a document or a collection as one page, to print or send")
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("id", metavar="ID", nargs="?", help="this document; without it all of the collection")
+    made.add_argument("--since", metavar="T", help="of a collection: no earlier than this")
+    made.add_argument("--until", metavar="T", help="no later than this")
+    made.add_argument("--author", metavar="A", help="by whom, as a whole")
     made.add_argument("-o", metavar="FILE.html", dest="out", help="write the page here instead of printing it")
     _options(made)
 

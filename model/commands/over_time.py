@@ -217,9 +217,16 @@ def as_of(args: argparse.Namespace) -> int:
 
 
 def report(args: argparse.Namespace) -> int:
-    """Print the history of a document as a page, or write it to a file."""
+    """Print the history of a document, or of a collection in a span of time, as a page, or write it to a file."""
+    since, until = moment_given(args.since), moment_given(args.until)
+    if args.id is not None and (since or until or args.author):
+        raise Refused("--since, --until and --author are for the page on a collection: leave the ID out.")
     with open_session(args) as session, Progress("Reading version") as progress:
-        made = session.report(args.ns, document(args, session), progress)
+        if args.id is not None:
+            made = session.report(args.ns, document(args, session), progress)
+        else:
+            choose_layout(args, session)
+            made = session.report_of_span(args.ns, since, until, args.author, progress)
     if args.out:
         folders.write(Path(args.out), made)
     else:

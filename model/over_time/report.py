@@ -1,15 +1,17 @@
-"""The history of one document as a page to print or to send: versions, authors, reasons, changes, gaps and hashes."""
+"""Histories as a page to print or to send: versions, authors, reasons, changes, gaps and hashes, and what is proven."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from model import text
 from model.diff import diff, export
-from model.errors import Unreadable
+from model.errors import NotFound, Refused, Unreadable
 from model.layouts.base import Layout
 from model.names import id_name, version_name
+from model.over_time.span import Span, candidates
 from model.records import Checkpoint, Version, no_checkpoint
 from model.text.web_page import escaped, moment, page
 from model.values.canonical import Value
@@ -31,21 +33,89 @@ PROVEN = {
 
 
 def report(layout: Layout, id: Value, source: str, now: dt.datetime, step: Checkpoint = no_checkpoint) -> str:
-    """The page; raises ``NotFound`` where there is no such document."""
-    sections = []
-    versions = gaps = 0
-    for version, older in _pairs(layout.history(id, contents=True)):
-        versions, gaps = versions + (version.state != "missing"), gaps + (version.state == "missing")
-        step(versions + gaps, None)
-        sections.append(_section(layout, version, older))
-    kept = f"<li><b>{versions:,}</b>versions</li>" + (
-        f'<li><b class="conflict">{gaps:,}</b>missing</li>' if gaps else ""
+    """The page on one document; raises ``NotFound`` where it is not there."""
+    sums = _Sums()
+    sections = [*_document(layout, id, Span(), None, 2, sums, step)]
+    head = _head(layout, source, now, sums)
+    return page(f"{id_name(id)}: every version", head + "".join(sections))
+
+
+def report_of_span(
+    layout: Layout, span: Span, author: str | None, source: str, now: dt.datetime, step: Checkpoint = no_checkpoint
+) -> str:
+    """The page on the versions of a collection's documents in a span of time, by one author where that is asked for.
+
+    A version without a time is left out of a span, and counted; so is a gap that no version of the span lies above.
+    """
+    sums, notes = _Sums(), list[str]()
+    body = []
+    for id in candidates(layout, span, notes):
+        try:
+            sections = [*_document(layout, id, span, author, 3, sums, step)]
+        except NotFound:  # gone since it was listed
+            continue
+        except Refused as error:
+            notes.append(f"{id_name(id)}: {error}")
+            continue
+        if sections:
+            sums.documents += 1
+            body += [f"<h2>{escaped(id_name(id))}</h2>", *sections]
+    if sums.undated:
+        has = "version has no time and is" if sums.undated == 1 else "versions have no time and are"
+        notes.append(f"{sums.undated:,} {has} left out.")
+    if not body:
+        notes.append("There is no version in it.")
+    bounds = [f"since {moment(span.since)}"] if span.since is not None else []
+    bounds += [f"until {moment(span.until)}"] if span.until is not None else []
+    bounds += [f"by {author}"] if author is not None else []
+    said = "".join(
+        f'<p class="soft">{escaped(each)}</p>' for each in [*([", ".join(bounds)] if bounds else []), *notes]
     )
-    head = (
+    return page(f"{layout.ns}: versions", _head(layout, source, now, sums) + said + "".join(body))
+
+
+@dataclass
+class _Sums:
+    """What a page has counted."""
+
+    documents: int = 0
+    versions: int = 0
+    gaps: int = 0
+    undated: int = 0
+
+
+def _head(layout: Layout, source: str, now: dt.datetime, sums: _Sums) -> str:
+    kept = f"<li><b>{sums.versions:,}</b>{'version' if sums.versions == 1 else 'versions'}</li>"
+    if sums.documents:
+        kept += f"<li><b>{sums.documents:,}</b>{'document' if sums.documents == 1 else 'documents'}</li>"
+    if sums.gaps:
+        kept += f'<li><b class="conflict">{sums.gaps:,}</b>missing</li>'
+    return (
         f'<p class="soft">{escaped(source)} · {escaped(layout.ns)} · layout {escaped(layout.name)} · '
         f'this report {moment(now)}</p><ul class="sums">{kept}</ul>'
     )
-    return page(f"{id_name(id)}: every version", head + "".join(sections))
+
+
+def _document(
+    layout: Layout, id: Value, span: Span, author: str | None, level: int, sums: _Sums, step: Checkpoint
+) -> Iterator[str]:
+    """The sections on a document's versions in a span, newest first; a gap goes with the version above it."""
+    above = not span and author is None
+    for version, older in _pairs(layout.history(id, contents=True)):
+        step(sums.versions + sums.gaps, None)
+        if version.state == "missing":
+            if not above:
+                continue
+            sums.gaps += 1
+        else:
+            meant = author is None or version.author == author
+            if meant and version.at is None and span:
+                sums.undated += 1
+            above = meant and (not span or (version.at is not None and version.at in span))
+            if not above:
+                continue
+            sums.versions += 1
+        yield _section(layout, version, older, level)
 
 
 def _pairs(versions: Iterable[Version]) -> Iterator[tuple[Version, Version | None]]:
@@ -58,7 +128,7 @@ def _pairs(versions: Iterable[Version]) -> Iterator[tuple[Version, Version | Non
         yield newer, None
 
 
-def _section(layout: Layout, version: Version, older: Version | None) -> str:
+def _section(layout: Layout, version: Version, older: Version | None, level: int) -> str:
     name = version_name(version.v) + (" (current)" if version.current else "")
     when = moment(version.at) if version.at is not None else "time not known"
     by = f" · by {escaped(version.author)}" if version.author else ""
@@ -69,7 +139,7 @@ def _section(layout: Layout, version: Version, older: Version | None) -> str:
     kind = {"present": "soft", "missing": "conflict"}.get(version.state, "refused")
     said = PROVEN[version.state] if not version.detail else f"{PROVEN[version.state]} {version.detail}"
     return (
-        f"<section><h2>{escaped(name)}</h2><p>{when}{by}</p>{why}"
+        f"<section><h{level}>{escaped(name)}</h{level}><p>{when}{by}</p>{why}"
         f'<p class="soft">{" · ".join(facts)}</p><p class="{kind}">{escaped(said)}</p>'
         f"{_what(layout, version, older)}</section>"
     )

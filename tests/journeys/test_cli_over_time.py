@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ def test_a_report_has_every_version_and_no_markup_of_the_data(
     assert "It is missing" in page
     assert "its changes are not known" in page
     assert "<script" not in page
+    assert run("report", server_uri, ns, "B", "--author", "ann", *profile)[0] == 2
     status, out, _ = run("report", server_uri, ns, "A", *profile)
     assert status == 0
     assert "&quot;Ulm&quot;" in out
@@ -174,3 +176,74 @@ def test_documents_that_are_gone_are_told_with_who_and_when(
     assert rows("activity", server_uri, ns, "--deleted", "--until", "2026-03-04T00:00Z", *profile) == (1, [])
     assert run("activity", server_uri, ns, "--deleted", "--follow", *profile)[0] == 2
     assert "eva" in run("activity", server_uri, ns, "--deleted", *profile)[1]
+
+
+TAGS = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "ul",
+    "li",
+    "b",
+    "section",
+    "pre",
+    "code",
+}
+
+
+class Markup(HTMLParser):
+    """A page read strictly: what is opened is closed, and nothing in it runs or is loaded."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in TAGS, tag
+        assert {name for name, _ in attrs} <= {"lang", "charset", "name", "content", "class"}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_a_report_on_a_span_of_time_has_its_versions_and_nothing_in_it_runs(
+    run: Run, server_uri: str, orders: tuple[str, tuple[str, str]], database: Db, tmp_path: Path
+) -> None:
+    ns, profile = orders
+    hostile = "</pre></section><script>alert(1)</script><img src=x onerror=alert(1)>&lt;"
+    database["orders"].update_one({"docId": "B", "v": 4}, {"$set": {"note": hostile, "changedBy": hostile}})
+    file = tmp_path / "march.html"
+    since = ("--since", "2026-03-03T00:00Z", "--until", "2026-03-06T23:00Z")
+    assert run("report", server_uri, ns, *since, "-o", str(file), *profile)[:2] == (0, "")
+    texts = Markup(file.read_text()).texts
+    headings = [text for text in texts if text in ("A", "B", "v1", "v2", "v3", "v4 (current)", "v3 (current)")]
+    assert headings == ["A", "v4 (current)", "v3", "B", "v4 (current)", "v3", "v2"], "the gap goes with v4"
+    whole = "".join(texts)
+    assert "4versions2documents1missing" in whole
+    assert f"by {hostile}" in whole
+    assert "since 2026-03-03 00:00 UTC, until 2026-03-06 23:00 UTC" in whole
+    status, page, _ = run("report", server_uri, ns, "--author", "ben", *profile)
+    assert status == 0
+    assert [text for text in Markup(page).texts if text in ("A", "B", "v4 (current)", "v2")] == [
+        "A",
+        "v4 (current)",
+        "v2",
+    ]
+    status, page, _ = run("report", server_uri, ns, "--author", "nobody", *profile)
+    assert "There is no version in it." in "".join(Markup(page).texts)
