@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from model import text
-from model.batches import Run
+from model.batches import NAMED, Run
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, NotFound, Refused
 from model.exchange.history_files import HistoryFiles, by_document, history_files
@@ -63,6 +63,18 @@ class ArrivingDocument:
     kind: str  # applied, skipped, conflict, refused
     detail: str
     steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """The plan of an import: how many documents and versions it would write, with the first ones by name."""
+
+    documents: int
+    would: int
+    versions: int  # of those that would be written
+    there: int  # documents of which nothing is to be written
+    first: tuple[ArrivingDocument, ...]  # those that need a person before the others
+    losses: tuple[str, ...]  # what the collection has no place for, sentences
 
 
 @dataclass
@@ -153,6 +165,21 @@ class HistoryImport:
         assert self.target is not None
         for id, refs in by_document(self.files, step):
             yield self._arriving(id, refs)
+
+    def plan(self, step: Checkpoint = no_checkpoint) -> ImportPlan:
+        """What :meth:`drawn` says of all documents, in sums; writes nothing."""
+        counts: Counter[str] = Counter()
+        versions = 0
+        named: dict[bool, list[ArrivingDocument]] = {True: [], False: []}
+        for each in self.drawn(step):
+            counts[each.kind] += 1
+            versions += each.versions if each.kind == "applied" else 0
+            several = named[each.kind in ("conflict", "refused")]
+            if len(several) < NAMED:
+                several.append(replace(each, steps=()))
+        first = (*named[True], *named[False])[:NAMED]
+        there = counts["skipped"]
+        return ImportPlan(counts.total(), counts["applied"], versions, there, first, tuple(self.losses()))
 
     def foreseen(self) -> list[str]:
         """What the collection has no place for, as far as the fields of the history's own place tell; sentences."""

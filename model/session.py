@@ -40,7 +40,7 @@ from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
-from model.history_import import ArrivingDocument, HistoryImport
+from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
 from model.layouts.base import Layout
@@ -131,6 +131,7 @@ __all__ = [
     "Form",
     "Guarantee",
     "HistoryImport",
+    "ImportPlan",
     "IndexUse",
     "Indexes",
     "InsertionPlan",

@@ -14,14 +14,16 @@ from gui import messages, tasks
 from gui.language import tr, translated
 from gui.style import wording
 from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.history_in_sheet import HistoryInSheet, HistoryPlaceSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from model.batches import Documents, Run
 from model.records import Kind, Outcome
-from model.session import DeletionPlan, InsertionPlan, Session
+from model.session import DeletionPlan, ImportPlan, InsertionPlan, Session
 from model.text.file_documents import documents_of
 from model.values.canonical import Value
 
 FILES = tr("Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)")
+HISTORIES = tr("Lines of JSON (*.jsonl);;All files (*)")
 _STAYED: dict[Kind, str] = {"conflict": tr("changed meanwhile and stayed"), "refused": "refused", "skipped": "skipped"}
 
 
@@ -97,6 +99,49 @@ class BatchWrites(QObject):
             tr("Inserting {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
         )
 
+    # --- histories
+
+    def pick_history(self) -> HistoryPlaceSheet:
+        """Ask for the collection and the files of a history, then import it."""
+        sheet = HistoryPlaceSheet(self._page, self._ns)
+        sheet.chosen.connect(self._pick_history)
+        sheet.open()
+        return sheet
+
+    def _pick_history(self, ns: str, folder: bool) -> None:
+        title = tr("Import a history into {ns}", ns=ns)
+        if folder:
+            path = QFileDialog.getExistingDirectory(self._page, title)
+        else:
+            path, _ = QFileDialog.getOpenFileName(self._page, title, "", HISTORIES)
+        if path:
+            self.read_history(ns, path)
+
+    def read_history(self, ns: str, path: str) -> HistoryInSheet:
+        """Show what importing a history would do, and do it once that is agreed to."""
+        session = self._session
+        sheet = HistoryInSheet(self._page, ns, path, self._production)
+        sheet.agreed.connect(partial(self._import_history, ns, path))
+        task = tasks.run(
+            lambda progress: session.history_import(ns, path).plan(progress),
+            done=sheet.show_plan,
+            failed=sheet.show_failed,
+            owner=sheet,
+            title=tr("Reading {source}", source=path),
+        )
+        task.progressed.connect(sheet.states.progress)
+        sheet.finished.connect(task.cancel)
+        sheet.open()
+        return sheet
+
+    def _import_history(self, ns: str, path: str, plan: ImportPlan) -> None:
+        session = self._session
+        self._carry_out(
+            lambda progress: session.history_import(ns, path).apply(progress, confirmed=True),
+            "imported",
+            tr("Importing {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
+        )
+
     # --- the run
 
     def _carry_out(self, begin: Callable[[tasks.Progress], Run], done: str, title: str) -> None:
@@ -136,7 +181,7 @@ class BatchWrites(QObject):
     def _undo(self, run: str) -> None:
         session = self._session
         task = tasks.run(
-            lambda progress: list(session.batches.undo(run, progress)),
+            lambda progress: list(session.undo_run(run, progress)),
             done=self._undone,
             failed=self._not_undone,
             owner=self,

@@ -13,6 +13,7 @@ from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
+from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import (
     CollectionStart,
     ConditionStart,
@@ -59,6 +60,7 @@ class CollectionPage(Page):
         self.diff = DiffPanel(session, ns)
         self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
+        self.histories = HistoryExport(session, ns, self)
         self.batches = BatchWrites(session, ns, self, production)
         self.split = boxes.split()
         self.split.setHandleWidth(1)
@@ -481,6 +483,16 @@ class CollectionPage(Page):
 
     def do_import(self) -> None:
         self.batches.pick_file()
+
+    def do_export_history(self) -> None:
+        self.histories.ask()
+
+    def do_export_document_history(self) -> None:
+        if self._chosen_row is not None:
+            self.histories.ask(self._chosen_row.id)
+
+    def do_import_history(self) -> None:
+        self.batches.pick_history()
 
     def do_delete_picked(self) -> None:
         self.batches.delete([row.id for row in self.browser.picked])

@@ -13,6 +13,7 @@ from gui import copying, messages, tasks
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
+from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
@@ -61,6 +62,7 @@ class DocumentPage(Page):
         self.editor = EditorPanel(session, ns, id, draft)
         hand_over_keys(self.editor, kept=("Ctrl+B", "Ctrl+L"))
         self.writes = DocumentWrites(session, ns, self, production)
+        self.histories = HistoryExport(session, ns, self)
         self.value = ValuePane()
         self.value.hide()
         self.value.closed.connect(self._hide_value)
@@ -278,6 +280,9 @@ class DocumentPage(Page):
             copying.copy(
                 self, len(raw), lambda: text.to_text(raw, 2), tr("{name} is copied as Extended JSON", name=name)
             )
+
+    def do_export_document_history(self) -> None:
+        self.histories.ask(self._id)
 
     def do_duplicate(self) -> None:
         self.writes.duplicate(self._id)

@@ -352,6 +352,14 @@ Nummern: {numbering}</translation>
       <translation>Ein Kollege hat gerade {name} geändert.{now} Wer eine früher begonnene Bearbeitung speichert, trifft auf einen Konflikt</translation>
     </message>
     <message>
+      <source>A collection that is not there yet gets the layout of the exported one.</source>
+      <translation>Eine Sammlung, die es noch nicht gibt, bekommt das Layout der exportierten.</translation>
+    </message>
+    <message>
+      <source>A commit for each version, with its time, author and reason</source>
+      <translation>Ein Commit für jede Version, mit Zeit, Autor und Grund</translation>
+    </message>
+    <message>
       <source>A date, with a time or without, or an age such as 36h.</source>
       <translation>Ein Datum, mit oder ohne Uhrzeit, oder ein Alter wie 36h.</translation>
     </message>
@@ -370,6 +378,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>A dump's folder…</source>
       <translation>Ordner eines Dumps…</translation>
+    </message>
+    <message>
+      <source>A file for each version</source>
+      <translation>Eine Datei für jede Version</translation>
     </message>
     <message>
       <source>A file of BSON or Extended JSON…</source>
@@ -410,6 +422,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>A page (*.html);;JSON (*.json)</source>
       <translation>Eine Seite (*.html);;JSON (*.json)</translation>
+    </message>
+    <message>
+      <source>A page to print or to send: who changed what and why, gaps, hashes</source>
+      <translation>Eine Seite zum Drucken oder Verschicken: wer was warum geändert hat, Lücken, Hashes</translation>
     </message>
     <message>
       <source>A plan of {made}, from {name}.</source>
@@ -1708,6 +1724,10 @@ Nummern: {numbering}</translation>
       <translation>Dokumente als JSON</translation>
     </message>
     <message>
+      <source>Documents of the history</source>
+      <translation>Dokumente des Verlaufs</translation>
+    </message>
+    <message>
       <source>Documents of {ns}</source>
       <translation>Dokumente von {ns}</translation>
     </message>
@@ -1832,6 +1852,10 @@ Nummern: {numbering}</translation>
       <translation>Jeder Prüflauf hinterlässt hier seine Zahlen nach Klasse, damit der nächste zeigt, ob eine Behebung wirkte.{until}</translation>
     </message>
     <message>
+      <source>Each write is guarded; undo takes all of them back.</source>
+      <translation>Jeder Schreibvorgang ist abgesichert; Rückgängig nimmt sie alle zurück.</translation>
+    </message>
+    <message>
       <source>Each write moves {lock} from now on</source>
       <translation>Jeder Schreibvorgang bewegt ab jetzt {lock}</translation>
     </message>
@@ -1936,6 +1960,14 @@ Nummern: {numbering}</translation>
       <translation>Jeder Typ ist ausgeschrieben.</translation>
     </message>
     <message>
+      <source>Every version of every document of {ns}.</source>
+      <translation>Jede Version jedes Dokuments von {ns}.</translation>
+    </message>
+    <message>
+      <source>Every version of {name}.</source>
+      <translation>Jede Version von {name}.</translation>
+    </message>
+    <message>
       <source>Every write from this computer: noted before it is sent, with its outcome after.</source>
       <translation>Jeder Schreibvorgang von diesem Computer: vor dem Senden vermerkt, danach mit seinem Ausgang.</translation>
     </message>
@@ -1976,6 +2008,26 @@ Nummern: {numbering}</translation>
       <translation>Eine Abfrage an {ns} wird erklärt</translation>
     </message>
     <message>
+      <source>Export history</source>
+      <translation>Verlauf exportieren</translation>
+    </message>
+    <message>
+      <source>Export the history of the collection…</source>
+      <translation>Verlauf der Sammlung exportieren…</translation>
+    </message>
+    <message>
+      <source>Export the history of the document…</source>
+      <translation>Verlauf des Dokuments exportieren…</translation>
+    </message>
+    <message>
+      <source>Export the history to</source>
+      <translation>Verlauf exportieren nach</translation>
+    </message>
+    <message>
+      <source>Export the history to an empty folder</source>
+      <translation>Verlauf in einen leeren Ordner exportieren</translation>
+    </message>
+    <message>
       <source>Export the listed documents</source>
       <translation>Gelistete Dokumente exportieren</translation>
     </message>
@@ -1994,6 +2046,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Export {documents}…</source>
       <translation>{documents} exportieren…</translation>
+    </message>
+    <message>
+      <source>Exporting the history of {ns}</source>
+      <translation>Der Verlauf von {ns} wird exportiert</translation>
     </message>
     <message>
       <source>Exporting {ns}</source>
@@ -2236,6 +2292,10 @@ Nummern: {numbering}</translation>
       <translation>Ein- und ausklappen im JSON</translation>
     </message>
     <message>
+      <source>Folder…</source>
+      <translation>Ordner…</translation>
+    </message>
+    <message>
       <source>Following {id}</source>
       <translation>{id} wird verfolgt</translation>
     </message>
@@ -2268,6 +2328,14 @@ Nummern: {numbering}</translation>
       <translation>Aus</translation>
     </message>
     <message>
+      <source>From a file…</source>
+      <translation>Aus einer Datei…</translation>
+    </message>
+    <message>
+      <source>From a repository or folder…</source>
+      <translation>Aus einem Repository oder Ordner…</translation>
+    </message>
+    <message>
       <source>From here on</source>
       <translation>Ab hier</translation>
     </message>
@@ -2290,6 +2358,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Gently: small batches with rests between them, from a secondary where there is one.</source>
       <translation>Schonend: kleine Portionen mit Pausen dazwischen, von einem Secondary, wo es einen gibt.</translation>
+    </message>
+    <message>
+      <source>Git repository…</source>
+      <translation>Git-Repository…</translation>
     </message>
     <message>
       <source>Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else while you type. Save with Ctrl+S all the same: you are asked before anything is lost.</source>
@@ -2424,12 +2496,36 @@ Nummern: {numbering}</translation>
       <translation>Wenn abgeschlossen</translation>
     </message>
     <message>
+      <source>Import</source>
+      <translation>Importieren</translation>
+    </message>
+    <message>
+      <source>Import a history into {ns}</source>
+      <translation>Einen Verlauf in {ns} importieren</translation>
+    </message>
+    <message>
       <source>Import documents…</source>
       <translation>Dokumente importieren…</translation>
     </message>
     <message>
+      <source>Import history</source>
+      <translation>Verlauf importieren</translation>
+    </message>
+    <message>
+      <source>Import history…</source>
+      <translation>Verlauf importieren…</translation>
+    </message>
+    <message>
       <source>Import into {ns}</source>
       <translation>Import nach {ns}</translation>
+    </message>
+    <message>
+      <source>Import {documents}</source>
+      <translation>{documents} importieren</translation>
+    </message>
+    <message>
+      <source>Importing {documents} into {ns}</source>
+      <translation>{documents} werden in {ns} importiert</translation>
     </message>
     <message>
       <source>In</source>
@@ -2548,6 +2644,10 @@ Nummern: {numbering}</translation>
       <translation>In der Schonfrist: ausgelassen</translation>
     </message>
     <message>
+      <source>Into the collection</source>
+      <translation>In die Sammlung</translation>
+    </message>
+    <message>
       <source>Into the field above, out of its own</source>
       <translation>In das Feld darüber, aus dem eigenen heraus</translation>
     </message>
@@ -2562,6 +2662,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>It does not hold now</source>
       <translation>Sie gilt jetzt nicht</translation>
+    </message>
+    <message>
+      <source>It ends with the last one.</source>
+      <translation>Er endet mit der letzten.</translation>
     </message>
     <message>
       <source>It goes up by one</source>
@@ -2642,6 +2746,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Its versions are empty or cannot be read.</source>
       <translation>Seine Versionen sind leer oder nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>JSON lines…</source>
+      <translation>JSON-Zeilen…</translation>
     </message>
     <message>
       <source>Jan</source>
@@ -2790,6 +2898,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>Lines of Extended JSON (*.jsonl)</source>
       <translation>Zeilen in Extended JSON (*.jsonl)</translation>
+    </message>
+    <message>
+      <source>Lines of JSON (*.jsonl)</source>
+      <translation>JSON-Zeilen (*.jsonl)</translation>
+    </message>
+    <message>
+      <source>Lines of JSON (*.jsonl);;All files (*)</source>
+      <translation>JSON-Zeilen (*.jsonl);;Alle Dateien (*)</translation>
     </message>
     <message>
       <source>List of tabs (Ctrl+Shift+A)</source>
@@ -3508,6 +3624,10 @@ Nummern: {numbering}</translation>
       <translation>Älter als 7 Tage</translation>
     </message>
     <message>
+      <source>One file, a line for each version</source>
+      <translation>Eine Datei, eine Zeile für jede Version</translation>
+    </message>
+    <message>
       <source>One id cannot be that of several documents; leave its line empty, or insert one.</source>
       <translation>Eine Id kann nicht die mehrerer Dokumente sein; lassen Sie ihre Zeile leer oder fügen Sie eines ein.</translation>
     </message>
@@ -4170,6 +4290,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Report:  </source>
       <translation>Bericht:  </translation>
+    </message>
+    <message>
+      <source>Report…</source>
+      <translation>Bericht…</translation>
     </message>
     <message>
       <source>Reset</source>
@@ -4992,6 +5116,10 @@ Nummern: {numbering}</translation>
       <translation>Der Eintrag kommt in die Liste und die Summe steigt, in einem Schreibvorgang. Ein Eintrag, der schon da ist, zählt nicht.</translation>
     </message>
     <message>
+      <source>The export of the history of {ns} was stopped</source>
+      <translation>Der Export des Verlaufs von {ns} wurde abgebrochen</translation>
+    </message>
+    <message>
       <source>The export of {ns} was stopped; no file was written</source>
       <translation>Der Export von {ns} wurde angehalten; keine Datei wurde geschrieben</translation>
     </message>
@@ -5144,8 +5272,16 @@ Nummern: {numbering}</translation>
       <translation>Der Bericht</translation>
     </message>
     <message>
+      <source>The report begins with the first version.</source>
+      <translation>Der Bericht beginnt mit der ersten Version.</translation>
+    </message>
+    <message>
       <source>The report is in the clipboard.</source>
       <translation>Der Bericht ist in der Zwischenablage.</translation>
+    </message>
+    <message>
+      <source>The report is in {path}</source>
+      <translation>Der Bericht steht in {path}</translation>
     </message>
     <message>
       <source>The result is being worked out</source>
@@ -5266,6 +5402,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Then</source>
       <translation>Dann</translation>
+    </message>
+    <message>
+      <source>There already: {count}.</source>
+      <translation>Schon vorhanden: {count}.</translation>
     </message>
     <message>
       <source>There are no drafts</source>
@@ -5724,6 +5864,10 @@ Nummern: {numbering}</translation>
       <translation>Art der Anmeldung</translation>
     </message>
     <message>
+      <source>Web page (*.html)</source>
+      <translation>Webseite (*.html)</translation>
+    </message>
+    <message>
       <source>What</source>
       <translation>Was</translation>
     </message>
@@ -5798,6 +5942,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What was added, removed and changed between them is listed here.</source>
       <translation>Was dazwischen hinzukam, entfernt und geändert wurde, wird hier aufgeführt.</translation>
+    </message>
+    <message>
+      <source>What was exported comes back with its ids, versions, times, authors and reasons.</source>
+      <translation>Was exportiert wurde, kommt mit Ids, Versionen, Zeiten, Autoren und Gründen zurück.</translation>
     </message>
     <message>
       <source>What was found</source>
@@ -5904,6 +6052,10 @@ Nummern: {numbering}</translation>
       <translation>Würde gelöscht</translation>
     </message>
     <message>
+      <source>Would be imported: {said}</source>
+      <translation>Würde importiert: {said}</translation>
+    </message>
+    <message>
       <source>Would make {field} {before} → {after}</source>
       <translation>Würde {field} ändern: {before} → {after}</translation>
     </message>
@@ -5914,6 +6066,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Write it as 90m, 24h, 7d or 2 weeks.</source>
       <translation>Schreiben Sie es als 90m, 24h, 7d oder 2 weeks.</translation>
+    </message>
+    <message>
+      <source>Write the report to</source>
+      <translation>Bericht schreiben nach</translation>
     </message>
     <message>
       <source>Writes</source>
@@ -7728,6 +7884,10 @@ Nummern: {numbering}</translation>
       <translation>{classes} von Befunden.</translation>
     </message>
     <message>
+      <source>{count} stand otherwise there and were left.</source>
+      <translation>{count} stehen dort anders und blieben, wie sie sind.</translation>
+    </message>
+    <message>
       <source>{count}, kept {where}: counts alone, no document</source>
       <translation>{count}, aufbewahrt {where}: nur Zahlen, kein Dokument</translation>
     </message>
@@ -7774,6 +7934,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{documents} in {name}. </source>
       <translation>{documents} in {name}. </translation>
+    </message>
+    <message>
+      <source>{documents} of {all} would be imported, {versions} in all.</source>
+      <translation>{documents} von {all} würden importiert, insgesamt {versions}.</translation>
     </message>
     <message>
       <source>{documents} of {documents2}</source>
@@ -8562,8 +8726,16 @@ Zum Verbinden öffnen</translation>
       <translation>{versions} von {documents} sind an beiden Stellen gleich</translation>
     </message>
     <message>
+      <source>{versions} of {documents} written to {path}</source>
+      <translation>{versions} von {documents} nach {path} geschrieben</translation>
+    </message>
+    <message>
       <source>{waiting} unresolved</source>
       <translation>{waiting} ungelöst</translation>
+    </message>
+    <message>
+      <source>{what} Git, folder and JSON lines can be imported again, byte for byte.</source>
+      <translation>{what} Git, Ordner und JSON-Zeilen lassen sich Byte für Byte wieder importieren.</translation>
     </message>
     <message>
       <source>{what} is in {path}</source>
