@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from gui.language import tr, translated
 from gui.style import preferences, theme, wording
-from gui.style.states import words
+from gui.style.states import OneLine, words
 from model.errors import Refused
 from model.text.moments import Moment, moment_from_text
 
@@ -22,15 +22,15 @@ class TimeLine(QLineEdit):
 
     meant = Signal()
 
-    def __init__(self, name: str, empty: str = "", parent: QWidget | None = None) -> None:
-        """``empty`` is the meaning of an empty line; without one it needs a time."""
+    def __init__(self, name: str, empty: str = "", low: bool = False, parent: QWidget | None = None) -> None:
+        """``empty`` is the meaning of an empty line; without one it needs a time. ``low``: say all in one line."""
         super().__init__(parent)
         self._empty = empty
         self.setAccessibleName(name)
         self.setProperty("mono", True)
         self.setPlaceholderText(empty or tr("2026-11-20 14:30"))
         self.setMinimumWidth(theme.px(150))
-        self.said: QLabel = words("", "hint", wrap=True)
+        self.said: QLabel = OneLine("hint", middle=True) if low else words("", "hint", wrap=True)
         self.textChanged.connect(self._say)
         self._say()
 

@@ -39,7 +39,7 @@ from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
-UNPROVEN = "K-204120"
+UNPROVEN, REASONED = "K-204120", "insurance.customers"
 THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
 """A time of which the sample is shown with a document that cannot be proven, and one that is shown as deleted."""
 STATED = "K-204109"  # the document that is shown in each state
@@ -146,6 +146,7 @@ class TourViews:
         yield "main", window
         yield from self._browsing()
         yield from self._restoring()
+        yield from self._giving_reasons()
         yield from self._editing()
         yield from self._in_each_state()
         yield from self._following()
@@ -298,6 +299,28 @@ class TourViews:
         yield "import", self._still()
         self._close_sheets()
         page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
+
+    def _giving_reasons(self) -> Iterator[tuple[str, QWidget]]:
+        """An edit with its reason, in a collection whose layout is stated with a field for that."""
+        session, window = self._session, self.window
+        texts = {**session.statements.begin(REASONED).texts, "reason": "why"}
+        entry, _ = session.statements.entry(texts)
+        session.statements.use(REASONED, entry)
+        row = next(iter(session.documents(REASONED, limit=1).rows))
+        page = window.workspace.open(session, PageRequest("document", REASONED, row.id))
+        assert isinstance(page, DocumentPage)
+        settle(lambda: page.editor.is_loaded)
+        first = next(iter(canonical.fields(page.editor.content)))[0]
+        other = canonical.put(canonical.EMPTY, (first,), Value.of("transferred"))
+        page.editor.take_over(other, (first,), "the letter")
+        page.editor.foot.reason.setText("Moved to the agency in Bremen, letter of 17 November")
+        page.editor.foot.reason.setCursorPosition(0)
+        for line in list(window.messages.lines):
+            line.leave()
+        yield "reason", self._still()
+        page.editor.discard()
+        window.workspace.tab_area.close_page(page)
+        session.statements.forget(REASONED)
 
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

@@ -14,11 +14,12 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextE
 from gui import copying, tasks
 from gui.language import tr, translated
 from gui.paging import Pager, refill
+from gui.parts.doubts import DOUBTS
 from gui.parts.notices import Notices
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import CellTree
 from gui.style.states import StateStack, tool, words
-from gui.views.browse.documents_model import DOUBTS, WIDTHS, DocumentsModel, as_json
+from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.query import Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar

@@ -10,12 +10,13 @@ from PySide6.QtCore import QModelIndex, Qt
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
+from gui.parts.doubts import DOUBTS
 from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.browse.query import EVERYTHING, Query, field_names
 from model import text
 from model.errors import Refused
-from model.records import CollectionInfo, Doubt, Matches, Outline, Row, Version
+from model.records import CollectionInfo, Matches, Outline, Row, Version
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -35,15 +36,6 @@ HEADS = {
     "reason": tr("Reason"),
     "proof": tr("Proof"),
 }
-DOUBTS: Mapping[Doubt, str] = {
-    "gap": tr("A version is missing"),
-    "undated": tr("No time was kept"),
-    "clock": tr("A clock ran backwards"),
-    "content": tr("Content not proven"),
-    "above": tr("Above the current version"),
-    "deleted": tr("Deleted, time unknown"),
-}
-"""Why nobody can prove that a document was so at a time."""
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
 WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "at": 168, "size": 104, "health": 260, "field": 140,

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gui import tasks
 from gui.language import tr
 from gui.paging import RowsModel
+from gui.parts.doubts import DOUBTS
 from gui.parts.time_line import TimeLine
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
@@ -41,7 +42,7 @@ def version_of(state: StateAt | None) -> Version | None:
 class ComparedModel(RowsModel[Compared]):
     """Documents that were not the same at two times."""
 
-    headers = (tr("Document"), tr("What"), tr("First"), tr("Then"), tr("Changed on"))
+    headers = (tr("Document"), tr("What"), tr("First"), tr("Then"), tr("Changed on"), tr("Proof"))
 
     def key(self, row: Compared) -> Hashable:
         return row.id
@@ -53,6 +54,9 @@ class ComparedModel(RowsModel[Compared]):
         if index.column() == 1:
             said, ink, ground = LOOKS[row.change]
             return Cell(badges=(Badge(said, ink, ground),), accessible=said)
+        if index.column() == 5:
+            doubts = [side.doubt for side in (row.before, row.after) if side is not None and side.doubt is not None]
+            return plain(", ".join(dict.fromkeys(DOUBTS[each] for each in doubts)), "text2")
         if index.column() == 4:
             return plain(wording.moment(row.after.at if row.after is not None else None), "text2")
         side = row.before if index.column() == 2 else row.after
@@ -77,12 +81,13 @@ class TimesPanel(QWidget):
         self._between: tuple[dt.datetime, dt.datetime] | None = None
         self.is_of_now = False
         self.counts: Counter[Difference] = Counter()
-        self.first, self.then = TimeLine(tr("First time")), TimeLine(tr("Second time"), tr("now"))
+        self.first = TimeLine(tr("First time"), low=True)
+        self.then = TimeLine(tr("Second time"), tr("now"), low=True)
         self.run = button(tr("Compare"), self.compare, "main")
         self.said = words("", "second", wrap=True)
         self.model = ComparedModel()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, tr("Documents of {ns} that differ", ns=ns), (240, 120, 110, 110, 180))
+        self.list.as_list(self.model, tr("Documents of {ns} that differ", ns=ns), (200, 110, 100, 100, 170))
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._current_changed)

@@ -20,7 +20,7 @@ VIEWS = {
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
     "activity-loading", "activity", "activity-day", "activity-empty", "activity-failed",
     "payload", "payload-list", "javers", "javers-list",
-    "as-of-time", "as-of", "two-times", "deleted",
+    "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 
 
