@@ -195,7 +195,7 @@ def _merged(
             return replace(found, kind="refused", detail=said)
         it, before = (_as_signed(layout, each, content) for each in (it, before))
         merged = merge(it, before, content, layout.profile.keys)
-        again = () if merged.conflicts else _set_again(layout, found.id, versions, taken, at, (it, before, content))
+        again = () if merged.conflicts else _set_again(layout, found.id, taken, at, (it, before, content))
         if merged.conflicts or again:
             paths = [path_text(path) or "the document" for path in (again or [each.path for each in merged.conflicts])]
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
@@ -211,12 +211,7 @@ def _merged(
 
 
 def _set_again(
-    layout: Layout,
-    id: Value,
-    versions: Sequence[Version],
-    taken: Sequence[int],
-    at: int,
-    of: tuple[bytes, bytes, bytes],
+    layout: Layout, id: Value, taken: Sequence[int], at: int, of: tuple[bytes, bytes, bytes]
 ) -> tuple[Path, ...]:
     """The fields that hold what a version set, but only since somebody set them so again later: a merge cannot tell.
 

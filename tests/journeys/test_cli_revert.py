@@ -95,6 +95,18 @@ def test_what_an_import_did_is_taken_back_and_nothing_else(
     assert [{**each, "v": 0} for each in undone.values()] == [{**each, "v": 0} for each in before.values()]
 
 
+def test_a_field_that_somebody_set_to_the_same_value_later_is_a_conflict(
+    rows: Rows, server_uri: str, orders: tuple[str, str]
+) -> None:
+    ns, profile = orders
+    with Session.open(server_uri, Path(profile)) as session:
+        for total in (1, 9):  # the import's 9 was put right, and then chosen by a person
+            assert session.edit(ns, "A", set={"total": total}).kind == "applied"
+    _, (row,) = rows("revert", server_uri, ns, "--id", "A", "--version", "2", "--apply", "--profile", profile)
+    assert (row["outcome"], row["detail"]) == ("conflict", "A was changed later in total; take v2 back by hand.")
+    assert contents(server_uri, ns, profile)["A"] == {"v": 5, "total": 9, "city": "Ulm"}
+
+
 def test_one_version_is_taken_back_by_its_name(rows: Rows, server_uri: str, orders: tuple[str, str]) -> None:
     ns, profile = orders
     one = ("revert", server_uri, ns, "--id", "B", "--profile", profile)
