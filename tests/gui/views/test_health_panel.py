@@ -17,10 +17,12 @@ from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
 from model.health import Counted
+from model.profile import Profile, table
 from model.session import Session
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 
 TARIFFS = "insurance.tariffs"
+PATIENCE = 60_000
 NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
 
 
@@ -180,3 +182,21 @@ def test_the_menus_and_the_repair_centre_lead_to_it_and_it_leads_back(qtbot: QtB
     wait_idle(qtbot)
     interface = QAccessible.queryAccessibleInterface(page.panel.class_list)
     assert interface.text(QAccessible.Text.Name) == "Findings by class, over the scans"
+
+
+def test_a_scan_from_the_page_counts_the_documents_in_which_watched_conditions_hold(
+    qtbot: QtBot, session: Session
+) -> None:
+    known = session._catalogue.known(TARIFFS)[1]
+    watches = [{"name": "Has rates", "filter": "{rates: {$exists: true}}"}, {"name": "Never", "filter": "{rates: 1}"}]
+    stated = Profile.read({"collection": [{"ns": TARIFFS, **table(known), "watch": watches}]}, "watching")
+    with Session.open("sample:", stated) as watching:
+        panel = shown(qtbot, HealthPanel(watching, TARIFFS))
+        panel.scan()
+        qtbot.waitUntil(lambda: bool(watching.health.scans()) and not tasks.tasks.running, timeout=PATIENCE)
+        (counted,) = watching.health.scans()
+        holds = counted.watched[TARIFFS]["Has rates"]
+        assert holds > 5
+        assert counted.watched == {TARIFFS: {"Has rates": holds, "Never": 0}}
+        qtbot.waitUntil(lambda: panel.scans.rowCount() == 1 and not tasks.tasks.running, timeout=PATIENCE)
+        assert f"Has rates {holds}" in str(panel.scans.index(0, 4).data())
