@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 SAMPLED = 60
 WHOLE = 200  # documents of a collection that is read as a whole, so that nothing is asked of it again
+WHOLE_BYTES = 256 << 10  # that these may have
 FEW = 3  # of each part, where the first is large
 SAMPLE_BYTES = 4 << 20
 CHAIN_LENGTH = 60  # the newest versions read of one document
@@ -245,7 +246,8 @@ def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
     first, whole = _read(by_id(1, 2), 2, most // 3)  # tells how large documents are before more of them are asked for
     small = not first or len(first[0]) <= most // 3
     if small and not whole:
-        first, whole = _read(by_id(1, WHOLE + 1), WHOLE + 1, most // 2)
+        limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
+        first, whole = _read(by_id(1, limit), limit, most // 2)
     if whole:
         between = range(third, len(first) - third)
         spread = [first[between[n * len(between) // third]] for n in range(third)] if len(between) > third else []
