@@ -75,12 +75,11 @@ class Catalogue:
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection with its layout, looked at anew."""
         names = [db] if db is not None else self.databases()
-        if (wanted := db or self.database) and not self._server.collections(wanted):
-            # Its collections are asked for and not the list of databases, which many a user may not read.
-            raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
+        wanted, there = db or self.database, False
         for name in names:
             by = self._profile
             for found_info, profile in recognise.recognise(self._port, name, by, checkpoint):
+                there = True
                 info = self._with_grounds(found_info)
                 with self._lock:
                     # Another thread may have stated a layout meanwhile, by which this was not recognised.
@@ -90,6 +89,9 @@ class Catalogue:
                     picked = self._picked.get(info.ns)
                 found = info if picked is None else replace(picked[0], documents=info.documents)
                 yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
+        if wanted and not there:
+            # Its collections were asked for and not the list of databases, which many a user may not read.
+            raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
 
     def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
         is_by_hand = info.ns in self._by_hand and info.belongs_to is None
