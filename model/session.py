@@ -562,32 +562,34 @@ class Session:
         is named keeps no versions, and for a time that is none.
         """
         places = (places,) if isinstance(places, str) else places
-        since, until = _moment(since), _moment(until)
+        span = Span(*(None if each is None else _moment(each) for each in (since, until)))
         path = text.path_from_text(path) if isinstance(path, str) else path
         if id is not None:
             if len(places) != 1 or "." not in places[0]:
                 raise Refused("An id is one of a collection; name just that one.")
             id = self.find_id(places[0], id) if isinstance(id, str) else _value(id)
         layouts = [self._catalogue.layout(ns) for ns in self.with_versions(places)]
-        return ActivityList(layouts, Span(since, until), author, path, id, checkpoint)
+        return ActivityList(layouts, span, author, path, id, checkpoint)
 
     def as_of(
         self,
         ns: str,
-        moment: dt.datetime,
+        moment: dt.datetime | str,
         filter: str = "",
         contents: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> AsOf:
         """A collection as it stood at a moment; the filter judges documents as they were then.
 
-        Raises ``Refused`` where it keeps no versions, and for a filter that is not understood.
+        The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone. Raises ``Refused``
+        where the collection keeps no versions, for a filter that is not understood and for a time that is none.
         """
+        at = _moment(moment)
         (ns,) = self.with_versions([ns])
         condition = following.condition(filter) if filter.strip() else None
         layout = self._catalogue.layout(ns)
         fields = named_fields(text.loose(filter))
-        return AsOf(layout, moment, condition, contents, checkpoint, partial(_as_listed, layout), fields)
+        return AsOf(layout, at, condition, contents, checkpoint, partial(_as_listed, layout), fields)
 
     def past(self, ns: str, moment: dt.datetime, filter: str = "", sort: str = "") -> HistoryList:
         """The list of a collection as it stood at a moment; filter and sort as people type them.
@@ -623,20 +625,15 @@ class Session:
     def asof(
         self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
     ) -> AsOf:
-        """As :meth:`as_of`, with contents, for a notebook: ``session.asof(ns, "2026-11-01").frame()``.
-
-        The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone.
-        """
-        at = _moment(moment)
-        assert at is not None
-        return self.as_of(ns, at, filter, True, checkpoint)
+        """As :meth:`as_of`, with contents, for a notebook: ``session.asof(ns, "2026-11-01").frame()``."""
+        return self.as_of(ns, moment, filter, True, checkpoint)
 
     def as_of_both(
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Compared]:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
         (ns,) = self.with_versions([ns])
-        return compared(self._catalogue.layout(ns), first, then, checkpoint)
+        return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
 
     def is_watched(self, ns: str) -> bool:
         """Whether the profile states conditions to watch for a collection; asks no server."""
@@ -1215,11 +1212,11 @@ def _path(raw: bytes, path: str | Path) -> Path:
     return fitted(raw, text.path_from_text(path)) if isinstance(path, str) else tuple(path)
 
 
-def _moment(given: dt.datetime | str | None) -> dt.datetime | None:
+def _moment(given: dt.datetime | str) -> dt.datetime:
     """A moment with its zone: UTC where none is named."""
     if isinstance(given, str):
         return moment_from_text(given).at
-    return given.replace(tzinfo=dt.UTC) if given is not None and given.tzinfo is None else given
+    return given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given
 
 
 def _value(value: object) -> Value:

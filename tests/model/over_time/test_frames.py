@@ -98,6 +98,8 @@ def test_an_id_is_text_or_a_value_and_a_time_without_a_zone_is_in_utc() -> None:
             assert session.activity(CONTRACTS, since=since, id=ID).frame() == [r for r in whole if r["at"] >= aware]
         tariffs = session.asof("insurance.tariffs", naive).frame()
         assert tariffs == session.asof("insurance.tariffs", aware).frame()
+        assert [each.id for each in session.as_of("insurance.tariffs", naive)]
+        assert list(session.as_of_both("insurance.tariffs", naive, aware)) == []
         for row in tariffs:
             (version,) = [v for v in session.history("insurance.tariffs", row["id"]) if v.v == Value.of(row["v"])]
             assert version.at == row["at"] <= aware
