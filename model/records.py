@@ -75,6 +75,7 @@ class Version:
     operation: str | None = None  # what was done, in the word of the program that wrote it; None where it has none
     seal: Value | None = None  # the hash of its content as it is stored, where an import brings it along
     deleted: bool = False  # it says that the document was deleted after the version before it; a content is what went
+    stored_bytes: int | None = None  # length of the document or row as it is stored; None where nothing is
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ end and a row's number never changes while its document is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QModelIndex, QObject, Signal
 
@@ -80,7 +80,7 @@ class VersionMark:
         if one.reason:
             parts.append(tr("reason: {reason}", reason=one.reason))
         if one.operation:
-            parts.append(f"operation: {one.operation}")
+            parts.append(tr("operation: {operation}", operation=one.operation))
         return ", ".join(part for part in parts if part)
 
     @property
@@ -89,7 +89,9 @@ class VersionMark:
         one = self.newest
         lines = [self.words]
         if one.bytes is not None and not self.missing:
-            lines.append(wording.size(one.bytes))
+            own = wording.size(one.bytes)
+            stored = own if one.stored_bytes is None else wording.size(one.stored_bytes)
+            lines.append(tr("{stored} as stored, {own} of it the content", stored=stored, own=own))
         if one.hash and not self.missing:
             lines.append(tr("SHA-1 {hash}", hash=one.hash))
         return "\n".join(lines)
@@ -122,7 +124,7 @@ class VersionsModel(CellModel):
     headers = (
         "",
         tr("Version"),
-        "Date",
+        tr("Date"),
         tr("Author"),
         tr("Reason"),
         tr("Operation"),
@@ -321,7 +323,9 @@ class VersionsModel(CellModel):
             words = "" if one.changed is None else wording.many(one.changed, "field")
             return plain(words, "text2", size=12, right=True)
         if column == SIZE:
-            return value("" if one.bytes is None else wording.size(one.bytes), "text2", right=True)
+            stored, own = (None if each is None else wording.size(each) for each in (one.stored_bytes, one.bytes))
+            tip = "" if own is None else tr("as stored; the content alone is {own}", own=own)
+            return replace(value(stored or own or "", "text2", right=True), tip=tip)
         if not one.hash:
             return Cell(accessible=tr("hash unknown"))
         short = one.hash[:8]

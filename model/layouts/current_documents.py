@@ -72,7 +72,7 @@ class CurrentDocuments:
             version = replace(version, state="damaged", detail=damage)
         elif legible_field(raw, self.inside) is None:
             version = replace(version, state="damaged", detail=f"has no {self.inside}")
-        return replace(version, raw=raw if contents else None)
+        return replace(version, raw=raw if contents else None, stored_bytes=len(raw))
 
     def version_of(self, part: bytes, stored: Stored, contents: bool = True) -> Version:
         """A version out of the bytes that hold its fields."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bson
 from bson import ObjectId
@@ -262,7 +262,8 @@ def made_version(
     except Unreadable:
         found = legible(raw)
         v = v if v is not None else found.get(own.version)
-        return Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
+        damaged = Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
+        return replace(damaged, stored_bytes=len(raw))
     return Version(
         v=v,
         at=at,
@@ -277,6 +278,7 @@ def made_version(
         raw=raw if contents else None,
         reason=words(reason),
         signed=(author, reason) if contents else (None, None),
+        stored_bytes=len(raw),
     )
 
 

@@ -148,6 +148,7 @@ class WrittenHistory:
             content=content,
             raw=row.raw if state.row else None,
             deleted=row.removes,
+            stored_bytes=len(row.raw) if state.row else None,
         )
 
     def _joined(self, document: Version, row: Version) -> Version:

@@ -1536,6 +1536,10 @@ Nummern: {numbering}</translation>
       <translation>Datenbank für die Anmeldung</translation>
     </message>
     <message>
+      <source>Date</source>
+      <translation>Datum</translation>
+    </message>
+    <message>
       <source>Dates are stored in UTC and shown in this zone.</source>
       <translation>Zeiten sind in UTC gespeichert und werden in dieser Zone angezeigt.</translation>
     </message>
@@ -6396,6 +6400,10 @@ Nummern: {numbering}</translation>
       <translation>Stand {moment}</translation>
     </message>
     <message>
+      <source>as stored; the content alone is {own}</source>
+      <translation>wie gespeichert; der Inhalt allein hat {own}</translation>
+    </message>
+    <message>
       <source>ascending</source>
       <translation>aufsteigend</translation>
     </message>
@@ -7262,6 +7270,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>only with keys for a time</source>
       <translation>nur bei befristeten Schlüsseln</translation>
+    </message>
+    <message>
+      <source>operation: {operation}</source>
+      <translation>Vorgang: {operation}</translation>
     </message>
     <message>
       <source>order of the fields</source>
@@ -8600,6 +8612,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{span} of {of}</source>
       <translation>{span} von {of}</translation>
+    </message>
+    <message>
+      <source>{stored} as stored, {own} of it the content</source>
+      <translation>{stored} wie gespeichert, davon {own} Inhalt</translation>
     </message>
     <message>
       <source>{summary}; reading was stopped</source>

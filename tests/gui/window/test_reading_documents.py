@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.parts.values.value_pane import ValueDialog
+from gui.parts.versions_model import SIZE
 from gui.style import wording
 from gui.window.window import Window
 from model.session import Session
@@ -137,3 +138,25 @@ def test_a_line_drawn_by_hand_stays_where_it_is(qtbot: QtBot, window: Window) ->
     view.reveal(("body",))
     wait_idle(qtbot)
     assert view.value.height() == before
+
+
+def test_sizes_of_versions_are_those_of_the_stored_documents(qtbot: QtBot, window: Window) -> None:
+    session, layouts = window.sessions[0], set()
+    for info in session.collections():
+        row = next(iter(session.documents(info.ns).rows), None) if info.keeps_history else None
+        if row is None or info.layout in layouts:
+            continue
+        layouts.add(info.layout)
+        for one in session.history(info.ns, row.id, changed=False):
+            if one.state == "present":
+                whole = session.version(info.ns, row.id, one.v)
+                assert whole.raw is not None
+                assert one.stored_bytes == len(whole.raw), (info.ns, one.v)
+    assert {"archive", "embedded", "flagged", "deltas"} <= layouts
+    page = show(qtbot, window, "insurance.contracts", "K-204117")
+    sizes = page.timeline.model
+    current = session.version("insurance.contracts", Value.of("K-204117"))
+    cell = sizes.cell(sizes.index(0, SIZE))
+    assert cell.text == wording.size(len(current.raw or b""))
+    assert cell.text != wording.size(len(current.content or b""))
+    assert cell.tip == f"as stored; the content alone is {wording.size(len(current.content or b''))}"
