@@ -69,14 +69,18 @@ class Sheet(QDialog):
         """Pixels for a part of this height, less in a window that is too low for it and what stands ``beside`` it."""
         return max(theme.px(96), min(theme.px(height), self._host.height() - theme.px(beside)))
 
+    @property
+    def room(self) -> int:
+        """The width of the dialog, in pixels."""
+        return min(theme.px(self._width), self._host.width() - theme.px(32))
+
     def first(self) -> QWidget | None:
         """The widget that has the focus when the dialog opens."""
         return None
 
     def _place(self) -> None:
         self._veil.setGeometry(self._host.rect())
-        room = self._veil.size()
-        width = min(theme.px(self._width), room.width() - theme.px(32))
+        room, width = self._veil.size(), self.room
         self.setFixedWidth(width)
         wanted = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
         height = min(wanted, room.height() - theme.px(32))

@@ -30,6 +30,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--ratio", default=1.0, type=_ratio, help="pixels of the picture per pixel of the window, 1 to 4"
     )
+    parser.add_argument("--zoom", default=100, type=_zoom, help="how large the text is, in percent, 80 to 200")
     try:
         wanted = parser.parse_args(list(argv))
     except SystemExit as end:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     for theme in [wanted.theme] if wanted.theme else THEMES:
         with _own_home(), _without_noise():
-            ended = _render(wanted.dir, theme, wanted.size, wanted.ratio)
+            ended = _render(wanted.dir, theme, wanted.size, wanted.ratio, wanted.zoom)
         if ended:
             return ended
     return 0
@@ -62,6 +63,12 @@ def _ratio(text: str) -> float:
     if not 1 <= ratio <= 4:
         raise argparse.ArgumentTypeError(f"{text} is no ratio; write a number from 1 to 4")
     return ratio
+
+
+def _zoom(text: str) -> int:
+    if not text.isdigit() or not 80 <= int(text) <= 200:
+        raise argparse.ArgumentTypeError(f"{text} is no such size; write percents from 80 to 200")
+    return int(text)
 
 
 def _trouble(sentence: str) -> int:
@@ -99,7 +106,7 @@ def _without_noise() -> Iterator[None]:
         qInstallMessageHandler(before)
 
 
-def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> int:
+def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float, zoom: int) -> int:
     from gui import app, tasks
     from gui.style import preferences
 
@@ -110,6 +117,7 @@ def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float) -> in
     preferences.put("zone", "Europe/Berlin")
     preferences.put("reduce_motion", True)
     preferences.put("theme", theme)
+    preferences.put("zoom", zoom)
     from gui.tour.tour_views import TourViews
 
     tour = TourViews(size)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
-from gui.messages import MessageLine
+from gui.messages import MessageLine, Question
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
@@ -19,6 +19,7 @@ from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.repair_pages import RepairPage
 from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
+from gui.parts.document_side import DocumentSide
 from gui.parts.values.value_pane import ValueDialog
 from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
@@ -162,6 +163,9 @@ class TourViews:
         window.commands.do_palette()
         yield "palette", self._still()
         self._close_sheets()
+        window.commands.do_shortcuts()
+        yield "keys", self._still()
+        self._close_sheets()
         window.actions_.trigger("help")
         help = window.commands.help
         assert help is not None
@@ -292,11 +296,21 @@ class TourViews:
         self._close_sheets()
         page.do_compare_picked()
         yield "pair", self._still()
+        self.window.commands.choose_other(DocumentSide(self._session, NS, Value.of(ID)), "b")
+        yield "other-document", self._still()
+        self._close_sheets()
         self.window.commands.do_close_tab()
         row = page.browser.picked[0]
         new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])
         page.batches.insert(lambda: [new, row.raw], "contracts.jsonl")
         yield "import", self._still()
+        self._close_sheets()
+        page.do_new_document()
+        yield "new-document", self._still()
+        self._close_sheets()
+        page.do_delete()
+        settle(lambda: bool(self.window.findChildren(Question)))
+        yield "delete", self._still()
         self._close_sheets()
         page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
 
@@ -336,6 +350,11 @@ class TourViews:
         page.editor.reveal(("holder", "phone"))
         yield "editor-both", self._still()
         page.editor.show_json(False)
+        page.editor.find("phone")
+        page.do_replace()
+        yield "replace", self._still()
+        page.editor.replacing.hide()
+        page.editor.find("")
         window.workspace.open(session, PageRequest("drafts"))
         yield "drafts", self._still()
         window.commands.do_close_tab()

@@ -4480,6 +4480,10 @@ Nummern: {numbering}</translation>
       <translation>{id} wird gespeichert</translation>
     </message>
     <message>
+      <source>Say anew what would be written; nothing is</source>
+      <translation>Noch einmal sagen, was geschrieben würde; geschrieben wird nichts</translation>
+    </message>
+    <message>
       <source>Scan again</source>
       <translation>Erneut prüfen</translation>
     </message>

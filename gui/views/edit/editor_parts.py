@@ -48,7 +48,7 @@ class FindField(QLineEdit):
         self.setProperty("small", True)
         self.setToolTip(tr("Find (Ctrl+F); next and previous are F3 and Shift+F3"))
         self._count = ""
-        self.setMinimumWidth(theme.px(120))
+        self.setMinimumWidth(theme.px(84))
         self.setMaximumWidth(theme.px(180))
 
     def say(self, count: str) -> None:

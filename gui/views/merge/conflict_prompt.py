@@ -369,8 +369,15 @@ class ConflictPrompt(Sheet):
         self._button(row, "take", tr("Take the database’s"))
         self._button(row, "save_new", tr("Save as a new document"))
         row.addStretch(1)
-        self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")
-        self._button(row, "cancel", tr("Cancel"))
+        apart = [self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")]
+        apart.append(self._button(row, "cancel", tr("Cancel")))
+        if row.minimumSize().width() > self.room:
+            below = self._row(column)
+            below.setContentsMargins(theme.px(24), theme.px(8), theme.px(24), 0)
+            below.addStretch(1)
+            for made in apart:
+                row.removeWidget(made)
+                below.addWidget(made)
 
     def _deleted(self) -> None:
         was = version(self.conflict.base.v)

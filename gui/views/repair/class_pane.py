@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from gui import messages, tasks
@@ -47,6 +47,9 @@ class Tag(QWidget):
             symbols.badge(QPainter(self), 0, self.height() / 2, self._text, self._ink, self._ground)
 
 
+WORDED = 270  # the least width with words on the button above
+
+
 class ClassPane(QWidget):
     """The classes of damage that a scan found, with its progress and its buttons."""
 
@@ -66,6 +69,7 @@ class ClassPane(QWidget):
         self.tree.setObjectName("sidebartree")
         self._count = Tag()
         self.again = button(tr("Scan again"), partial(self.scan_asked.emit, False), "small", icon="arrows-clockwise")
+        self.again.setAccessibleName(tr("Scan again"))
         self.more = tool("dots-three", tr("More"), self._menu)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), theme.px(6))
@@ -108,6 +112,10 @@ class ClassPane(QWidget):
         self.total = 0
         self.put({})
         self.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.again.setText(tr("Scan again") if self.width() >= theme.px(WORDED) else "")
 
     # --- what is known
 

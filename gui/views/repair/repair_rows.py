@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.language import tr
@@ -13,6 +14,7 @@ from gui.style import boxes, theme
 from gui.style.states import button, words
 from gui.views.repair.class_pane import Tag
 
+NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with words on all of them
 NOTHING_YET = tr("Nothing has been written yet. Undo stays in the journal.")
 
 
@@ -66,7 +68,7 @@ class ReportRow(QHBoxLayout):
 
 
 class Foot(QWidget):
-    """The buttons."""
+    """The buttons; with little room the note beside them goes, and the words of the one that writes nothing."""
 
     def __init__(self, cancel: Callable[[], object], again: Callable[[], object], go: Callable[[], object]) -> None:
         super().__init__()
@@ -74,6 +76,8 @@ class Foot(QWidget):
         self.note = words(NOTHING_YET, "second", wrap=True)
         self.cancel = button(tr("Cancel"), cancel)
         self.again = button(tr("Dry run again"), again, icon="play")
+        self.again.setAccessibleName(tr("Dry run again"))
+        self.again.setToolTip(tr("Say anew what would be written; nothing is"))
         self.go = button(tr("Repair"), go, "main")
         row = boxes.row(self, gap=12)
         row.addWidget(self.note, 1)
@@ -82,3 +86,8 @@ class Foot(QWidget):
         self.reason.hide()
         for part in (self.reason, self.cancel, self.again, self.go):
             row.addWidget(part)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.note.setVisible(self.width() >= theme.px(NOTED))
+        self.again.setText(tr("Dry run again") if self.width() >= theme.px(WORDED) else "")

@@ -16,7 +16,8 @@ VIEWS = {
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
     "completion", "columns", "explain",
-    "delete-picked", "pair", "import", "editor", "editor-json", "drafts",
+    "delete-picked", "pair", "other-document", "import", "new-document", "delete", "replace", "keys",
+    "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
     "activity-loading", "activity", "activity-day", "activity-empty", "activity-failed",
     "payload", "payload-list", "javers", "javers-list",
@@ -27,7 +28,7 @@ VIEWS = {
 @pytest.mark.deep
 def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(tmp_path: Path, home: Path) -> None:
     before = sorted(path.name for path in home.rglob("*"))
-    assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2"]) == 0
+    assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2", "--zoom", "110"]) == 0
     found = {path.name: QImage(str(path)) for path in tmp_path.iterdir()}
     assert set(found) >= {f"{view}-dark.png" for view in VIEWS}
     sizes = {
@@ -40,7 +41,7 @@ def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(
     assert not Connections().all()
 
 
-@pytest.mark.parametrize("words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], []])
+@pytest.mark.parametrize("words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], ["--zoom", "300"], []])
 def test_wrong_words_end_with_2(words: list[str], tmp_path: Path) -> None:
     assert tour.main([*([str(tmp_path)] if words else []), *words]) == 2
 

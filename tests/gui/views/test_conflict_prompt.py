@@ -264,3 +264,12 @@ def test_what_lies_at_above_or_below_a_place_is_found_as_by_looking_at_each(home
     for path in [(), *paths]:
         near = [i for i, other in enumerate(paths) if other[: len(path)] == path[: len(other)]]
         assert sorted(index.near(path)) == near
+
+
+def test_in_a_narrow_window_no_button_is_cut(window: QMainWindow, desk: Desk) -> None:
+    window.resize(640, 700)
+    prompt, _ = asked(window, met(desk))
+    QApplication.processEvents()
+    assert all(one.width() >= one.minimumSizeHint().width() for one in prompt.buttons.values())
+    review, cancel = prompt.buttons["review"], prompt.buttons["cancel"]
+    assert cancel.y() > review.y()

@@ -11,6 +11,7 @@ import pytest
 from bson import ObjectId
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -345,3 +346,14 @@ def test_what_is_before_and_after_stands_above_the_two_sides_of_the_fields(qtbot
         for column in range(1, 5):
             wanted = below.sectionViewportPosition(column)
             qtbot.waitUntil(lambda: above.sectionViewportPosition(column) == wanted)  # noqa: B023
+
+
+def test_with_little_room_the_button_that_writes_keeps_its_words(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    assert (panel.again.text(), panel.pane.again.text()) == ("Dry run again", "Scan again")
+    panel.setMinimumSize(1, 1)  # as in a window that is too small for it
+    panel.resize(640, 700)
+    QApplication.processEvents()
+    for one in (panel.cancel, panel.again, panel.go, panel.pane.again):
+        assert one.width() >= one.minimumSizeHint().width(), one.accessibleName()
+    assert (panel.again.text(), panel.again.accessibleName()) == ("", "Dry run again")
