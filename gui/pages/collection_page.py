@@ -49,6 +49,7 @@ class CollectionPage(Page):
     def __init__(self, session: Session, ns: str, production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
         self._chosen_row: Row | None = None
+        self._of_now = True  # whether it was chosen in a list of now, where it follows its document
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
         self._missing_index = ""
         self._written: set[Value] = set()  # documents that were written and are not read yet
@@ -128,7 +129,9 @@ class CollectionPage(Page):
             self.timeline.show_document(None)
             self.diff.clear()
         else:
-            same = before is not None and before.id == row.id and before.version == row.version
+            now, was_now = self.browser.ran.is_of_now, self._of_now
+            same = before is not None and before.id == row.id and (before.version == row.version or (now and was_now))
+            self._of_now = now
             self.timeline.show_document(row.id, keep=same)
             if self.browser.ran.moment and not same:
                 self.timeline.set_ab(row.version, None)
