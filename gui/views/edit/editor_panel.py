@@ -260,9 +260,11 @@ class EditorPanel(DraftPanel):
 
     def _locked_value(self, name: str, value: Value) -> Value | None:
         """The value of a locked field in the version that the draft began from, as far as it is known."""
-        if name == "_id" or not self.is_behind or self._latest is None:
+        if name == "_id" or not self.is_behind or self._latest is None or self._base is None:
             return value
-        return self._base.v if self._base is not None and value == self._latest.v else None
+        if self._base.raw is not None:
+            return canonical.get(self._base.raw, (name,))
+        return self._base.v if value == self._latest.v else None  # a draft knows nothing else
 
     def reload(self) -> None:
         """Read the document again. An edit stays as it is, on the version it began from."""

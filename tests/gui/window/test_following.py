@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTreeView
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -256,13 +258,18 @@ def test_a_clean_editor_says_that_its_document_is_gone_though_another_window_has
     assert page.editor.head.now.accessibleName() == "deleted in the database"
 
 
+def indexes(tree: QTreeView) -> list[QModelIndex]:
+    """The rows in sight."""
+    found, index = [], tree.indexAt(tree.viewport().rect().topLeft())
+    while index.isValid() and tree.visualRect(index).top() < tree.viewport().height():
+        found.append(index)
+        index = tree.indexBelow(index)
+    return found
+
+
 def fields_at(table: DiffTable) -> list[str]:
     """The fields of the rows in sight."""
-    found, index = [], table.indexAt(table.viewport().rect().topLeft())
-    while index.isValid() and table.visualRect(index).top() < table.viewport().height():
-        found.append(str(index.siblingAtColumn(FIELD).data()))
-        index = table.indexBelow(index)
-    return found
+    return [str(at.siblingAtColumn(FIELD).data()) for at in indexes(table)]
 
 
 def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_what_stands_open(
@@ -323,3 +330,17 @@ def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_
     line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
     line.buttons[0].click()
     wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, MergePage))
+
+
+def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    tree, model = page.editor.tree, page.editor.model
+    tree.expand(model.find(("billing",)).siblingAtColumn(0))
+    tree.verticalScrollBar().setValue(60)
+    rows = [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)]
+    token = model.find(("_w",), VALUE).data()
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    assert [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)] == rows
+    assert model.find(("_w",), VALUE).data() == token  # of the version that the edit began from
