@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import tasks
+from gui.language import tr
 from gui.messages import MessageLine, Question
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
@@ -133,7 +134,7 @@ class TourViews:
         yield "connect", window
         dialog = window.findChildren(ConnectDialog)[-1]
         dialog.uri.setText("mongodb://eva:secret@127.0.0.1:9/shop?tls=true&authMechanism=MONGODB-AWS")
-        dialog.show_part("Login")
+        dialog.show_part(tr("Login"))
         yield "connect-login", self._still()
         dialog.show_part("TLS")
         dialog.test.click()
