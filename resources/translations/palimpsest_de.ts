@@ -8881,6 +8881,10 @@ Zum Verbinden öffnen</translation>
       <translation> {0}: danach im Speicher sortiert.</translation>
     </message>
     <message>
+      <source>(This is right, but not the shortest: that would have taken too long.)</source>
+      <translation>(Das ist richtig, aber nicht das Kürzeste: Das hätte zu lange gedauert.)</translation>
+    </message>
+    <message>
       <source>, the archive ends at {0}</source>
       <translation>, das Archiv endet bei {0}</translation>
     </message>
@@ -8889,12 +8893,24 @@ Zum Verbinden öffnen</translation>
       <translation>, geschrieben von {0}</translation>
     </message>
     <message>
+      <source>; the certificate is trusted until {0}</source>
+      <translation>; dem Zertifikat wird bis {0} vertraut</translation>
+    </message>
+    <message>
+      <source>A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address.</source>
+      <translation>Eine Zertifikatsdatei kann nicht verwendet werden; prüfen Sie tlsCAFile und tlsCertificateKeyFile in der Adresse.</translation>
+    </message>
+    <message>
       <source>A cleanup that does not look at both counts it twice.</source>
       <translation>Ein Aufräumen, das nicht beide ansieht, zählt es doppelt.</translation>
     </message>
     <message>
       <source>A delta is missing, so the states after it cannot be rebuilt for certain.</source>
       <translation>Ein Delta fehlt, die Stände danach lassen sich nicht sicher nachbilden.</translation>
+    </message>
+    <message>
+      <source>A document with this id is there.</source>
+      <translation>Ein Dokument mit dieser Id ist da.</translation>
     </message>
     <message>
       <source>A lost answer is settled by the write token; where a collection may have none, the outcome is unknown.</source>
@@ -8915,6 +8931,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A token stands in both lists: it was counted and not taken out.</source>
       <translation>Ein Token steht in beiden Listen: Es wurde gezählt und nicht herausgenommen.</translation>
+    </message>
+    <message>
+      <source>A value is too long for an index of this collection; shorten it or drop the index.</source>
+      <translation>Ein Wert ist zu lang für einen Index dieser Sammlung; kürzen Sie ihn oder löschen Sie den Index.</translation>
     </message>
     <message>
       <source>A version is stored as text or as a fraction where whole numbers are expected.</source>
@@ -8949,12 +8969,20 @@ Zum Verbinden öffnen</translation>
       <translation>Adresse</translation>
     </message>
     <message>
+      <source>All connections are busy; try again.</source>
+      <translation>Alle Verbindungen sind belegt; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>All its versions go with it</source>
       <translation>Alle seine Versionen gehen mit</translation>
     </message>
     <message>
       <source>All its versions stay; one that says that it is deleted follows them, and restoring an earlier one brings it back.</source>
       <translation>Alle seine Versionen bleiben; eine, die es für gelöscht erklärt, folgt ihnen, und das Wiederherstellen einer früheren bringt es zurück.</translation>
+    </message>
+    <message>
+      <source>An access key of AWS needs its secret key; give that as the password.</source>
+      <translation>Ein Zugriffsschlüssel von AWS braucht seinen geheimen Schlüssel; geben Sie ihn als Passwort an.</translation>
     </message>
     <message>
       <source>An application writes these documents together with a snapshot of each, and an edit from here would leave the snapshots behind; edit with that application, or state another layout in a profile.</source>
@@ -8977,8 +9005,20 @@ Zum Verbinden öffnen</translation>
       <translation>Ein eingefügtes Dokument kommt mit anderer Feldreihenfolge zurück.{0}</translation>
     </message>
     <message>
+      <source>An order for {0} is an array of the same {1} names, each once.</source>
+      <translation>Eine Reihenfolge für {0} ist ein Array derselben {1} Namen, jeder einmal.</translation>
+    </message>
+    <message>
       <source>An upsert raced with another, or did not match, so a key has more than one document.</source>
       <translation>Ein Upsert lief mit einem anderen um die Wette oder traf nicht, so dass ein Schlüssel mehrere Dokumente hat.</translation>
+    </message>
+    <message>
+      <source>Another write to the same document was in the way; try again.</source>
+      <translation>Ein anderer Schreibvorgang am selben Dokument war im Weg; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>Another {0} of this source is at work{1} ({2}); this one did nothing.</source>
+      <translation>Ein anderer Lauf ({0}) an dieser Quelle ist am Werk{1} ({2}); dieser hat nichts getan.</translation>
     </message>
     <message>
       <source>Answer</source>
@@ -9017,12 +9057,24 @@ Zum Verbinden öffnen</translation>
       <translation>Blockiert Bearbeitungen</translation>
     </message>
     <message>
+      <source>Both cannot be kept at {0}: choose one side or give a value.</source>
+      <translation>Bei {0} kann nicht beides bleiben: Wählen Sie eine Seite oder geben Sie einen Wert an.</translation>
+    </message>
+    <message>
+      <source>Both sides changed {0}{1} in different ways; choose first.</source>
+      <translation>Beide Seiten haben {0}{1} verschieden geändert; wählen Sie zuerst.</translation>
+    </message>
+    <message>
       <source>Bring back an old value</source>
       <translation>Einen alten Wert zurückholen</translation>
     </message>
     <message>
       <source>Broken prev chains</source>
       <translation>Defekte prev-Ketten</translation>
+    </message>
+    <message>
+      <source>Byte {0} belongs to a value of the unknown BSON type {1}.</source>
+      <translation>Byte {0} gehört zu einem Wert des unbekannten BSON-Typs {1}.</translation>
     </message>
     <message>
       <source>Change map of K-118240: 30 fields, 60 versions</source>
@@ -9125,6 +9177,14 @@ Zum Verbinden öffnen</translation>
       <translation>Doppelte Versionen</translation>
     </message>
     <message>
+      <source>Each document begins as version 1.</source>
+      <translation>Jedes Dokument beginnt als Version 1.</translation>
+    </message>
+    <message>
+      <source>Each document gets the field {0}, by which its write can be found again.</source>
+      <translation>Jedes Dokument erhält das Feld {0}, an dem sein Schreibvorgang wiedergefunden wird.</translation>
+    </message>
+    <message>
       <source>Each holds part of the count.</source>
       <translation>Jedes enthält einen Teil der Zählung.</translation>
     </message>
@@ -9141,12 +9201,28 @@ Zum Verbinden öffnen</translation>
       <translation>Bearbeitungen können hier verloren gehen, ohne dass es jemand erfährt: Lassen Sie nicht mehrere Schreiber auf diesem Server arbeiten.</translation>
     </message>
     <message>
+      <source>Encrypted by ssh as far as its host, and not behind it.</source>
+      <translation>Durch ssh verschlüsselt bis zu dessen Host, dahinter nicht.</translation>
+    </message>
+    <message>
       <source>Encrypted.</source>
       <translation>Verschlüsselt.</translation>
     </message>
     <message>
       <source>Entries listed twice</source>
       <translation>Doppelt gelistete Einträge</translation>
+    </message>
+    <message>
+      <source>Entry {0} cannot be undone. {1}</source>
+      <translation>Eintrag {0} kann nicht zurückgenommen werden. {1}</translation>
+    </message>
+    <message>
+      <source>Entry {0} was written to {1}; open that source to look for it.</source>
+      <translation>Eintrag {0} wurde in {1} geschrieben; öffnen Sie diese Quelle, um danach zu suchen.</translation>
+    </message>
+    <message>
+      <source>Entry {0} was written to {1}; open that source to undo it.</source>
+      <translation>Eintrag {0} wurde in {1} geschrieben; öffnen Sie diese Quelle, um ihn zurückzunehmen.</translation>
     </message>
     <message>
       <source>Equal hashes</source>
@@ -9229,6 +9305,22 @@ Zum Verbinden öffnen</translation>
       <translation>Sie ist leer, also lässt sich nichts daraus schließen.</translation>
     </message>
     <message>
+      <source>It is gone.</source>
+      <translation>Es ist fort.</translation>
+    </message>
+    <message>
+      <source>It is not in the database so far, and may still arrive.</source>
+      <translation>Es ist bisher nicht in der Datenbank und kann noch ankommen.</translation>
+    </message>
+    <message>
+      <source>It is not in the database, and cannot arrive any more: the base is gone.</source>
+      <translation>Es ist nicht in der Datenbank und kann nicht mehr ankommen: Die Grundlage ist fort.</translation>
+    </message>
+    <message>
+      <source>It is not in the database: it did not arrive in two minutes.</source>
+      <translation>Es ist nicht in der Datenbank: Es ist in zwei Minuten nicht angekommen.</translation>
+    </message>
+    <message>
       <source>It is not known whether it was written.</source>
       <translation>Es ist nicht bekannt, ob es geschrieben wurde.</translation>
     </message>
@@ -9241,6 +9333,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist nicht bekannt, ob die Bearbeitung ankam.</translation>
     </message>
     <message>
+      <source>It is not known whether the index was created. {0}</source>
+      <translation>Es ist nicht bekannt, ob der Index angelegt wurde. {0}</translation>
+    </message>
+    <message>
       <source>It is not known whether this write arrived; check that first.</source>
       <translation>Es ist nicht bekannt, ob dieser Schreibvorgang ankam; prüfen Sie das zuerst.</translation>
     </message>
@@ -9251,6 +9347,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is shown and never written; mend it with the tools of whoever wrote it.</source>
       <translation>Es wird gezeigt und nie geschrieben; reparieren Sie es mit den Werkzeugen seines Schreibers.</translation>
+    </message>
+    <message>
+      <source>It is shown to be read.</source>
+      <translation>Es wird nur zum Lesen gezeigt.</translation>
+    </message>
+    <message>
+      <source>It is there again.</source>
+      <translation>Es ist wieder da.</translation>
     </message>
     <message>
       <source>It is written all the time; repair it again later.</source>
@@ -9269,6 +9373,14 @@ Zum Verbinden öffnen</translation>
       <translation>Sie sortiert sich abseits der anderen, so dass eine andere für die neueste gelten kann.</translation>
     </message>
     <message>
+      <source>It stands twice in what is to be inserted.</source>
+      <translation>Es steht zweimal in dem, was eingefügt werden soll.</translation>
+    </message>
+    <message>
+      <source>It stopped on its way to {0}: run it again, which goes on, or take it back.</source>
+      <translation>Es hielt auf dem Weg zu {0} an: Starten Sie es neu, dann geht es weiter, oder nehmen Sie es zurück.</translation>
+    </message>
+    <message>
       <source>It was counted twice, or its list was written without a guard.</source>
       <translation>Er wurde doppelt gezählt, oder seine Liste wurde ungesichert geschrieben.</translation>
     </message>
@@ -9283,6 +9395,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It was written to data in memory, which are gone.</source>
       <translation>Es wurde in Daten im Speicher geschrieben, die es nicht mehr gibt.</translation>
+    </message>
+    <message>
+      <source>Its number was given to nobody, and is left out if the counter moved.</source>
+      <translation>Seine Nummer erhielt niemand; sie bleibt aus, wenn der Zähler weiterging.</translation>
     </message>
     <message>
       <source>Its versions stay in {0}, and restoring one of them brings it back.</source>
@@ -9317,12 +9433,28 @@ Zum Verbinden öffnen</translation>
       <translation>So lassen</translation>
     </message>
     <message>
+      <source>Line {0} of {1} has something that is no document; mend the line, or take it out.</source>
+      <translation>Zeile {0} von {1} enthält etwas, das kein Dokument ist; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1} is no CSV ({2}); mend the line.</source>
+      <translation>Zeile {0} von {1} ist kein CSV ({2}); berichtigen Sie die Zeile.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1} is no Extended JSON: {2}; mend the line, or take it out.</source>
+      <translation>Zeile {0} von {1} ist kein Extended JSON: {2}; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
+    </message>
+    <message>
       <source>Line {0}, column {1}: {2}</source>
       <translation>Zeile {0}, Spalte {1}: {2}</translation>
     </message>
     <message>
       <source>Logged in as {0}{1}.</source>
       <translation>Angemeldet als {0}{1}.</translation>
+    </message>
+    <message>
+      <source>Logged in at {0}.</source>
+      <translation>Angemeldet an {0}.</translation>
     </message>
     <message>
       <source>Login</source>
@@ -9381,12 +9513,24 @@ Zum Verbinden öffnen</translation>
       <translation>In diese Sammlung verschieben</translation>
     </message>
     <message>
+      <source>N/A: counting takes longer than {0} s.</source>
+      <translation>N/A: Das Zählen dauert länger als {0} s.</translation>
+    </message>
+    <message>
+      <source>N/A: the documents are counted after the page.</source>
+      <translation>N/A: Die Dokumente werden nach der Seite gezählt.</translation>
+    </message>
+    <message>
       <source>Name</source>
       <translation>Name</translation>
     </message>
     <message>
       <source>Names with dots, with a dollar in front, and empty ones are stored as they are.</source>
       <translation>Namen mit Punkten, mit Dollar am Anfang und leere werden gespeichert, wie sie sind.</translation>
+    </message>
+    <message>
+      <source>Neither version has a field {0}; check how it is written.</source>
+      <translation>Keine der Versionen hat ein Feld {0}; prüfen Sie die Schreibweise.</translation>
     </message>
     <message>
       <source>Network</source>
@@ -9409,6 +9553,14 @@ Zum Verbinden öffnen</translation>
       <translation>Kein Feld der Stichprobe unterscheidet eine Version von der anderen.</translation>
     </message>
     <message>
+      <source>No field of {0} is stated to hold a reason; name it in a profile, as in reason = "why".</source>
+      <translation>Für kein Feld von {0} ist angegeben, dass es einen Grund enthält; nennen Sie es in einem Profil, wie in reason = "why".</translation>
+    </message>
+    <message>
+      <source>No saved connection is called {0}.</source>
+      <translation>Keine gespeicherte Verbindung heißt {0}.</translation>
+    </message>
+    <message>
       <source>No server answers at {0}; check the address, and that a server runs there.</source>
       <translation>Unter {0} antwortet kein Server; prüfen Sie die Adresse und ob dort ein Server läuft.</translation>
     </message>
@@ -9421,6 +9573,10 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Version trägt die Kennung der aktuellen, oder mehrere, oder eine andere als die neueste.</translation>
     </message>
     <message>
+      <source>No {0} in {1} is a number, so there is none to go on from; name a counter.</source>
+      <translation>Kein {0} in {1} ist eine Zahl, deshalb gibt es keine, von der aus es weitergeht; nennen Sie einen Zähler.</translation>
+    </message>
+    <message>
       <source>Nobody is logged in: the address names no user.</source>
       <translation>Niemand ist angemeldet: Die Adresse nennt keinen Benutzer.</translation>
     </message>
@@ -9431,6 +9587,30 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>None or several current</source>
       <translation>Keine/mehrere aktuelle</translation>
+    </message>
+    <message>
+      <source>Not a Date: clocks in {0} skip that time; choose another or add an offset like +02:00.</source>
+      <translation>Kein Datum: Die Uhren in {0} überspringen diese Zeit; wählen Sie eine andere, oder fügen Sie einen Abstand wie +02:00 hinzu.</translation>
+    </message>
+    <message>
+      <source>Not a Date: the time of day goes from 00:00 to 23:59:59.</source>
+      <translation>Kein Datum: Die Uhrzeit geht von 00:00 bis 23:59:59.</translation>
+    </message>
+    <message>
+      <source>Not a Date: the year is beyond what BSON can store.</source>
+      <translation>Kein Datum: Das Jahr liegt jenseits dessen, was BSON speichern kann.</translation>
+    </message>
+    <message>
+      <source>Not a Date: there is no day {0} in month {1} of {2}.</source>
+      <translation>Kein Datum: Es gibt keinen Tag {0} im Monat {1} von {2}.</translation>
+    </message>
+    <message>
+      <source>Not a Date: write it as 2026-11-20 14:26, with seconds and zone if need be.</source>
+      <translation>Kein Datum: Schreiben Sie es wie 2026-11-20 14:26, bei Bedarf mit Sekunden und Zone.</translation>
+    </message>
+    <message>
+      <source>Not a Date: {0} is at {1} then, not {2}; write that or an offset like +02:00.</source>
+      <translation>Kein Datum: {0} ist dann bei {1}, nicht bei {2}; schreiben Sie das oder einen Abstand wie +02:00.</translation>
     </message>
     <message>
       <source>Not a {0}: leave out the separators between thousands and use a point.</source>
@@ -9467,6 +9647,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Not {0} {1}: {2}.</source>
       <translation>Kein {1}: {2}.</translation>
+    </message>
+    <message>
+      <source>Nothing changed.</source>
+      <translation>Nichts hat sich geändert.</translation>
     </message>
     <message>
       <source>Nothing is wrong for readers; the next edit absorbs it.</source>
@@ -9517,12 +9701,44 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Update schiebt {0} ans Ende von {1} und setzt die neue Version an seine Stelle. Es gilt nur, wenn {2}.{3} noch {4} ist{5}.</translation>
     </message>
     <message>
+      <source>Only an edit can be undone by a merge; this entry is another kind of write.</source>
+      <translation>Nur eine Bearbeitung kann durch Zusammenführen zurückgenommen werden; dieser Eintrag ist ein anderer Schreibvorgang.</translation>
+    </message>
+    <message>
       <source>Only the current version can be edited; restore this one to work from it.</source>
       <translation>Nur die aktuelle Version lässt sich bearbeiten; stellen Sie diese wieder her, um von ihr auszugehen.</translation>
     </message>
     <message>
       <source>Only what differs from {0} is inserted. The unique index on {1} and {2} lets one writer have the next number.</source>
       <translation>Eingefügt wird nur, was von {0} abweicht. Der eindeutige Index auf {1} und {2} gibt einem Schreiber die nächste Nummer.</translation>
+    </message>
+    <message>
+      <source>OpenID Connect needs a TOKEN_RESOURCE there: the audience that the token is for.</source>
+      <translation>OpenID Connect braucht dort eine TOKEN_RESOURCE: für wen das Token bestimmt ist.</translation>
+    </message>
+    <message>
+      <source>OpenID Connect needs the ENVIRONMENT that gives the token: azure, gcp or k8s.</source>
+      <translation>OpenID Connect braucht die ENVIRONMENT, die das Token gibt: azure, gcp oder k8s.</translation>
+    </message>
+    <message>
+      <source>Others insert into {0} all the time; try again.</source>
+      <translation>Andere fügen ständig in {0} ein; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>Others write {0} all the time; try again.</source>
+      <translation>Andere schreiben {0} ständig; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>Others wrote {0} meanwhile, so this was tried {1} times.</source>
+      <translation>Andere haben {0} inzwischen geschrieben, deshalb wurde dies {1}-mal versucht.</translation>
+    </message>
+    <message>
+      <source>Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.</source>
+      <translation>Kodieren Sie Benutzername und Passwort in der Adresse mit Prozentzeichen: @ ist %40, : ist %3A, / ist %2F.</translation>
+    </message>
+    <message>
+      <source>Percent-encode user, password and database in the address: @ is %40, : is %3A, / is %2F, ? is %3F.</source>
+      <translation>Kodieren Sie Benutzer, Passwort und Datenbank in der Adresse mit Prozentzeichen: @ ist %40, : ist %3A, / ist %2F, ? ist %3F.</translation>
     </message>
     <message>
       <source>Phantom versions</source>
@@ -9665,6 +9881,10 @@ Zum Verbinden öffnen</translation>
       <translation>Kürzen</translation>
     </message>
     <message>
+      <source>Some of several writes were applied.</source>
+      <translation>Einige von mehreren Schreibvorgängen sind angekommen.</translation>
+    </message>
+    <message>
       <source>Somebody else has written {0} of {1}; nothing was written.</source>
       <translation>Jemand anderes hat {0} von {1} geschrieben; es wurde nichts geschrieben.</translation>
     </message>
@@ -9701,6 +9921,30 @@ Zum Verbinden öffnen</translation>
       <translation>Herausnehmen</translation>
     </message>
     <message>
+      <source>The URI names no user for this password; write it as mongodb://user@host.</source>
+      <translation>Die Adresse nennt keinen Benutzer zu diesem Passwort; schreiben Sie sie wie mongodb://user@host.</translation>
+    </message>
+    <message>
+      <source>The address gives {0} twice, with two values; take one of them out.</source>
+      <translation>Die Adresse gibt {0} zweimal an, mit zwei Werten; nehmen Sie einen davon heraus.</translation>
+    </message>
+    <message>
+      <source>The address has an option that is wrong: {0}; correct or remove it.</source>
+      <translation>Die Adresse hat eine falsche Option: {0}; berichtigen oder entfernen Sie sie.</translation>
+    </message>
+    <message>
+      <source>The address has an option with a wrong value: {0}; correct or remove it.</source>
+      <translation>Die Adresse hat eine Option mit falschem Wert: {0}; berichtigen oder entfernen Sie sie.</translation>
+    </message>
+    <message>
+      <source>The address names no host; write mongodb://host:27017/.</source>
+      <translation>Die Adresse nennt keinen Host; schreiben Sie mongodb://host:27017/.</translation>
+    </message>
+    <message>
+      <source>The answer of {0} could not be read; try again.</source>
+      <translation>Die Antwort von {0} konnte nicht gelesen werden; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>The archive has no copy of versions below the current one.</source>
       <translation>Das Archiv hat keine Kopie von Versionen unter der aktuellen.</translation>
     </message>
@@ -9725,8 +9969,24 @@ Zum Verbinden öffnen</translation>
       <translation>Dem Archiv, das ein Change Stream füttert, fehlt die aktuelle Version oder frühere.</translation>
     </message>
     <message>
+      <source>The authority's file holds no certificate; check tlsCAFile in the address.</source>
+      <translation>Die Datei der Zertifizierungsstelle enthält kein Zertifikat; prüfen Sie tlsCAFile in der Adresse.</translation>
+    </message>
+    <message>
+      <source>The certificate file {0} cannot be read ({1}); check its path and rights.</source>
+      <translation>Die Zertifikatsdatei {0} kann nicht gelesen werden ({1}); prüfen Sie Pfad und Rechte.</translation>
+    </message>
+    <message>
+      <source>The client certificate cannot be used: the password of its key is wrong, or the file lacks one of the two.</source>
+      <translation>Das Client-Zertifikat kann nicht verwendet werden: Das Passwort seines Schlüssels ist falsch, oder der Datei fehlt eines der beiden.</translation>
+    </message>
+    <message>
       <source>The collection has rules for its documents, and this one does not meet them.</source>
       <translation>Die Sammlung hat Regeln für ihre Dokumente, und dieses erfüllt sie nicht.</translation>
+    </message>
+    <message>
+      <source>The condition is not understood</source>
+      <translation>Die Bedingung wird nicht verstanden</translation>
     </message>
     <message>
       <source>The connection to {0} was lost; try again.</source>
@@ -9761,16 +10021,44 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler ist um das zu niedrig, wofür das Token steht.</translation>
     </message>
     <message>
+      <source>The databases may not be listed; {0}.</source>
+      <translation>Die Datenbanken dürfen nicht aufgelistet werden; {0}.</translation>
+    </message>
+    <message>
       <source>The document</source>
       <translation>Das Dokument</translation>
+    </message>
+    <message>
+      <source>The document at byte {0} is cut off or its length is wrong.</source>
+      <translation>Das Dokument bei Byte {0} ist abgeschnitten, oder seine Länge ist falsch.</translation>
     </message>
     <message>
       <source>The document does not decode, or would not survive being read and written again.</source>
       <translation>Das Dokument lässt sich nicht dekodieren oder überstünde Lesen und Zurückschreiben nicht.</translation>
     </message>
     <message>
+      <source>The document does not decode: {0}.</source>
+      <translation>Das Dokument lässt sich nicht lesen: {0}.</translation>
+    </message>
+    <message>
+      <source>The document ends in the middle of a value at byte {0}.</source>
+      <translation>Das Dokument endet mitten in einem Wert bei Byte {0}.</translation>
+    </message>
+    <message>
+      <source>The document has two fields of one name, so its fields cannot be followed.</source>
+      <translation>Das Dokument hat zwei Felder eines Namens, deshalb kann seinen Feldern nicht gefolgt werden.</translation>
+    </message>
+    <message>
+      <source>The document in the database cannot be read ({0}), so not merged.</source>
+      <translation>Das Dokument in der Datenbank kann nicht gelesen werden ({0}), also nicht zusammengeführt.</translation>
+    </message>
+    <message>
       <source>The document is close to the largest that can be stored. Move its earlier versions into {0}_history (or the archive that a profile names)? The newest few stay; programs that read the array themselves will find the older ones there.</source>
       <translation>Das Dokument ist nahe der größten speicherbaren Größe. Seine früheren Versionen nach {0}_history verschieben (oder in das Archiv, das ein Profil nennt)? Die neuesten bleiben; Programme, die das Array selbst lesen, finden die älteren dort.</translation>
+    </message>
+    <message>
+      <source>The document is too large to be compared whole in one write, so this edit cannot be guarded.</source>
+      <translation>Das Dokument ist zu groß, um in einem Schreibvorgang ganz verglichen zu werden, deshalb ist diese Bearbeitung nicht abzusichern.</translation>
     </message>
     <message>
       <source>The document with its embedded versions is close to the largest that can be stored.</source>
@@ -9781,6 +10069,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument würde größer als die Grenze des Servers von 16 MB.</translation>
     </message>
     <message>
+      <source>The draft in {0} cannot be read; look into the file, then move it away.</source>
+      <translation>Der Entwurf in {0} kann nicht gelesen werden; sehen Sie in die Datei, und verschieben Sie sie dann.</translation>
+    </message>
+    <message>
       <source>The edit that wrote it may still be at work; look again later.</source>
       <translation>Die Bearbeitung, die sie schrieb, läuft vielleicht noch; sehen Sie später erneut nach.</translation>
     </message>
@@ -9789,8 +10081,32 @@ Zum Verbinden öffnen</translation>
       <translation>Die eingebetteten früheren Versionen sind ungeordnet, wiederholt oder unvollständig.</translation>
     </message>
     <message>
+      <source>The entry is in the list.</source>
+      <translation>Der Eintrag steht in der Liste.</translation>
+    </message>
+    <message>
+      <source>The field name at byte {0} does not end.</source>
+      <translation>Der Feldname bei Byte {0} endet nicht.</translation>
+    </message>
+    <message>
+      <source>The field name {0} holds a NUL character; remove it.</source>
+      <translation>Der Feldname {0} enthält ein NUL-Zeichen; entfernen Sie es.</translation>
+    </message>
+    <message>
+      <source>The field name {0} holds half a character; retype it.</source>
+      <translation>Der Feldname {0} enthält ein halbes Zeichen; tippen Sie ihn neu.</translation>
+    </message>
+    <message>
       <source>The field {0} is kept by the layout itself, so a content cannot hold it; leave it out.</source>
       <translation>Das Feld {0} führt das Layout selbst, daher kann ein Inhalt es nicht enthalten; lassen Sie es weg.</translation>
+    </message>
+    <message>
+      <source>The fields of the document</source>
+      <translation>Die Felder des Dokuments</translation>
+    </message>
+    <message>
+      <source>The folder {0} for journal and drafts cannot be used ({1}); set PALIMPSEST_HOME to a folder that you can write.</source>
+      <translation>Der Ordner {0} für Journal und Entwürfe kann nicht verwendet werden ({1}); setzen Sie PALIMPSEST_HOME auf einen Ordner, in den Sie schreiben können.</translation>
     </message>
     <message>
       <source>The history ends, or has holes, where the feed did not run.</source>
@@ -9801,8 +10117,44 @@ Zum Verbinden öffnen</translation>
       <translation>Der Verlauf zeigt einen Inhalt, der ohne eigene Version ersetzt wurde.</translation>
     </message>
     <message>
+      <source>The host name in the address has {0} in it; write it as in mongodb://host:27017/.</source>
+      <translation>Der Hostname in der Adresse enthält {0}; schreiben Sie ihn wie in mongodb://host:27017/.</translation>
+    </message>
+    <message>
+      <source>The index is there.</source>
+      <translation>Der Index ist da.</translation>
+    </message>
+    <message>
+      <source>The journal {0} cannot be used ({1}): {2}.</source>
+      <translation>Das Journal {0} kann nicht verwendet werden ({1}): {2}.</translation>
+    </message>
+    <message>
+      <source>The keyring of this computer cannot be read ({0}); unlock it, or give the password.</source>
+      <translation>Der Schlüsselbund dieses Rechners kann nicht gelesen werden ({0}); entsperren Sie ihn, oder geben Sie das Passwort an.</translation>
+    </message>
+    <message>
+      <source>The keyring of this computer does not forget the password ({0}); take the entry {1} out of it by hand.</source>
+      <translation>Der Schlüsselbund dieses Rechners vergisst das Passwort nicht ({0}); nehmen Sie den Eintrag {1} von Hand heraus.</translation>
+    </message>
+    <message>
+      <source>The keyring of this computer does not keep the password ({0}); unlock it and connect again, or type the password each time.</source>
+      <translation>Der Schlüsselbund dieses Rechners behält das Passwort nicht ({0}); entsperren Sie ihn und verbinden Sie sich neu, oder tippen Sie das Passwort jedes Mal.</translation>
+    </message>
+    <message>
+      <source>The length at byte {0} is {1}, which leads out of the document.</source>
+      <translation>Die Länge bei Byte {0} ist {1}, was aus dem Dokument hinausführt.</translation>
+    </message>
+    <message>
+      <source>The list of connections in {0} cannot be read; mend it or move it away.</source>
+      <translation>Die Liste der Verbindungen in {0} kann nicht gelesen werden; berichtigen Sie sie, oder verschieben Sie sie.</translation>
+    </message>
+    <message>
       <source>The list of processed entries holds an entry more than once.</source>
       <translation>Die Liste verarbeiteter Einträge enthält einen Eintrag mehrfach.</translation>
+    </message>
+    <message>
+      <source>The lock {0} cannot be used ({1}); allow writing there.</source>
+      <translation>Die Sperre {0} kann nicht verwendet werden ({1}); erlauben Sie dort das Schreiben.</translation>
     </message>
     <message>
       <source>The new version is inserted beside {0}. The unique index on {1} and {2} lets one writer have its number.</source>
@@ -9817,24 +10169,68 @@ Zum Verbinden öffnen</translation>
       <translation>Die nächsten Nummern, die er ausgibt, sind schon vergeben.</translation>
     </message>
     <message>
+      <source>The options of the address are divided by &amp; and by ; as well; use &amp; alone, and write %3B for a ;.</source>
+      <translation>Die Optionen der Adresse sind durch &amp; und auch durch ; getrennt; nehmen Sie nur &amp; und schreiben Sie %3B für ein ;.</translation>
+    </message>
+    <message>
+      <source>The options of the address do not fit together; check what stands behind the ? in it.</source>
+      <translation>Die Optionen der Adresse passen nicht zusammen; prüfen Sie, was darin hinter dem ? steht.</translation>
+    </message>
+    <message>
+      <source>The order of {0} is 1, ascending, or -1, descending; {1} is neither.</source>
+      <translation>Die Reihenfolge von {0} ist 1, aufsteigend, oder -1, absteigend; {1} ist keines von beiden.</translation>
+    </message>
+    <message>
+      <source>The port in the address is no number from 1 to 65535; write it as host:27017.</source>
+      <translation>Der Port in der Adresse ist keine Zahl von 1 bis 65535; schreiben Sie ihn wie host:27017.</translation>
+    </message>
+    <message>
       <source>The profile states it.</source>
       <translation>Das Profil gibt es an.</translation>
+    </message>
+    <message>
+      <source>The program ssh cannot be started ({0}).</source>
+      <translation>Das Programm ssh kann nicht gestartet werden ({0}).</translation>
     </message>
     <message>
       <source>The program that writes this history would not know of an edit from here, and its patches would not lead to it; edit with that program.</source>
       <translation>Das Programm, das diesen Verlauf schreibt, wüsste nichts von einer Bearbeitung von hier, und seine Patches führten nicht zu ihr; bearbeiten Sie mit jenem Programm.</translation>
     </message>
     <message>
+      <source>The query cannot be sent: {0}.</source>
+      <translation>Die Abfrage kann nicht gesendet werden: {0}.</translation>
+    </message>
+    <message>
       <source>The query took longer than allowed; narrow the filter or add an index.</source>
       <translation>Die Abfrage dauerte länger als erlaubt; engen Sie den Filter ein oder ergänzen Sie einen Index.</translation>
+    </message>
+    <message>
+      <source>The server answered with a document that has no _id; read it again.</source>
+      <translation>Der Server hat mit einem Dokument ohne _id geantwortet; lesen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>The server closed the query in the meantime; run it again.</source>
+      <translation>Der Server hat die Abfrage inzwischen geschlossen; führen Sie sie noch einmal aus.</translation>
+    </message>
+    <message>
+      <source>The server could not confirm the write as safely as the connection asks.</source>
+      <translation>Der Server konnte den Schreibvorgang nicht so sicher bestätigen, wie die Verbindung es verlangt.</translation>
     </message>
     <message>
       <source>The server did not answer in time.</source>
       <translation>Der Server antwortete nicht rechtzeitig.</translation>
     </message>
     <message>
+      <source>The server did not take the write; try again.</source>
+      <translation>Der Server hat den Schreibvorgang nicht angenommen; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>The server does not accept the query: {0}.</source>
       <translation>Der Server nimmt die Abfrage nicht an: {0}.</translation>
+    </message>
+    <message>
+      <source>The server does not accept this user name and password any more; connect again.</source>
+      <translation>Der Server nimmt diesen Benutzernamen mit Passwort nicht mehr an; verbinden Sie sich neu.</translation>
     </message>
     <message>
       <source>The server does not recognise a write that it has seen before, as standalone servers do not.</source>
@@ -9845,12 +10241,36 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server sagt nicht, wie spät es bei ihm ist.</translation>
     </message>
     <message>
+      <source>The server gave up on the write without saying how it ended.</source>
+      <translation>Der Server hat den Schreibvorgang aufgegeben, ohne zu sagen, wie er ausging.</translation>
+    </message>
+    <message>
       <source>The server has no room left; free some, or raise the quota, and try again.</source>
       <translation>Der Server hat keinen Platz mehr; schaffen Sie welchen oder erhöhen Sie das Kontingent und versuchen Sie es erneut.</translation>
     </message>
     <message>
+      <source>The server is too busy for this write; try again in a moment.</source>
+      <translation>Der Server ist zu beschäftigt für diesen Schreibvorgang; versuchen Sie es gleich noch einmal.</translation>
+    </message>
+    <message>
+      <source>The server met an error of its own and does not say how the write ended.</source>
+      <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
+    </message>
+    <message>
       <source>The server refuses the write: {0}.</source>
       <translation>Der Server lehnt den Schreibvorgang ab: {0}.</translation>
+    </message>
+    <message>
+      <source>The server stepped down or was shut down while the write was on its way.</source>
+      <translation>Der Server hat seine Rolle abgegeben oder wurde beendet, während der Schreibvorgang unterwegs war.</translation>
+    </message>
+    <message>
+      <source>The server took the login, and does not tell who that is.</source>
+      <translation>Der Server hat die Anmeldung angenommen und sagt nicht, wer das ist.</translation>
+    </message>
+    <message>
+      <source>The server's answer could not be read.</source>
+      <translation>Die Antwort des Servers konnte nicht gelesen werden.</translation>
     </message>
     <message>
       <source>The server's clock is within {0} s of this computer's.</source>
@@ -9873,6 +10293,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Tausch gilt nur, wenn {0}{1} und der Inhalt in genau diesem Dokument unverändert sind; der neue Hash wird mitgeschrieben.</translation>
     </message>
     <message>
+      <source>The text of {0} changed in {1}: {2}.</source>
+      <translation>Der Text von {0} hat sich an {1} geändert: {2}.</translation>
+    </message>
+    <message>
       <source>The token is not pending any more; nothing was written.</source>
       <translation>Das Token ist nicht mehr offen; es wurde nichts geschrieben.</translation>
     </message>
@@ -9889,6 +10313,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Token wurde schon gezählt und wird nur herausgenommen, sofern es noch offen und angewendet ist.</translation>
     </message>
     <message>
+      <source>The value at byte {0} leads out of its document.</source>
+      <translation>Der Wert bei Byte {0} führt aus seinem Dokument hinaus.</translation>
+    </message>
+    <message>
       <source>The version</source>
       <translation>Die Version</translation>
     </message>
@@ -9901,12 +10329,24 @@ Zum Verbinden öffnen</translation>
       <translation>Die überwachten Bedingungen von {0} {1} sind nicht bekannt: {2}</translation>
     </message>
     <message>
+      <source>The whole document</source>
+      <translation>Das ganze Dokument</translation>
+    </message>
+    <message>
+      <source>The write ended in an unexpected {0}.</source>
+      <translation>Der Schreibvorgang endete mit einem unerwarteten {0}.</translation>
+    </message>
+    <message>
       <source>There are no change streams. {0}</source>
       <translation>Es gibt keine Change Streams. {0}</translation>
     </message>
     <message>
       <source>There is a document {0} already; choose another id.</source>
       <translation>Ein Dokument {0} gibt es schon; wählen Sie eine andere Id.</translation>
+    </message>
+    <message>
+      <source>There is a value of type {0} among the documents; write each of them as {…}.</source>
+      <translation>Unter den Dokumenten ist ein Wert vom Typ {0}; schreiben Sie jedes als {…}.</translation>
     </message>
     <message>
       <source>There is no collection {0} in {1}; `palimpsest collections` lists what is there.</source>
@@ -9917,20 +10357,56 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Verbindung zu {0}: {1}.</translation>
     </message>
     <message>
+      <source>There is no database {0} in {1}; check its name.</source>
+      <translation>Es gibt keine Datenbank {0} in {1}; prüfen Sie den Namen.</translation>
+    </message>
+    <message>
+      <source>There is no document {0} in {1}; create it, or check its id.</source>
+      <translation>Es gibt kein Dokument {0} in {1}; legen Sie es an, oder prüfen Sie die Id.</translation>
+    </message>
+    <message>
+      <source>There is no file {0}; check its name.</source>
+      <translation>Es gibt keine Datei {0}; prüfen Sie den Namen.</translation>
+    </message>
+    <message>
       <source>There is no host {0}: the name is not known; check its spelling and the network.</source>
       <translation>Es gibt keinen Host {0}: Der Name ist unbekannt; prüfen Sie Schreibweise und Netz.</translation>
+    </message>
+    <message>
+      <source>There is no program ssh here; install OpenSSH, or take ssh out of the address.</source>
+      <translation>Es gibt hier kein Programm ssh; installieren Sie OpenSSH, oder nehmen Sie ssh aus der Adresse.</translation>
     </message>
     <message>
       <source>There is no repair for it.</source>
       <translation>Dafür gibt es keine Reparatur.</translation>
     </message>
     <message>
+      <source>There is no socket {0}; check the path, and that a server runs there.</source>
+      <translation>Es gibt keinen Socket {0}; prüfen Sie den Pfad und ob dort ein Server läuft.</translation>
+    </message>
+    <message>
+      <source>There is no time zone {0}; choose one like Europe/Berlin or UTC.</source>
+      <translation>Es gibt keine Zeitzone {0}; wählen Sie eine wie Europe/Berlin oder UTC.</translation>
+    </message>
+    <message>
       <source>These are records of what happened to other documents, and records are not changed from here.</source>
       <translation>Dies sind Aufzeichnungen dessen, was anderen Dokumenten geschah, und die werden von hier nicht geändert.</translation>
     </message>
     <message>
+      <source>These documents are nested too deep for DeepDiff; take another format, such as json.</source>
+      <translation>Diese Dokumente sind zu tief geschachtelt für DeepDiff; nehmen Sie ein anderes Format, etwa json.</translation>
+    </message>
+    <message>
       <source>These versions cannot be shown, compared or restored.</source>
       <translation>Diese Versionen lassen sich nicht zeigen, vergleichen oder wiederherstellen.</translation>
+    </message>
+    <message>
+      <source>This cannot be sent: {0}.</source>
+      <translation>Das kann nicht gesendet werden: {0}.</translation>
+    </message>
+    <message>
+      <source>This computer offers no keyring, so the password is not kept; type it again next time.</source>
+      <translation>Dieser Rechner bietet keinen Schlüsselbund, deshalb wird das Passwort nicht behalten; tippen Sie es beim nächsten Mal neu.</translation>
     </message>
     <message>
       <source>This document cannot be read, so it can be shown and not written.</source>
@@ -9943,6 +10419,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster.</source>
       <translation>Dies ist keine MongoDB-Adresse; schreiben Sie mongodb://user:password@host:27017/, oder mongodb+srv:// für einen Cluster.</translation>
+    </message>
+    <message>
+      <source>This server cannot compare the field {0}, so the edit cannot be guarded; nothing was written.</source>
+      <translation>Dieser Server kann das Feld {0} nicht vergleichen, deshalb ist die Bearbeitung nicht abzusichern; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>This server cannot count fields, so a replacement cannot be guarded; nothing was written.</source>
+      <translation>Dieser Server kann Felder nicht zählen, deshalb ist ein Ersetzen nicht abzusichern; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>This server does not count how often its indexes are used ($indexStats).</source>
@@ -9963,6 +10447,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This user may read nothing; ask for the role read.</source>
       <translation>Dieser Benutzer darf nichts lesen; bitten Sie um die Rolle read.</translation>
+    </message>
+    <message>
+      <source>This way of logging in needs a user; name it in the address.</source>
+      <translation>Diese Art der Anmeldung braucht einen Benutzer; nennen Sie ihn in der Adresse.</translation>
+    </message>
+    <message>
+      <source>This way of logging in takes no password; leave it out of the address.</source>
+      <translation>Diese Art der Anmeldung nimmt kein Passwort; lassen Sie es in der Adresse weg.</translation>
+    </message>
+    <message>
+      <source>Through ssh one server is reached: name it alone, as in mongodb://host:27017/, the primary of a set.</source>
+      <translation>Über ssh wird ein Server erreicht: Nennen Sie ihn allein, wie in mongodb://host:27017/, von einem Set den primären.</translation>
     </message>
     <message>
       <source>Times are never changed from here; check the clocks of the writers.</source>
@@ -10037,8 +10533,16 @@ Zum Verbinden öffnen</translation>
       <translation>Was verschwindet,</translation>
     </message>
     <message>
+      <source>What is inserted at {0} is an array of elements; give one.</source>
+      <translation>Was bei {0} eingefügt wird, ist ein Array von Elementen; geben Sie eines an.</translation>
+    </message>
+    <message>
       <source>What sorts by time shows them in another order than they were written.</source>
       <translation>Was nach Zeit sortiert, zeigt sie in anderer Reihenfolge, als sie geschrieben wurden.</translation>
+    </message>
+    <message>
+      <source>What was chosen for the whole document is no document; choose again.</source>
+      <translation>Was für das ganze Dokument gewählt wurde, ist kein Dokument; wählen Sie neu.</translation>
     </message>
     <message>
       <source>Who looks a number up gets either document, or none.</source>
@@ -10047,6 +10551,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Who writes to {0} is asked once, as its profile says; give your name first: Sign as… in the menu File, or --as NAME.</source>
       <translation>Wer in {0} schreibt, wird einmal gefragt; so sagt es das Profil. Geben Sie zuerst Ihren Namen an: Unterschreiben als… im Menü Datei, oder --as NAME.</translation>
+    </message>
+    <message>
+      <source>With this authMechanism leave authSource out, or write $external.</source>
+      <translation>Lassen Sie bei diesem authMechanism authSource weg oder schreiben Sie $external.</translation>
     </message>
     <message>
       <source>Would be archived</source>
@@ -10105,8 +10613,16 @@ Zum Verbinden öffnen</translation>
       <translation>Würde zur ganzen Zahl</translation>
     </message>
     <message>
+      <source>Write ssh in the address as user@host, or as a name of ~/.ssh/config.</source>
+      <translation>Schreiben Sie ssh in der Adresse als user@host oder als einen Namen aus ~/.ssh/config.</translation>
+    </message>
+    <message>
       <source>Writers that swap on a hash computed from the content never match.</source>
       <translation>Schreiber, die über einen aus dem Inhalt berechneten Hash tauschen, treffen nie.</translation>
+    </message>
+    <message>
+      <source>Written, but not yet confirmed by enough servers: a fail-over may undo it.</source>
+      <translation>Geschrieben, aber noch nicht von genügend Servern bestätigt: Ein Ausfall kann es zurücknehmen.</translation>
     </message>
     <message>
       <source>a comma before {0} is not JSON; remove it.</source>
@@ -10129,8 +10645,20 @@ Zum Verbinden öffnen</translation>
       <translation>ein von Hand angegebenes Layout</translation>
     </message>
     <message>
+      <source>a line break or control character inside a string; write it as \n, \t or \u00XX.</source>
+      <translation>ein Zeilenumbruch oder Steuerzeichen in einer Zeichenkette; schreiben Sie es als \n, \t oder \u00XX.</translation>
+    </message>
+    <message>
       <source>a record of changes to other documents</source>
       <translation>eine Aufzeichnung der Änderungen an anderen Dokumenten</translation>
+    </message>
+    <message>
+      <source>a regular expression cannot hold a NUL character; remove it.</source>
+      <translation>ein regulärer Ausdruck kann kein NUL-Zeichen enthalten; entfernen Sie es.</translation>
+    </message>
+    <message>
+      <source>a regular expression takes the flags i, l, m, s, u and x; remove the others.</source>
+      <translation>ein regulärer Ausdruck kennt die Kennzeichen i, l, m, s, u und x; entfernen Sie die anderen.</translation>
     </message>
     <message>
       <source>a snapshot of every version in {archive}</source>
@@ -10153,6 +10681,14 @@ Zum Verbinden öffnen</translation>
       <translation>ein Archiv, das ein Change Stream füttert</translation>
     </message>
     <message>
+      <source>an escape that JSON does not know; write a backslash as \\.</source>
+      <translation>eine Maskierung, die JSON nicht kennt; schreiben Sie einen Rückstrich als \\.</translation>
+    </message>
+    <message>
+      <source>another program holds it; try again</source>
+      <translation>ein anderes Programm hält es; versuchen Sie es noch einmal</translation>
+    </message>
+    <message>
       <source>another program's lock field</source>
       <translation>das Sperrfeld eines anderen Programms</translation>
     </message>
@@ -10167,6 +10703,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>archived</source>
       <translation>archiviert</translation>
+    </message>
+    <message>
+      <source>authMechanismProperties in the address are NAME:value, divided by commas; no value can hold one.</source>
+      <translation>authMechanismProperties in der Adresse sind NAME:Wert, durch Kommas getrennt; kein Wert kann eines enthalten.</translation>
     </message>
     <message>
       <source>changed since ({0} → {1})</source>
@@ -10223,6 +10763,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>drop token</source>
       <translation>Tokenstreichung</translation>
+    </message>
+    <message>
+      <source>dump it again</source>
+      <translation>sichern Sie sie neu</translation>
     </message>
     <message>
       <source>each version holds only what changed</source>
@@ -10285,6 +10829,10 @@ Zum Verbinden öffnen</translation>
       <translation>von wo die Patches ausgehen</translation>
     </message>
     <message>
+      <source>half a character (a lone surrogate); retype it.</source>
+      <translation>ein halbes Zeichen (ein einzelnes Surrogat); tippen Sie es neu.</translation>
+    </message>
+    <message>
       <source>has no {0}</source>
       <translation>hat kein {0}</translation>
     </message>
@@ -10325,6 +10873,54 @@ Zum Verbinden öffnen</translation>
       <translation>fügten denselben Schlüssel {0}-mal ein: Jedes Mal kam genau einer hinein.</translation>
     </message>
     <message>
+      <source>is changing over or shutting down</source>
+      <translation>wechselt gerade die Rolle oder wird beendet</translation>
+    </message>
+    <message>
+      <source>is too busy</source>
+      <translation>ist zu beschäftigt</translation>
+    </message>
+    <message>
+      <source>it does not answer over TLS in time; check the port</source>
+      <translation>er antwortet über TLS nicht rechtzeitig; prüfen Sie den Port</translation>
+    </message>
+    <message>
+      <source>it does not speak TLS there; check the port, or take TLS out</source>
+      <translation>er spricht dort kein TLS; prüfen Sie den Port, oder nehmen Sie TLS heraus</translation>
+    </message>
+    <message>
+      <source>it does not take the client certificate</source>
+      <translation>er nimmt das Client-Zertifikat nicht an</translation>
+    </message>
+    <message>
+      <source>it ends TLS in the middle; it may not speak TLS, or want a client certificate</source>
+      <translation>er beendet TLS mittendrin; vielleicht spricht er kein TLS oder verlangt ein Client-Zertifikat</translation>
+    </message>
+    <message>
+      <source>it wants a client certificate; name it as tlsCertificateKeyFile</source>
+      <translation>er verlangt ein Client-Zertifikat; nennen Sie es als tlsCertificateKeyFile</translation>
+    </message>
+    <message>
+      <source>its certificate has expired; whoever runs it has to renew it</source>
+      <translation>sein Zertifikat ist abgelaufen; wer ihn betreibt, muss es erneuern</translation>
+    </message>
+    <message>
+      <source>its certificate is for another name; use that name in the address</source>
+      <translation>sein Zertifikat gilt für einen anderen Namen; nehmen Sie diesen in der Adresse</translation>
+    </message>
+    <message>
+      <source>its certificate is not trusted; check tlsCAFile in the address</source>
+      <translation>seinem Zertifikat wird nicht vertraut; prüfen Sie tlsCAFile in der Adresse</translation>
+    </message>
+    <message>
+      <source>its certificate is not valid yet; check the clock of this computer</source>
+      <translation>sein Zertifikat ist noch nicht gültig; prüfen Sie die Uhr dieses Rechners</translation>
+    </message>
+    <message>
+      <source>its certificate is signed by an authority that is not known here; name the authority's file as tlsCAFile</source>
+      <translation>sein Zertifikat stammt von einer Stelle, die hier nicht bekannt ist; nennen Sie deren Datei als tlsCAFile</translation>
+    </message>
+    <message>
       <source>kept</source>
       <translation>aufbewahrt</translation>
     </message>
@@ -10339,6 +10935,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>lost: overwritten before it could be archived</source>
       <translation>verloren: vor dem Archivieren überschrieben</translation>
+    </message>
+    <message>
+      <source>make room there or move it away</source>
+      <translation>schaffen Sie dort Platz, oder verschieben Sie es</translation>
     </message>
     <message>
       <source>merge</source>
@@ -10383,6 +10983,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>nothing was changed</source>
       <translation>nichts wurde geändert</translation>
+    </message>
+    <message>
+      <source>of unknown age</source>
+      <translation>unbekannt alt</translation>
     </message>
     <message>
       <source>one version</source>
@@ -10447,6 +11051,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>snapshots of every version, which an application writes itself</source>
       <translation>Abbilder jeder Version, die eine Anwendung selbst schreibt</translation>
+    </message>
+    <message>
+      <source>ssh to {0} ended{1}; try `ssh {2}` in a terminal.</source>
+      <translation>ssh zu {0} endete{1}; versuchen Sie `ssh {2}` in einem Terminal.</translation>
     </message>
     <message>
       <source>swapped the same version {0} times: exactly one won, every time.</source>
@@ -10593,12 +11201,24 @@ Zum Verbinden öffnen</translation>
       <translation>das Programm, das den Verlauf schreibt</translation>
     </message>
     <message>
+      <source>the regular expression that begins here does not end; close it with /.</source>
+      <translation>der reguläre Ausdruck, der hier beginnt, endet nicht; schließen Sie ihn mit /.</translation>
+    </message>
+    <message>
       <source>the rows of this collection</source>
       <translation>die Zeilen dieser Sammlung</translation>
     </message>
     <message>
       <source>the rows that can be current</source>
       <translation>die Zeilen, die aktuell sein können</translation>
+    </message>
+    <message>
+      <source>the string that begins here does not end; close it with ".</source>
+      <translation>die Zeichenkette, die hier beginnt, endet nicht; schließen Sie sie mit ".</translation>
+    </message>
+    <message>
+      <source>the string that begins here does not end; close it with '.</source>
+      <translation>die Zeichenkette, die hier beginnt, endet nicht; schließen Sie sie mit '.</translation>
     </message>
     <message>
       <source>the text ends too early</source>
@@ -10717,12 +11337,28 @@ Zum Verbinden öffnen</translation>
       <translation>schreiben Sie true oder false</translation>
     </message>
     <message>
+      <source>{0} Its number is {1}.</source>
+      <translation>{0} Die Nummer ist {1}.</translation>
+    </message>
+    <message>
       <source>{0} MiB of the 16 that fit</source>
       <translation>{0} MiB der 16, die passen</translation>
     </message>
     <message>
       <source>{0} Nothing was written.</source>
       <translation>{0} Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} The collection {1} is new.</source>
+      <translation>{0} Die Sammlung {1} ist neu.</translation>
+    </message>
+    <message>
+      <source>{0} The values to enter there: {1}.</source>
+      <translation>{0} Die Werte, die dort einzugeben sind: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} To have it once more, insert it under another id.</source>
+      <translation>{0} Um es noch einmal zu haben, fügen Sie es unter einer anderen Id ein.</translation>
     </message>
     <message>
       <source>{0} above current {1}</source>
@@ -10737,6 +11373,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält schon ein anderes {1} von {2}, und Verlauf wird nie überschrieben: Das Dokument wurde an Ort und Stelle bearbeitet. Speichern Sie es als neues Dokument oder klären Sie es im Reparaturzentrum.</translation>
     </message>
     <message>
+      <source>{0} answers with an error: {1}.</source>
+      <translation>{0} antwortet mit einem Fehler: {1}.</translation>
+    </message>
+    <message>
       <source>{0} are no whole numbers. Store them as the whole numbers they stand for?</source>
       <translation>{0} sind keine ganzen Zahlen. Als die ganzen Zahlen speichern, für die sie stehen?</translation>
     </message>
@@ -10745,8 +11385,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} als {1}.</translation>
     </message>
     <message>
+      <source>{0} cannot be reached safely: {1}.</source>
+      <translation>{0} ist nicht sicher erreichbar: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read ({1}).</source>
+      <translation>{0} kann nicht gelesen werden ({1}).</translation>
+    </message>
+    <message>
       <source>{0} cannot be restored: {1}.</source>
       <translation>{0} lässt sich nicht wiederherstellen: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); make room or allow writing there.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie Platz, oder erlauben Sie dort das Schreiben.</translation>
     </message>
     <message>
       <source>{0} carries {1}; {2} is the highest</source>
@@ -10755,6 +11407,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} carry {1}</source>
       <translation>{0} tragen {1}</translation>
+    </message>
+    <message>
+      <source>{0} changed from {1} to {2}{3}.</source>
+      <translation>{0} wurde von {1} zu {2}{3}.</translation>
+    </message>
+    <message>
+      <source>{0} changed from {1}, {2}, to {3}, {4}.</source>
+      <translation>{0} wurde von {1}, {2}, zu {3}, {4}.</translation>
     </message>
     <message>
       <source>{0} changed since ({1} → {2}); nothing was written.</source>
@@ -10781,12 +11441,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Dokumente für diesen Schlüssel</translation>
     </message>
     <message>
+      <source>{0} does not accept this user name and password any more.</source>
+      <translation>{0} nimmt diesen Benutzernamen mit Passwort nicht mehr an.</translation>
+    </message>
+    <message>
       <source>{0} does not accept this user name and password; check both, and authSource.</source>
       <translation>{0} nimmt Benutzer und Passwort nicht an; prüfen Sie beide und authSource.</translation>
     </message>
     <message>
       <source>{0} does not answer in time; check the address, the network and firewalls.</source>
       <translation>{0} antwortet nicht rechtzeitig; prüfen Sie Adresse, Netz und Firewalls.</translation>
+    </message>
+    <message>
+      <source>{0} does not answer over TLS; check the address, and whether it wants tls=true.</source>
+      <translation>{0} antwortet nicht über TLS; prüfen Sie die Adresse und ob sie tls=true verlangt.</translation>
+    </message>
+    <message>
+      <source>{0} does not answer ssh in time; check the network and jump hosts.</source>
+      <translation>{0} antwortet ssh nicht rechtzeitig; prüfen Sie das Netz und die Sprunghosts.</translation>
+    </message>
+    <message>
+      <source>{0} does not belong to the replica set that the address names; check replicaSet.</source>
+      <translation>{0} gehört nicht zu dem Replica Set, das die Adresse nennt; prüfen Sie replicaSet.</translation>
     </message>
     <message>
       <source>{0} further documents could not be read.</source>
@@ -10801,12 +11477,40 @@ Zum Verbinden öffnen</translation>
       <translation>{0} steigt um {1}, während das Token herausgenommen wird, in einem Schreibvorgang und nur, solange das Token noch offen und nicht angewendet ist: Zweimal senden ändert nichts weiter.</translation>
     </message>
     <message>
+      <source>{0} has changed since, and nobody can tell whether this write was among the changes.</source>
+      <translation>{0} hat sich seither geändert, und niemand kann sagen, ob dieser Schreibvorgang unter den Änderungen war.</translation>
+    </message>
+    <message>
+      <source>{0} has no content to compare ({1}).</source>
+      <translation>{0} hat keinen Inhalt zum Vergleichen ({1}).</translation>
+    </message>
+    <message>
+      <source>{0} has no field that looks like the lock of another program.</source>
+      <translation>{0} hat kein Feld, das wie die Sperre eines anderen Programms aussieht.</translation>
+    </message>
+    <message>
+      <source>{0} has no field {1}; say which field is the total{2}.</source>
+      <translation>{0} hat kein Feld {1}; sagen Sie, welches Feld die Summe ist{2}.</translation>
+    </message>
+    <message>
       <source>{0} has no unique index on {1} and {2}, so two writers could archive one version twice; create the index to write here.</source>
       <translation>{0} hat keinen eindeutigen Index auf {1} und {2}, also könnten zwei Schreiber eine Version doppelt archivieren; legen Sie zum Schreiben den Index an.</translation>
     </message>
     <message>
+      <source>{0} has no unique index on {1}, so two could get one number; create the index first.</source>
+      <translation>{0} hat keinen eindeutigen Index auf {1}, deshalb könnten zwei eine Nummer erhalten; legen Sie den Index zuerst an.</translation>
+    </message>
+    <message>
+      <source>{0} has no version {1}; `palimpsest history` lists its versions.</source>
+      <translation>{0} hat keine Version {1}; der Verlauf listet seine Versionen auf.</translation>
+    </message>
+    <message>
       <source>{0} has no zone and is taken as {1} {2}.</source>
       <translation>{0} hat keine Zone und gilt als {1} {2}.</translation>
+    </message>
+    <message>
+      <source>{0} has the column {1} twice; take one of them out.</source>
+      <translation>{0} hat die Spalte {1} zweimal; nehmen Sie eine davon heraus.</translation>
     </message>
     <message>
       <source>{0} has the index it needs.</source>
@@ -10815,6 +11519,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has the unique index now.</source>
       <translation>{0} hat jetzt den eindeutigen Index.</translation>
+    </message>
+    <message>
+      <source>{0} has this very hash already; nothing was written.</source>
+      <translation>{0} hat genau diesen Hash schon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>{0} hash differs</source>
@@ -10827,6 +11535,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds a {1} of an earlier life; settle that in the repair centre.</source>
       <translation>{0} enthält ein {1} aus einem früheren Leben; klären Sie das im Reparaturzentrum.</translation>
+    </message>
+    <message>
+      <source>{0} holds just this content already; nothing was written.</source>
+      <translation>{0} hat genau diesen Inhalt schon; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds the earlier versions of {1} and is written by saving documents there.</source>
+      <translation>{0} enthält die früheren Versionen von {1} und wird durch das Speichern von Dokumenten dort geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds versions of {1}; name that collection.</source>
+      <translation>{0} enthält Versionen von {1}; nennen Sie jene Sammlung.</translation>
     </message>
     <message>
       <source>{0} holds {1}</source>
@@ -10845,12 +11565,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} im Dokument</translation>
     </message>
     <message>
+      <source>{0} is a new counter.</source>
+      <translation>{0} ist ein neuer Zähler.</translation>
+    </message>
+    <message>
+      <source>{0} is a value of type {1} and has no {2} inside.</source>
+      <translation>{0} ist ein Wert vom Typ {1} und hat kein {2} in sich.</translation>
+    </message>
+    <message>
       <source>{0} is a {1} and no version</source>
       <translation>{0} ist ein {1} und keine Version</translation>
     </message>
     <message>
       <source>{0} is at {1}, not at the base of this edit; nothing was written.</source>
       <translation>{0} steht bei {1}, nicht bei der Basis dieser Bearbeitung; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} is at {1}, not at the base of this; nothing was written.</source>
+      <translation>{0} ist bei {1}, nicht bei der Grundlage hiervon; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} is cut off: the document that begins in line {1} does not end; export it again.</source>
+      <translation>{0} ist abgeschnitten: Das Dokument, das in Zeile {1} beginnt, endet nicht; exportieren Sie neu.</translation>
     </message>
     <message>
       <source>{0} is deleted as {1}. All its versions stay; restore one to bring it back.</source>
@@ -10861,20 +11597,48 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist gelöscht. {1}</translation>
     </message>
     <message>
+      <source>{0} is deleted; restore a whole version of it first, then single fields.</source>
+      <translation>{0} ist gelöscht; stellen Sie zuerst eine ganze Version wieder her, dann einzelne Felder.</translation>
+    </message>
+    <message>
       <source>{0} is gone and its archive is not. Was it deleted by mistake, so that {1} should be a document again?</source>
       <translation>{0} gibt es nicht mehr, sein Archiv schon. Wurde es versehentlich gelöscht, so dass {1} wieder ein Dokument sein soll?</translation>
+    </message>
+    <message>
+      <source>{0} is gone, and nobody can tell what became of the token.</source>
+      <translation>{0} ist fort, und niemand kann sagen, was aus dem Token wurde.</translation>
+    </message>
+    <message>
+      <source>{0} is kept by the layout and changes with each version; leave it out.</source>
+      <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
+    </message>
+    <message>
+      <source>{0} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
+      <translation>{0} ist kein BSON: Es beginnt nicht mit einem Dokument; nehmen Sie eine .bson-Datei oder Zeilen mit Extended JSON.</translation>
     </message>
     <message>
       <source>{0} is no JSON value; write text in double quotes.</source>
       <translation>{0} ist kein JSON-Wert; schreiben Sie Text in doppelten Anführungszeichen.</translation>
     </message>
     <message>
+      <source>{0} is no field; write field names with commas between them.</source>
+      <translation>{0} ist kein Feld; schreiben Sie Feldnamen mit Kommas dazwischen.</translation>
+    </message>
+    <message>
       <source>{0} is no number</source>
       <translation>{0} ist keine Zahl</translation>
     </message>
     <message>
+      <source>{0} is no text in UTF-8 (byte {1}); save it as UTF-8.</source>
+      <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
+    </message>
+    <message>
       <source>{0} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an age: 36h.</source>
       <translation>{0} ist keine Zeit; schreiben Sie sie als 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 oder 2026-11-01, oder als Alter: 36h.</translation>
+    </message>
+    <message>
+      <source>{0} is no type; choose one of {1}.</source>
+      <translation>{0} ist kein Typ; wählen Sie einen von {1}.</translation>
     </message>
     <message>
       <source>{0} is no whole number. Store it as the number {1}?</source>
@@ -10891,6 +11655,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not known here; write text in double quotes.</source>
       <translation>{0} ist hier unbekannt; schreiben Sie Text in doppelten Anführungszeichen.</translation>
+    </message>
+    <message>
+      <source>{0} is not known to DNS as a MongoDB cluster; check the name and the network.</source>
+      <translation>{0} ist im DNS nicht als MongoDB-Cluster bekannt; prüfen Sie den Namen und das Netz.</translation>
     </message>
     <message>
       <source>{0} is open read-only; to edit, reconnect and allow writes.</source>
@@ -10917,8 +11685,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird als {1} gelesen, wo keine früheren Versionen aufbewahrt werden.</translation>
     </message>
     <message>
+      <source>{0} is {1} now instead of {2}; its value, {3}, is the same.</source>
+      <translation>{0} ist jetzt {1} statt {2}; der Wert, {3}, ist derselbe.</translation>
+    </message>
+    <message>
       <source>{0} is {1}, {2} is in use</source>
       <translation>{0} ist {1}, benutzt ist {2}</translation>
+    </message>
+    <message>
+      <source>{0} is {1}; its writer may still be at work.</source>
+      <translation>{0} ist {1}; wer es schrieb, ist vielleicht noch am Werk.</translation>
     </message>
     <message>
       <source>{0} kinds of value come back byte for byte.</source>
@@ -10941,12 +11717,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} fehlt: {1}</translation>
     </message>
     <message>
+      <source>{0} moved to {1}; it is {2}.</source>
+      <translation>{0} ist nach {1} gerückt; es ist {2}.</translation>
+    </message>
+    <message>
+      <source>{0} needs a value in brackets, as in {1}.</source>
+      <translation>{0} braucht einen Wert in Klammern, wie in {1}.</translation>
+    </message>
+    <message>
       <source>{0} of a wrong type</source>
       <translation>{0} mit falschem Typ</translation>
     </message>
     <message>
       <source>{0} of {1} documents had no {2} then.</source>
       <translation>{0} von {1} Dokumenten hatten damals kein {2}.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents of {2} are deleted; delete it once more.</source>
+      <translation>{0} von {1} Dokumenten von {2} sind gelöscht; löschen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents of {2} are there again; undo the delete once more.</source>
+      <translation>{0} von {1} Dokumenten von {2} sind wieder da; nehmen Sie das Löschen noch einmal zurück.</translation>
     </message>
     <message>
       <source>{0} out of order</source>
@@ -10967,6 +11759,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} says that {1} is deleted; restore a version before it.</source>
       <translation>{0} besagt, dass {1} gelöscht ist; stellen Sie eine Version davor wieder her.</translation>
+    </message>
+    <message>
+      <source>{0} speaks a version of MongoDB's protocol that is too old or too new for this driver.</source>
+      <translation>{0} spricht eine Version des Protokolls von MongoDB, die für diesen Treiber zu alt oder zu neu ist.</translation>
+    </message>
+    <message>
+      <source>{0} stand in another order: {1}.</source>
+      <translation>{0} stehen in anderer Reihenfolge: {1}.</translation>
     </message>
     <message>
       <source>{0} stands for no whole number. Which number is this version?</source>
@@ -11001,6 +11801,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} verlangt dafür Benutzer und Passwort oder einen anderen Benutzer.</translation>
     </message>
     <message>
+      <source>{0} was added: {1}.</source>
+      <translation>{0} kam hinzu: {1}.</translation>
+    </message>
+    <message>
       <source>{0} was changed in place since; nothing was written.</source>
       <translation>{0} wurde seitdem an Ort und Stelle geändert; es wurde nichts geschrieben.</translation>
     </message>
@@ -11015,6 +11819,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was made before {1}</source>
       <translation>{0} entstand vor {1}</translation>
+    </message>
+    <message>
+      <source>{0} was made meanwhile.</source>
+      <translation>{0} wurde inzwischen angelegt.</translation>
+    </message>
+    <message>
+      <source>{0} was made of this content and was changed since; nothing was written.</source>
+      <translation>{0} wurde aus diesem Inhalt gemacht und seither geändert; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} was removed; it was {1}.</source>
+      <translation>{0} wurde entfernt; es war {1}.</translation>
     </message>
     <message>
       <source>{0} was taken out of {1}; {2}.</source>
@@ -11043,6 +11859,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1}; nothing was written.{2}</source>
       <translation>{0} {1}; es wurde nichts geschrieben.{2}</translation>
+    </message>
+    <message>
+      <source>{0} {1}; try again in a moment.</source>
+      <translation>{0} {1}; versuchen Sie es gleich noch einmal.</translation>
+    </message>
+    <message>
+      <source>{0}, but its host name is not compared.</source>
+      <translation>{0}, aber der Hostname darin wird nicht verglichen.</translation>
+    </message>
+    <message>
+      <source>{0}, but the certificate is not verified: anybody may answer.</source>
+      <translation>{0}, aber das Zertifikat wird nicht geprüft: Jeder kann antworten.</translation>
     </message>
     <message>
       <source>{0}. Is the content right, so that its hash may be stored beside it?</source>

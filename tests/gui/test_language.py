@@ -9,12 +9,17 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import language
 from gui.language import plural, tr, translated
 from gui.style import preferences, wording
+from gui.views.browse.insert_sheet import InsertSheet
 from gui.window.settings_dialog import SettingsDialog
+from model.diff import diff
+from model.diff.export import to_words
+from model.values import canonical
 from tests import support
 from tests.gui.window.windows import new_window
 
@@ -118,3 +123,19 @@ def test_a_sentence_of_the_model_is_said_with_its_values(english: str, said: str
 
 def test_without_another_language_the_model_is_quoted() -> None:
     assert translated("Saved as v5.") == "Saved as v5."
+
+
+def test_a_comparison_in_words_and_the_grounds_of_an_import_are_said_in_the_language(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = (canonical.encode({"status": status, "n": 1}) for status in ("active", "lapsed"))
+    told = [*to_words(diff(old, new)).splitlines(), "A document with this id is there.", f"{'K-1'}: {'x'} is no type"]
+    language.choose("de")
+    try:
+        said = [translated(line) for line in told]
+        sheet = InsertSheet(QWidget(), "shop.items", "in.jsonl", production=False)
+        sheet.staying.fill([("K-1", "A document with this id is there.")])
+        assert sheet.staying.cell(sheet.staying.index(0, 1)).text == "Ein Dokument mit dieser Id ist da."
+    finally:
+        language.choose("en")
+    assert said == ['status wurde von "active" zu "lapsed".', "Ein Dokument mit dieser Id ist da.", told[-1]]

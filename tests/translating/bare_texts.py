@@ -35,7 +35,8 @@ from tests import support
 
 MODEL = support.ROOT / "model"
 NAMES = """Palimpsest MongoDB PyMongo mongosh JSON Extended BSON TLS Ctrl Shift Alt Esc Ins Del PgUp PgDown Tab Down
-English Deutsch standalone Processed sku name Right Left Payload JaVers"""
+English Deutsch standalone Processed sku name Right Left Payload JaVers LDAP PLAIN
+Kerberos GSSAPI AWS IAM OIDC"""
 """Names that every language leaves as they are. The keys beside menu items are Qt's to translate."""
 SIGNS = str.maketrans(dict.fromkeys(map(chr, range(ord("a"), ord("z") + 1)), "ж")) | str.maketrans(
     dict.fromkeys(map(chr, range(ord("A"), ord("Z") + 1)), "Ж")
@@ -68,7 +69,7 @@ def known_words() -> set[str]:
 
 def bare(text: str, known: set[str]) -> list[str]:
     """The words of a text that are neither signs nor data."""
-    plain = re.sub(r"<[^>]*>", " ", text)
+    plain = re.sub(r"<[^>]*>|OpenID Connect", " ", text)
     plain = re.sub(r"\S*[/\\_.:@]\S*[a-z]\S*|`[^`]*`|\"[^\"]*\"|\{[^}]*\}", " ", plain)  # paths, collections, code
     return [word for word in re.findall(r"[A-Za-z]{3,}", plain) if word not in known]
 

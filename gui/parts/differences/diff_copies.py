@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
-from gui.language import tr
+from gui.language import tr, translated
 from gui.parts.differences.diff_model import FIELD, A, B
 from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
@@ -40,7 +40,7 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
     if form == "patch":
         return to_json_patch(comparison.diff, a, b)
     if form == "words":
-        return in_words(comparison, found)
+        return "\n".join(map(translated, in_words(comparison, found).splitlines()))
     if form in ("deepdiff", "delta"):
         if len(a) + len(b) > MOST_DEEPDIFF:
             raise Refused(

@@ -32,7 +32,8 @@ class DeletedModel(RowsModel[Deleted]):
         if index.column() == 1:
             return value(row.version, "text2")
         if row.why_not:
-            return plain(tr("Stays: {why_not}", why_not=row.why_not), "warn", icon="minus", icon_token="warn")
+            said = tr("Stays: {why_not}", why_not=translated(row.why_not))
+            return plain(said, "warn", icon="minus", icon_token="warn")
         return plain(tr("Would be deleted"), "text2", icon="check-bold")
 
 

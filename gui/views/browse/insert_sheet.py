@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from PySide6.QtWidgets import QWidget
 
-from gui.language import tr
+from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
@@ -47,7 +47,7 @@ class StayOut(RowsModel[tuple[str, str]]):
 
     def cell(self, index: Index) -> Cell:
         name, why = self.rows[index.row()]
-        return value(name, middle=True, indent=8) if index.column() == 0 else plain(why, "warn")
+        return value(name, middle=True, indent=8) if index.column() == 0 else plain(translated(why), "warn")
 
 
 class InsertSheet(PlanSheet):
@@ -85,7 +85,7 @@ class InsertSheet(PlanSheet):
             said.append(tr("{had} an id that is taken: what is there stays as it is.", had=had))
         if plan.unfit:
             said.append(tr("{documents} cannot be stored here.", documents=wording.many(plan.unfit, "document")))
-        said += [plan.begins, tr("Each is one guarded write; undo takes all of them back.")]
+        said += [translated(plan.begins), tr("Each is one guarded write; undo takes all of them back.")]
         self.report.setText(" ".join(filter(None, said)))
         if plan.documents:
             self.states.show_content()
