@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QFileOpenEvent
 
 from gui import app
 from gui.style import preferences
@@ -69,6 +71,13 @@ class OpenWindows(QObject):
                 str(request.get("profile") or ""),
             )
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Open a file that the system hands to the application, as macOS does with one that is double-clicked."""
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.serve({"source": event.file()})
+            return True
+        return False
+
     def quit(self) -> None:
         """Close all windows, unless one of them has a question."""
         preferences.remember(_KEPT, len(self.all))
@@ -100,6 +109,8 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     if os.name == "posix":
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk with every change
     windows = OpenWindows()
+    if sys.platform == "darwin":  # elsewhere a file comes as the program's argument
+        application.installEventFilter(windows)
     app.catch(windows.show_error)
     instance = RunningInstance()
     instance.asked.connect(windows.serve)

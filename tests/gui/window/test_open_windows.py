@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtNetwork import QLocalSocket
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
@@ -156,3 +158,18 @@ def test_the_commands_open_another_window_and_close_one_or_all(qtbot: QtBot, win
     window.actions_.trigger("new-window")
     window.actions_.trigger("quit")
     assert not windows.all
+
+
+def test_a_file_that_the_system_hands_over_is_opened_in_the_window_in_front(
+    qtbot: QtBot, windows: OpenWindows, tmp_path: Path
+) -> None:
+    windows.open()
+    application = QApplication.instance()
+    assert application is not None
+    application.installEventFilter(windows)  # as on macOS, for a file that is double-clicked
+    try:
+        QApplication.sendEvent(application, QFileOpenEvent(str(dump(tmp_path, "dropped"))))
+    finally:
+        application.removeEventFilter(windows)
+    wait_idle(qtbot, lambda: [session.name for session in windows.in_front.sessions] == ["dropped.json"])
+    assert windows.in_front.sessions[0].read_only
