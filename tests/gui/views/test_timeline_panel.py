@@ -541,3 +541,18 @@ def test_a_condition_that_cannot_be_judged_is_told_beside_the_versions(qtbot: Qt
     panel = watched.panel
     qtbot.waitUntil(lambda: panel._summary.text().endswith("; watched conditions are not known"))
     assert panel._summary.toolTip() == "The condition is not understood."
+
+
+def test_every_column_of_the_list_is_seen_in_a_narrow_window_until_a_person_sizes_one(qtbot: QtBot) -> None:
+    said = [replace(one, author="rk-204", reason="by phone", operation="update") for one in story(6)]
+    watched = Watched(qtbot, Told({ID: said}), width=976)
+    watched.read()
+    watched.panel.as_list.click()
+    header, view = watched.panel.list.header(), watched.panel.list.viewport()
+    qtbot.waitUntil(lambda: view.width() > 900)
+    assert watched.panel.list.isColumnHidden(WATCHED)
+    assert header.sectionViewportPosition(HASH) + header.sectionSize(HASH) <= view.width()
+    assert header.sectionSize(HASH) >= 76
+    header.resizeSection(VERSION, 300)
+    watched.panel.resize(960, 150)
+    assert header.sectionSize(VERSION) == 300
