@@ -99,6 +99,7 @@ class Ground:
         for coll in self.pipe.store.collections(DB):
             indexes = [index for name, index in coll.indexes.items() if name != "_id_"]
             self.kept[coll.ns] = (list(coll.docs.values()), [(i.keys, i.unique) for i in indexes])
+        self.session.journal.close()  # which brings all that was noted into the one file
         journal = self.home / "journal.sqlite3"
         if journal.exists():
             shutil.copy(journal, self.home / "kept")
