@@ -25,8 +25,8 @@ def test_every_change_is_told_once_and_every_state_is_right_or_marked(name: str,
     seed = random.SystemRandom().randrange(10**6)
     print(f"{name}, seed {seed}")
     oracle = Oracle(source(server, f"over_time_{name}", name), seed)
-    oracle.run(support.by_depth(45, 400))
-    found = judged(oracle, support.by_depth(4, 40))
+    oracle.run(support.by_depth(45, 150))
+    found = judged(oracle, support.by_depth(4, 15))
     assert not found.wrong, found.wrong[:5]
     assert found.changes
     assert found.states
