@@ -208,7 +208,9 @@ def _repair(page: RepairPage) -> Iterator[str]:
 
 def _pending(page: PendingPage) -> Iterator[str]:
     if not page.panel.model.ends:
-        places = [page.ns] if page.ns else [ns for ns in COUNTERS if ns.startswith(page.session.database)]
+        places = (
+            [page.ns] if page.ns else [ns for ns in COUNTERS if page.session.database in ("", ns.partition(".")[0])]
+        )
         fresh = [(token.id, token.token) for place in places for token in page.session.pending(place)]
         if sorted(map(str, fresh)) != sorted(str((token.id, token.token)) for token in page.panel.tokens):
             yield "the tokens"
