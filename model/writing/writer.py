@@ -318,12 +318,19 @@ class Writer:
         return _undone(self.save(ns, id, current, record.before, undoes=entry), record.version_before)
 
     def undo_conflict(self, entry: str) -> edit.Conflict:
-        """The undo of an edit as a merge: from the content it left back to the one before, beside the present one."""
+        """The undo of an edit as a merge: from the content it left back to the one before, beside the present one.
+
+        Raises ``Refused`` where the document is gone, or the entry is another kind of write.
+        """
         record = self._undoable(entry)
         if record.before is None or record.after is None or record.document is None or record.layout in COUNTED:
             raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
         base = _version(record.version_after, record.after, record)
-        return edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
+        found = edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
+        if found.theirs is None:
+            name = id_name(record.document)
+            raise Refused(f"{name} was deleted since; undo its deletion first, or restore one of its versions.")
+        return found
 
     def _undoable(self, entry: str, elsewhere: bool = False) -> Record:
         record = self.journal.record(entry)

@@ -410,6 +410,18 @@ def test_an_undo_of_what_moved_on_writes_nothing_and_offers_a_merge(
     assert (current(database)["status"], current(database)["notes"]) == ("active", "by someone else")
 
 
+def test_an_undo_of_what_was_deleted_since_offers_no_merge(session: Session, contracts: str, database: Db) -> None:
+    session.edit(contracts, K1, set={"status": "cancelled"})
+    entry = only_entry(session)
+    session.delete(contracts, K1, session.version(contracts, K1))
+    outcome = session.undo(entry)
+    assert outcome.kind == "conflict"
+    assert "was deleted since" in outcome.detail
+    with pytest.raises(Refused, match="was deleted since; undo its deletion first"):
+        session.undo_conflict(entry)
+    assert database["contracts"].find_one({"_id": K1.python()}) is None
+
+
 def test_a_create_and_a_delete_are_undone(session: Session, contracts: str, database: Db) -> None:
     session.create(contracts, canonical.encode({"status": "new"}), Value.of("K-9"))
     created = only_entry(session)

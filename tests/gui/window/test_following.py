@@ -78,6 +78,19 @@ def test_undo_takes_the_editor_along_and_says_which_content_is_there(window: Win
     assert session.version(NS, DOCUMENT).v == Value.of(17)
 
 
+def test_undo_in_the_message_before_a_delete_says_that_the_document_is_gone(window: Window, qtbot: QtBot) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    page.editor.save()
+    wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
+    assert session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT)).kind == "applied"
+    wait_idle(qtbot, lambda: page.editor.states.kind == "failed")
+    line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
+    line.buttons[0].click()
+    wait_idle(qtbot, lambda: any("was deleted since; undo its deletion first" in text for text in told(window)))
+    assert not any(isinstance(each, MergePage) for each in window.workspace.tab_area.pages)
+
+
 def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     session.colleague(NS, DOCUMENT)
