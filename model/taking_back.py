@@ -2,7 +2,8 @@
 
 To take back a version is a three-way merge: the base is that version, mine is the one before it, theirs is what is
 current. Several versions of one document are taken back the newest first, as one write. A real conflict leaves the
-whole document alone, and so does one that moved on behind a plan.
+whole document alone, and so does one that moved on behind a plan. A field that goes or is left empty although all
+documents have it is named.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from pathlib import Path as FilePath
 
 from model import text
 from model.batches import Run
+from model.browsing.field_survey import survey
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.layouts.base import Layout
+from model.layouts.page_query import PageQuery
 from model.merge import merge
 from model.names import id_name, version_name
 from model.over_time.activity import changed_paths
@@ -27,10 +30,13 @@ from model.text.paths import path_text
 from model.userdata import folders
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.writing import edit
+from model.writing.edit import Conflict
 from model.writing.writer import Writer
 
 FORMAT = "palimpsest revert"
 NAMED = 4  # paths that a sentence names
+LOOKED_AT = 200  # documents of which the fields are taken for the usual ones
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,10 @@ class TakenBack:
     base: Version | None = None
     content: bytes | None = None
     left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, each with why
+    at_odds: tuple[
+        Value, ...
+    ] = ()  # the versions, newest first, of which a later edit of the same fields is in the way
+    warning: str = ""  # what would be missing afterwards, a sentence
 
 
 @dataclass(frozen=True)
@@ -69,22 +79,47 @@ class TakingBack:
     def drawn(self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint) -> Iterator[TakenBack]:
         """Each document as it would be; writes nothing."""
         layout = self.writer.catalogue.layout(ns)
+        usual = _Usual(layout)
         for done, each in enumerate(chosen):
             step(done, None)
-            yield _drawn(layout, each, self.writer.catalogue.objection(ns))
+            yield usual.warned(_drawn(layout, each, self.writer.catalogue.objection(ns)))
+
+    def conflict(self, ns: str, drawn: TakenBack) -> Conflict:
+        """What a person decides where a later edit is in the way: the versions at odds, taken out of the present one.
+
+        Raises ``NotFound`` and ``Refused``.
+        """
+        layout = self.writer.catalogue.layout(ns)
+        versions = list(layout.history(drawn.id))
+        there = [at for at, each in enumerate(versions) if each.v in drawn.at_odds]
+        if not there:
+            raise Refused(f"Nothing of {id_name(drawn.id)} is left to decide; run it dry again.")
+        base = layout.version(drawn.id, versions[there[0]].v)
+        before = layout.version(drawn.id, versions[there[-1] + 1].v)
+        if base.content is None or before.content is None:
+            raise Refused(f"{version_name(base.v)} of {id_name(drawn.id)} cannot be read.")
+        now = layout.version(drawn.id).content or c.EMPTY
+        signed = replace(base, content=_as_signed(layout, base.content, now))
+        return edit.conflict(layout, drawn.id, signed, _as_signed(layout, before.content, now))
 
     def apply(
-        self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint, confirmed: bool = False
+        self,
+        ns: str,
+        chosen: Iterable[Chosen],
+        step: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        reason: str = "",
     ) -> Run:
         """Take them back, one guarded write a document; the outcomes, and the name by which all are undone.
 
-        What cannot be taken back gets an outcome too. Raises ``NotAllowed`` where writing is not allowed.
+        What cannot be taken back gets an outcome too. ``reason`` is noted where the profile has a field for it.
+        Raises ``NotAllowed`` where writing is not allowed.
         """
         self.allowed(ns)
         if not confirmed and self.production():
             raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
         run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6])
-        writer = replace(self.writer, run=run)
+        writer = replace(self.writer, run=run, reason=reason or self.writer.reason)
 
         def outcomes() -> Iterator[Outcome]:
             for each in self.drawn(ns, chosen, step):
@@ -96,7 +131,8 @@ class TakingBack:
                 assert each.base is not None
                 assert each.content is not None
                 outcome = writer.save(ns, each.id, each.base, each.content, "revert")
-                said = f"{each.detail} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
+                told = f"{each.detail} {each.warning}".strip()
+                said = f"{told} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
                 yield replace(outcome, detail=said)
 
         return Run(run, outcomes())
@@ -111,7 +147,7 @@ class TakingBack:
                 "versions": [text.json_object(v) for v in each.versions],
                 "current": text.json_object(each.base.v) if each.base is not None and each.base.v is not None else None,
                 "would": each.kind,
-                "detail": each.detail,
+                "detail": f"{each.detail} {each.warning}".strip(),
             }
             for each in drawn
         ]
@@ -203,7 +239,8 @@ def _merged(
             said = (
                 f"{id_name(found.id)} was changed later in {fields}; take {version_name(versions[at].v)} back by hand."
             )
-            return replace(found, kind="conflict", detail=said)
+            odds = tuple(v for n in _run_from(taken, at) if (v := versions[n].v) is not None)
+            return replace(found, kind="conflict", detail=said, at_odds=odds)
         content = merged.document()
     if content == now:
         return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
@@ -231,6 +268,56 @@ def _set_again(
         if n >= at:
             break
     return tuple(sorted(found))
+
+
+def _run_from(taken: Sequence[int], first: int) -> Iterator[int]:
+    """The places from one on that follow each other without a gap."""
+    for at in taken:
+        if at == first:
+            yield at
+            first += 1
+
+
+class _Usual:
+    """The fields that all documents of a collection have, as far as some of them were looked at; read once, if at all.
+
+    A field that people rely on is seldom stated anywhere: that every other document has it is the best sign of it.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._known: tuple[frozenset[str], int] | None = None
+
+    def warned(self, drawn: TakenBack) -> TakenBack:
+        """Add a sentence on fields that would be missing although all documents have them."""
+        if drawn.kind != "applied" or drawn.content is None or drawn.base is None:
+            return drawn
+        now = drawn.base.content or c.EMPTY
+        emptied = [path for path in changed_paths(now, drawn.content) if _is_empty(drawn.content, path)]
+        if not emptied:
+            return drawn
+        usual, documents = self._fields()
+        lacking = [name for path in emptied if (name := ".".join(map(str, path))) in usual]
+        if not lacking:
+            return drawn
+        names = ", ".join(lacking[:NAMED])
+        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+        said = f"It leaves {names}{more} empty, which each of the {documents:,} documents looked at has."
+        return replace(drawn, warning=said)
+
+    def _fields(self) -> tuple[frozenset[str], int]:
+        if self._known is None:
+            rows = self._layout.page(PageQuery(limit=LOOKED_AT))
+            found = survey(replace(row, raw=self._layout.document(row.raw)) if row.readable else row for row in rows)
+            several = found.documents > 1  # of a single document every field is usual
+            fields = (use.path for use in found.fields if several and use.documents == found.documents)
+            self._known = frozenset(fields), found.documents
+        return self._known
+
+
+def _is_empty(content: bytes, path: Path) -> bool:
+    value = c.get(content, path)
+    return value is None or value.type == c.NULL or value == Value.of("")
 
 
 def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:

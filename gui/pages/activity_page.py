@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QWidget
 from gui import copying, messages
 from gui.language import tr
 from gui.pages.base import OnShow, Page
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
 from gui.style import preferences, wording
 from gui.views.activity.activity_panel import ActivityPanel
 from model.news import News
 from model.over_time.activity import Activity
 from model.session import Session
+from model.taking_back import Chosen
 from model.values.canonical import Value
 
 WATCHED = 100  # documents among those on show of which other programs' writes are looked for
@@ -40,6 +41,7 @@ class ActivityPage(Page):
         self.panel.compare_asked.connect(self._compare)
         self.panel.open_asked.connect(self._open)
         self.panel.activity_asked.connect(self._activity_of)
+        self.panel.take_back_asked.connect(self._take_back)
         self.panel.read_ended.connect(self.changed)
 
     def _compare(self, row: Activity) -> None:
@@ -51,6 +53,14 @@ class ActivityPage(Page):
 
     def _activity_of(self, row: Activity) -> None:
         self.asked.emit(PageRequest("activity", row.ns, row.id))
+
+    def _take_back(self, rows: Sequence[Activity]) -> None:
+        several: dict[Value, list[Value]] = {}
+        for row in rows:
+            if row.v is not None:
+                several.setdefault(row.id, []).append(row.v)
+        chosen = tuple(Chosen(id, tuple(versions)) for id, versions in several.items())
+        self.asked.emit(PageRequest("taking-back", rows[0].ns, start=TakingBackStart(chosen)))
 
     @property
     def title(self) -> str:
@@ -105,6 +115,9 @@ class ActivityPage(Page):
 
     def leave(self) -> None:
         self.panel.stop()
+
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
 
     def layout_changed(self) -> None:
         self.panel.refresh()

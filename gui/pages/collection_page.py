@@ -21,6 +21,7 @@ from gui.pages.page_request import (
     PageRequest,
     PairStart,
     TakenStart,
+    TakingBackStart,
     TimesStart,
 )
 from gui.parts.document_side import DocumentSide, remembered
@@ -36,6 +37,7 @@ from model import text
 from model.news import News
 from model.records import Row, Version
 from model.session import Conflict, Session, totals
+from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -95,6 +97,7 @@ class CollectionPage(Page):
         self.timeline.compared.connect(self._compare)
         self.timeline.cleared.connect(self.diff.clear)
         self.timeline.restore_asked.connect(self._restore)
+        self.timeline.take_back_asked.connect(self._take_back)
         self.timeline.form_changed.connect(self._give_room)
         self.timeline.remember_asked.connect(self._remember)
         self.timeline.compare_remembered_asked.connect(self._compare_remembered)
@@ -173,6 +176,9 @@ class CollectionPage(Page):
     def _restore(self, id: Value, v: Value, paths: Sequence[Path] | None) -> None:
         shown = self.diff.comparison
         self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
+
+    def _take_back(self, id: Value, v: Value) -> None:
+        self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((Chosen(id, (v,)),))))
 
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))

@@ -16,9 +16,9 @@ from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage
-from gui.pages.page_request import CollectionStart, PageRequest, PairStart
+from gui.pages.page_request import CollectionStart, PageRequest, PairStart, TakingBackStart
 from gui.pages.pair_page import PairPage
-from gui.pages.repair_pages import HealthPage, RepairPage
+from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from gui.views.browse.query import Query
@@ -70,6 +70,12 @@ def _pair(session: Session, asked: PageRequest, _: bool) -> Page:
     if not isinstance(asked.start, PairStart):
         raise ValueError("A comparison of two documents begins with both, and none was handed over.")
     return PairPage(session, asked.start)
+
+
+def _taking_back(session: Session, asked: PageRequest, production: bool) -> Page:
+    if not isinstance(asked.start, TakingBackStart):
+        raise ValueError("Taking back begins with the changes that are meant, and none were handed over.")
+    return TakingBackPage(session, asked.ns, asked.start, production)
 
 
 def _merge(session: Session, asked: PageRequest, _: bool) -> Page:
@@ -175,6 +181,7 @@ _ROWS = (
         ),
         entry=SidebarEntry(tr("Repair centre"), "warn", "warnT"),
     ),
+    PageKind(TakingBackPage, _taking_back, "collection", "activity"),
     PageKind(
         HealthPage,
         lambda session, asked, production: HealthPage(session, asked.ns, asked.id, production),

@@ -10,6 +10,7 @@ from gui.parts.document_side import DocumentSide
 from gui.views.browse.query import EVERYTHING, Query
 from model.records import Draft
 from model.session import Conflict, Session
+from model.taking_back import Chosen
 from model.values.canonical import Path, Value
 
 
@@ -63,6 +64,13 @@ class TakenStart:
 
 
 @dataclass(frozen=True)
+class TakingBackStart:
+    """The changes that are to be taken back: the documents, each with its versions."""
+
+    chosen: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True)
 class PageRequest:
     """A request for a page: its kind in the registry, its place, and its start.
 
@@ -74,7 +82,16 @@ class PageRequest:
     ns: str = ""
     id: Value | None = None
     start: (
-        CollectionStart | TimesStart | FieldStart | ConditionStart | TakenStart | PairStart | Conflict | Draft | None
+        CollectionStart
+        | TimesStart
+        | FieldStart
+        | ConditionStart
+        | TakenStart
+        | PairStart
+        | TakingBackStart
+        | Conflict
+        | Draft
+        | None
     ) = None
     way: Literal["show", "beside", "instead"] = "show"
     session: Session | None = None  # the connection that it is about, where that is another one than the asker's

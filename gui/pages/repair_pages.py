@@ -1,4 +1,4 @@
-"""The pages of the repair centre: findings with their plan, and how they went over time."""
+"""The pages of the repair centre: findings with their plan, how they went over time, and changes taken back."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui.language import tr
-from gui.pages.base import Page
-from gui.pages.page_request import PageRequest
+from gui.pages.base import OnShow, Page
+from gui.pages.page_request import PageRequest, TakingBackStart
 from gui.style import wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
+from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.news import News
-from model.session import Session
+from model.session import Conflict, Session
 from model.values.canonical import Value
+
+WATCHED = 100  # documents of which other programs' writes are looked for
+LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token
 
 
 class _PlacePage(Page):
@@ -131,3 +135,70 @@ class HealthPage(_PlacePage):
 
     def _repairs(self) -> None:
         self.asked.emit(PageRequest("repair", self.ns, self.id))
+
+
+class TakingBackPage(Page):
+    """Changes of one collection that are taken back."""
+
+    kind = "taking-back"
+    icon = "arrow-counter-clockwise"
+    wants_rail = True
+
+    def __init__(
+        self, session: Session, ns: str, start: TakingBackStart, production: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(session, ns, parent=parent)
+        self._written: set[Value] = set()
+        self.panel = TakingBackPanel(session, ns, start.chosen, production)
+        self._put(self.panel)
+        self.panel.closed.connect(self.closed)
+        self.panel.changed.connect(self.changed)
+        self.panel.conflict_found.connect(self._decide)
+
+    def _decide(self, id: Value, conflict: Conflict) -> None:
+        self.asked.emit(PageRequest("merge", self.ns, id, conflict))
+
+    def answer(self, request: PageRequest, again: bool) -> None:
+        if again and isinstance(request.start, TakingBackStart) and not self.panel.busy:
+            self.panel.put(request.start.chosen)
+
+    @property
+    def title(self) -> str:
+        return tr("Take back: {what}", what=self.ns.partition(".")[2])
+
+    @property
+    def tip(self) -> str:
+        return tr("Changes to be taken back in {ns} of {name}", ns=self.ns, name=self.session.name)
+
+    def status(self) -> tuple[list[str], list[str], bool]:
+        left = [f"{self.session.name} / {self.ns}", tr("No transaction is needed: each document is one guarded write")]
+        return left, [tr("The whole run can be undone from the journal")], False
+
+    def panes(self) -> Sequence[QWidget]:
+        return [self.panel.list, self.panel.table]
+
+    def on_show(self) -> Sequence[OnShow]:
+        waiting: dict[Value, bytes | None] = {
+            row.id: None for row in self.panel.model.rows[:WATCHED] if row.id not in self.panel.model.ends
+        }
+        return [(self.ns, waiting, LARGE)]
+
+    def shows(self, item: News) -> bool:
+        here = item.moved and item.outcome.ns == self.ns and item.outcome.id is not None
+        if here and item.outcome.id is not None:
+            self._written.add(item.outcome.id)
+        return here
+
+    def follow(self) -> None:
+        written, self._written = self._written, set()
+        self.panel.follow(written)
+
+    def after_silence(self) -> None:
+        self.do_refresh()
+
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
+
+    def do_refresh(self) -> None:
+        if not self.panel.model.ends:
+            self.panel.dry_run()

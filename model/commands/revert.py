@@ -76,7 +76,7 @@ def _planned(ns: str, drawn: list[TakenBack]) -> Iterator[Outcome]:
     for each in drawn:
         yield from (Outcome("skipped", ns, each.id, why, v) for v, why in each.left)
         if each.kind == "applied":
-            yield Outcome("applied", ns, each.id, each.detail)
+            yield Outcome("applied", ns, each.id, f"{each.detail} {each.warning}".strip())
         elif each.versions or not each.left:
             yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
 

@@ -884,8 +884,16 @@ Nummern: {numbering}</translation>
       <translation>Abschließbar</translation>
     </message>
     <message>
+      <source>Can be taken back</source>
+      <translation>Lässt sich zurücknehmen</translation>
+    </message>
+    <message>
       <source>Cancel</source>
       <translation>Abbrechen</translation>
+    </message>
+    <message>
+      <source>Cannot be taken back</source>
+      <translation>Lässt sich nicht zurücknehmen</translation>
     </message>
     <message>
       <source>Canonical</source>
@@ -928,6 +936,10 @@ Nummern: {numbering}</translation>
       <translation>In der Datenbank geändert</translation>
     </message>
     <message>
+      <source>Changed later: decide by hand</source>
+      <translation>Später geändert: von Hand entscheiden</translation>
+    </message>
+    <message>
       <source>Changed meanwhile</source>
       <translation>Inzwischen geändert</translation>
     </message>
@@ -942,6 +954,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Changes on each day, oldest first</source>
       <translation>Änderungen an jedem Tag, älteste zuerst</translation>
+    </message>
+    <message>
+      <source>Changes to be taken back in {ns} of {name}</source>
+      <translation>Zurückzunehmende Änderungen in {ns} von {name}</translation>
     </message>
     <message>
       <source>Changes, newest first</source>
@@ -1560,6 +1576,14 @@ Nummern: {numbering}</translation>
       <translation>Dez.</translation>
     </message>
     <message>
+      <source>Decide by hand: both edits stand side by side, and what you save is one write of its own.</source>
+      <translation>Entscheiden Sie von Hand: Beide Änderungen stehen nebeneinander, und was Sie speichern, ist ein eigener Schreibvorgang.</translation>
+    </message>
+    <message>
+      <source>Decide by hand…</source>
+      <translation>Von Hand entscheiden…</translation>
+    </message>
+    <message>
       <source>Decided</source>
       <translation>Entschieden</translation>
     </message>
@@ -1732,6 +1756,10 @@ Nummern: {numbering}</translation>
       <translation>Dokumente des Verlaufs</translation>
     </message>
     <message>
+      <source>Documents of which changes are taken back</source>
+      <translation>Dokumente, deren Änderungen zurückgenommen werden</translation>
+    </message>
+    <message>
       <source>Documents of {ns}</source>
       <translation>Dokumente von {ns}</translation>
     </message>
@@ -1840,8 +1868,16 @@ Nummern: {numbering}</translation>
       <translation>Jede ist ein abgesicherter Schreibvorgang: nur wenn alles noch genau ist, was der Prüflauf sah.</translation>
     </message>
     <message>
+      <source>Each is one guarded write: only if the document is still as the dry run saw it.</source>
+      <translation>Jedes ist ein gesicherter Schreibvorgang: nur wenn das Dokument noch so ist, wie der Probelauf es sah.</translation>
+    </message>
+    <message>
       <source>Each is one guarded write: the step that its writer would have sent.</source>
       <translation>Jedes ist ein abgesicherter Schreibvorgang: der Schritt, den sein Schreiber gesendet hätte.</translation>
+    </message>
+    <message>
+      <source>Each is one guarded write; a document that changed since the dry run is left alone. Undo stays in the journal.</source>
+      <translation>Jedes ist ein gesicherter Schreibvorgang; ein Dokument, das sich seit dem Probelauf geändert hat, bleibt unberührt. Rückgängig machen lässt es sich weiter im Journal.</translation>
     </message>
     <message>
       <source>Each is one guarded write; undo takes all of them back.</source>
@@ -1866,6 +1902,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Each write stands in the journal with its way back. Scan again to see what is left.</source>
       <translation>Jeder Schreibvorgang steht mit seinem Rückweg im Journal. Prüfen Sie erneut, um zu sehen, was bleibt.</translation>
+    </message>
+    <message>
+      <source>Each write stands in the journal with its way back; the whole run can be undone there.</source>
+      <translation>Jeder Schreibvorgang steht mit seinem Rückweg im Journal; dort lässt sich der ganze Lauf rückgängig machen.</translation>
     </message>
     <message>
       <source>Earlier and saved queries</source>
@@ -3384,6 +3424,10 @@ Nummern: {numbering}</translation>
       <translation>Kein Token passt zu diesen Filtern</translation>
     </message>
     <message>
+      <source>No transaction is needed: each document is one guarded write</source>
+      <translation>Keine Transaktion nötig: Jedes Dokument ist ein gesicherter Schreibvorgang</translation>
+    </message>
+    <message>
       <source>No transaction is needed: each item is one guarded write</source>
       <translation>Keine Transaktion nötig: Jeder Posten ist ein abgesicherter Schreibvorgang</translation>
     </message>
@@ -3394,6 +3438,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>No version could be read</source>
       <translation>Keine Version war lesbar</translation>
+    </message>
+    <message>
+      <source>No version is there before it.</source>
+      <translation>Davor gibt es keine Version.</translation>
     </message>
     <message>
       <source>No version of this document is there</source>
@@ -3552,6 +3600,10 @@ Nummern: {numbering}</translation>
       <translation>Hier gibt es nichts zu ersetzen</translation>
     </message>
     <message>
+      <source>Nothing to take back</source>
+      <translation>Nichts zurückzunehmen</translation>
+    </message>
+    <message>
       <source>Nothing to undo</source>
       <translation>Nichts rückgängig zu machen</translation>
     </message>
@@ -3590,6 +3642,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing was written.</source>
       <translation>Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Nothing would be written to {name}</source>
+      <translation>In {name} würde nichts geschrieben</translation>
     </message>
     <message>
       <source>Nov</source>
@@ -3878,6 +3934,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Pick any two versions on the timeline: a click sets B, a click with Shift sets A. Ctrl+Up and Ctrl+Down go through the changes.</source>
       <translation>Wählen Sie zwei Versionen auf der Zeitleiste: Ein Klick setzt B, ein Klick mit Umschalt setzt A. Strg+Auf und Strg+Ab gehen durch die Änderungen.</translation>
+    </message>
+    <message>
+      <source>Pick changes first, with Ctrl or Shift held down for several.</source>
+      <translation>Wählen Sie zuerst Änderungen aus, mehrere mit gedrückter Strg- oder Umschalttaste.</translation>
     </message>
     <message>
       <source>Pick several documents first, with Ctrl or Shift held down</source>
@@ -4900,6 +4960,22 @@ Nummern: {numbering}</translation>
       <translation>Jeden Schreibvorgang zurücknehmen, der zusammen mit diesem verlangt wurde</translation>
     </message>
     <message>
+      <source>Take back in {documents}</source>
+      <translation>In {documents} zurücknehmen</translation>
+    </message>
+    <message>
+      <source>Take back {changes}…</source>
+      <translation>{changes} zurücknehmen…</translation>
+    </message>
+    <message>
+      <source>Take back {name}…</source>
+      <translation>{name} zurücknehmen…</translation>
+    </message>
+    <message>
+      <source>Take back: {what}</source>
+      <translation>Zurücknehmen: {what}</translation>
+    </message>
+    <message>
       <source>Take back…</source>
       <translation>Zurücknehmen…</translation>
     </message>
@@ -4968,8 +5044,20 @@ Nummern: {numbering}</translation>
       <translation>Gilt ab dem nächsten Start.</translation>
     </message>
     <message>
+      <source>Taken back</source>
+      <translation>Zurückgenommen</translation>
+    </message>
+    <message>
+      <source>Taken back in {documents}</source>
+      <translation>In {documents} zurückgenommen</translation>
+    </message>
+    <message>
       <source>Taken for {layout}, {about}{sure}. {why}{also}</source>
       <translation>Gehalten für {layout}, {about}{sure}. {why}{also}</translation>
+    </message>
+    <message>
+      <source>Taking back</source>
+      <translation>Änderungen werden zurückgenommen</translation>
     </message>
     <message>
       <source>Taking back {target}</source>
@@ -5100,6 +5188,10 @@ Nummern: {numbering}</translation>
       <translation>Das Dokument ist noch nicht geladen</translation>
     </message>
     <message>
+      <source>The document now, and as it would be</source>
+      <translation>Das Dokument jetzt, und wie es wäre</translation>
+    </message>
+    <message>
       <source>The documents could not be read</source>
       <translation>Die Dokumente konnten nicht gelesen werden</translation>
     </message>
@@ -5118,6 +5210,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The draft is of another edit</source>
       <translation>Der Entwurf gehört zu einer anderen Bearbeitung</translation>
+    </message>
+    <message>
+      <source>The dry run did not come to its end</source>
+      <translation>Der Probelauf kam nicht zu seinem Ende</translation>
     </message>
     <message>
       <source>The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing.</source>
@@ -5380,6 +5476,10 @@ Nummern: {numbering}</translation>
       <translation>Die vorhandenen Versionen haben keinen lesbaren Inhalt.</translation>
     </message>
     <message>
+      <source>The whole run can be undone from the journal</source>
+      <translation>Der ganze Lauf lässt sich vom Journal aus rückgängig machen</translation>
+    </message>
+    <message>
       <source>The whole value</source>
       <translation>Der ganze Wert</translation>
     </message>
@@ -5470,6 +5570,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>These are two documents; an arrow takes single differences over.</source>
       <translation>Dies sind zwei Dokumente; ein Pfeil übernimmt einzelne Unterschiede.</translation>
+    </message>
+    <message>
+      <source>These changes are in several collections; pick those of one.</source>
+      <translation>Diese Änderungen liegen in mehreren Sammlungen; wählen Sie die einer einzigen aus.</translation>
     </message>
     <message>
       <source>These documents could not be read</source>
@@ -5850,6 +5954,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Version {letter}</source>
       <translation>Version {letter}</translation>
+    </message>
+    <message>
+      <source>Versions</source>
+      <translation>Versionen</translation>
     </message>
     <message>
       <source>Versions at which the condition turns, newest first</source>
@@ -6750,6 +6858,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>elements</source>
       <translation>Elemente</translation>
+    </message>
+    <message>
+      <source>empties a field</source>
+      <translation>leert ein Feld</translation>
     </message>
     <message>
       <source>equal</source>
@@ -7747,6 +7859,10 @@ Nummern: {numbering}</translation>
       <source>with {field_names}</source>
       <translation>mit {field_names}</translation>
     </message>
+    <message>
+      <source>without {versions}</source>
+      <translation>ohne {versions}</translation>
+    </message>
     <message numerus="yes">
       <source>write</source>
       <comment>count</comment>
@@ -7884,6 +8000,10 @@ Nummern: {numbering}</translation>
       <translation>{changes} an {documents}</translation>
     </message>
     <message>
+      <source>{changes} of {documents} in {ns}. Each document as it would be without them; later edits of other fields stay.</source>
+      <translation>{changes} an {documents} in {ns}. Jedes Dokument, wie es ohne sie wäre; spätere Änderungen anderer Felder bleiben.</translation>
+    </message>
+    <message>
       <source>{changes} with a time before that of an earlier version: a clock was wrong</source>
       <translation>{changes} mit einer Zeit vor der einer früheren Version: eine Uhr ging falsch</translation>
     </message>
@@ -7900,8 +8020,24 @@ Nummern: {numbering}</translation>
       <translation>{classes} von Befunden.</translation>
     </message>
     <message>
+      <source>{count} cannot be taken back</source>
+      <translation>{count} nicht zurückzunehmen</translation>
+    </message>
+    <message>
       <source>{count} stand otherwise there and were left.</source>
       <translation>{count} stehen dort anders und blieben, wie sie sind.</translation>
+    </message>
+    <message>
+      <source>{count} wait for a decision</source>
+      <translation>{count} warten auf eine Entscheidung</translation>
+    </message>
+    <message>
+      <source>{count} with nothing left to take back</source>
+      <translation>{count} ohne etwas Zurückzunehmendes</translation>
+    </message>
+    <message>
+      <source>{count} would be written</source>
+      <translation>{count} würden geschrieben</translation>
     </message>
     <message>
       <source>{count}, kept {where}: counts alone, no document</source>
@@ -8288,6 +8424,10 @@ Nummern: {numbering}</translation>
       <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie zum Reparieren das Schreiben.</translation>
     </message>
     <message>
+      <source>{name} is open read-only; to take changes back, allow writes.</source>
+      <translation>{name} ist nur zum Lesen geöffnet; erlauben Sie das Schreiben, um Änderungen zurückzunehmen.</translation>
+    </message>
+    <message>
       <source>{name} is read-only now</source>
       <translation>{name} ist jetzt schreibgeschützt</translation>
     </message>
@@ -8582,6 +8722,10 @@ Nummern: {numbering}</translation>
       <translation>{several} gewählt</translation>
     </message>
     <message>
+      <source>{shown} and {more} more</source>
+      <translation>{shown} und {more} weitere</translation>
+    </message>
+    <message>
       <source>{shown} names a user; type the password.</source>
       <translation>{shown} nennt einen Benutzer; geben Sie das Passwort ein.</translation>
     </message>
@@ -8648,6 +8792,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{there}The filter asks for {asked} {where}.</source>
       <translation>{there}Der Filter verlangt {asked} {where}.</translation>
+    </message>
+    <message>
+      <source>{ticked} of {documents} ticked</source>
+      <translation>{ticked} von {documents} angehakt</translation>
     </message>
     <message>
       <source>{ticked} of {fields} ticked</source>
@@ -8748,6 +8896,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{versions} of {documents} written to {path}</source>
       <translation>{versions} von {documents} nach {path} geschrieben</translation>
+    </message>
+    <message>
+      <source>{version} now</source>
+      <translation>{version} jetzt</translation>
     </message>
     <message>
       <source>{waiting} unresolved</source>

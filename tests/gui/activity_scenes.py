@@ -40,3 +40,35 @@ def orders(database: pymongo.database.Database[dict[str, Any]], folder: Path) ->
     ns, file = f"{database.name}.orders", folder / "profile.toml"
     file.write_text(PROFILE.format(ns=ns))
     return ns, file
+
+
+PEOPLE: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "A": (("ann", {"total": 1, "city": "Bonn"}), ("import", {"total": 9}), ("ben", {"city": "Ulm"})),
+    "B": (("ann", {"total": 2, "city": "Bonn"}), ("import", {"total": 8}), ("ben", {"total": 3})),
+    "C": (("ann", {"total": 4, "city": "Köln"}), ("import", {"total": 5}), ("ann", {"total": 4})),
+    "D": (("ann", {"total": 7}), ("import", {"city": "Jena"})),
+}
+"""Four orders that an import changed: what it did to B was changed later, to C undone, and D gained a field by it."""
+
+
+def imported(database: pymongo.database.Database[dict[str, Any]], folder: Path) -> tuple[str, Path]:
+    """Put orders that an import changed into a database; their collection, and the file of its profile."""
+    database["orders"].create_index([("docId", 1), ("v", 1)], unique=True)
+    for id, versions in PEOPLE.items():
+        content: dict[str, Any] = {}
+        for v, (by, changes) in enumerate(versions, 1):
+            content = {**content, **changes}
+            row = {"docId": id, "v": v, "_w": ObjectId(), "changedAt": DAY[v], "changedBy": by, **content}
+            database["orders"].insert_one(row)
+    ns, file = f"{database.name}.orders", folder / "profile.toml"
+    file.write_text(PROFILE.format(ns=ns))
+    return ns, file
+
+
+def newest(database: pymongo.database.Database[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Each order as it is now, looked up by PyMongo."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in database["orders"].find(sort=[("v", 1)]):
+        kept = {name: row[name] for name in row if name not in ("_id", "docId", "_w", "changedAt", "changedBy", "why")}
+        found[row["docId"]] = kept
+    return found

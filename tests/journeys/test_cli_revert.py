@@ -195,3 +195,21 @@ def test_an_author_who_does_not_occur_and_times_without_zone_or_to_come_are_one_
     assert (status, out) == (0, "")
     assert "2999-01-01 has no zone and is taken as 2999-01-01 00:00:00 UTC. 2999-01-01 lies in the future." in err
     assert contents(server_uri, ns, profile) == before
+
+
+def test_a_field_that_would_be_empty_although_all_documents_have_it_is_named(
+    rows: Rows, server_uri: str, database: Any, tmp_path: Path
+) -> None:
+    ns = f"{database.name}.parcels"
+    for id, first in (("A", {"n": 1}), ("B", {"n": 2, "city": "Ulm"}), ("C", {"n": 3, "city": "Jena", "note": "x"})):
+        database["parcels_past"].insert_one({"docId": id, "v": 1, "_w": ObjectId(), "by": "ann", **first})
+        now = {"city": "Bonn", "note": "late", **first, "n": 9}
+        database["parcels"].insert_one({"_id": id, "v": 2, "_w": ObjectId(), "by": "import", **now})
+    database["parcels_past"].create_index([("docId", 1), ("v", 1)], unique=True)
+    database["parcels"].update_one({"_id": "C"}, {"$unset": {"note": ""}})
+    file = tmp_path / "parcels.toml"
+    file.write_text(PROFILE.format(ns=ns, layout="archive", id="_id"))
+    _, drawn = rows("revert", server_uri, ns, "--author", "import", "--profile", str(file))
+    said = {str(row["id"]): str(row["detail"]) for row in drawn}
+    assert said["A"].endswith("It leaves city empty, which each of the 3 documents looked at has."), said
+    assert [id for id in said if "empty" in said[id]] == ["A"], "note is in two of three"

@@ -39,6 +39,7 @@ class ActivityPanel(QWidget):
     compare_asked = Signal(object)  # Activity
     open_asked = Signal(object)  # Activity: its document
     activity_asked = Signal(object)  # Activity: all changes of its document
+    take_back_asked = Signal(object)  # a list of Activity, all of one collection
     read_ended = Signal()
 
     def __init__(
@@ -117,6 +118,8 @@ class ActivityPanel(QWidget):
         self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         self.compare_button.setEnabled(False)
         row.addWidget(self.compare_button)
+        self.take_back_button = button(tr("Take back…"), self.take_back, "small", icon="arrow-counter-clockwise")
+        row.addWidget(self.take_back_button)
         return made
 
     def _days_row(self) -> QWidget:
@@ -425,6 +428,29 @@ class ActivityPanel(QWidget):
         pair = row is not None and row.v is not None and row.older is not None
         self.compare_button.setEnabled(row is not None)
         self.compare_button.setText(compare_said(row) if pair and row is not None else tr("Compare"))
+        why = self._why_not()
+        self.take_back_button.setEnabled(not why)
+        self.take_back_button.setToolTip(why)
+
+    def say_writable(self) -> None:
+        """Offer to take back, or not, as the connection allows now."""
+        self._offer()
+
+    def _why_not(self) -> str:
+        """Why what is picked cannot be taken back; "" where it can."""
+        if self._session.read_only:
+            return tr("{name} is open read-only; to take changes back, allow writes.", name=self._session.name)
+        picked = self.tree.picked()
+        if not any(row.v is not None for row in picked):
+            return tr("Pick changes first, with Ctrl or Shift held down for several.")
+        if len({row.ns for row in picked}) > 1:
+            return tr("These changes are in several collections; pick those of one.")
+        return ""
+
+    def take_back(self) -> None:
+        """Ask for the plan by which the picked changes are taken back."""
+        if not self._why_not():
+            self.take_back_asked.emit([row for row in self.tree.picked() if row.v is not None])
 
     def compare(self) -> None:
         """Ask for the comparison of the change in front with the version before it."""
@@ -453,6 +479,13 @@ class ActivityPanel(QWidget):
                 tr("Only changes of {path}", path=wording.item(path_text(path))),
                 partial(self._only_at, path_text(path)),
             )
+        menu.addSeparator()
+        many = len(self.tree.picked())
+        said = tr("Take back {changes}…", changes=wording.many(many, "change")) if many > 1 else tr("Take back…")
+        back = menu.addAction(said, self.take_back)
+        back.setEnabled(not self._why_not())
+        back.setToolTip(self._why_not())
+        menu.setToolTipsVisible(True)
         menu.addSeparator()
         menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
         menu.addAction(tr("Copy the rows"), lambda: copying.put(self.tree.copied()))

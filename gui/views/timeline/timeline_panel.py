@@ -84,6 +84,7 @@ class TimelinePanel(QWidget):
     compared = Signal(object, object)
     loaded = Signal(object)
     restore_asked = Signal(object, object, object)
+    take_back_asked = Signal(object, object)  # the document's id, and the version whose changes are meant
     cleared = Signal()
     form_changed = Signal(bool)
     remember_asked = Signal(object)  # a version's number: it is to be compared with another document
@@ -510,6 +511,15 @@ class TimelinePanel(QWidget):
         if menu is not None:
             menu.popup(where)
 
+    def _may_take_back(self, row: int) -> tuple[bool, str]:
+        """Whether a version can be taken back, and why not."""
+        one, before = self.model.version_at(row), self.model.before(row)
+        if self._session.read_only:
+            return False, tr("This connection is read-only.")
+        if one is None or one.v is None or one.deleted or before is None:
+            return False, tr("No version is there before it.")
+        return True, ""
+
     def menu(self, row: int) -> QMenu | None:
         """The menu of the version at a row; None for a gap."""
         one, id = self.model.version_at(row), self._shown_id
@@ -545,6 +555,7 @@ class TimelinePanel(QWidget):
         why = tr("This connection is read-only.") if self._session.read_only else why
         may = not self._session.read_only and not one.current and not one.deleted and one.v is not None
         add(tr("Restore {name}…", name=name), lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
+        add(tr("Take back {name}…", name=name), lambda: self.take_back_asked.emit(id, one.v), *self._may_take_back(row))
         add(tr("Show as stored…"), lambda: self._show_stored(id, one))
         add(tr("Copy hash"), lambda: copying.put(one.hash or ""), bool(one.hash))
         return menu

@@ -312,9 +312,31 @@ def test_the_menu_narrows_to_an_author_or_a_field(qtbot: QtBot, session: Session
     words = {action.text(): action for action in menu.actions() if action.text()}
     assert list(words) == [
         "Compare v2 and v3", "Open A", "Activity of A", "Only by ann", "Only changes of to.city",
-        "Only changes of tags", "Copy the id", "Copy the rows",
+        "Only changes of tags", "Take back…", "Copy the id", "Copy the rows",
     ]  # fmt: skip
     words["Only changes of tags"].trigger()
     idle(qtbot, panel)
     assert [_number(each.v) for each in panel.rows] == [4, 3]
     assert panel.tree.indexAt(QPoint(20, 40)).isValid()
+
+
+def test_changes_of_one_collection_are_offered_to_be_taken_back_and_of_several_not(
+    qtbot: QtBot, session: Session, client: Client
+) -> None:
+    client["shop"]["tariffs"].create_index([("docId", 1), ("v", 1)], unique=True)
+    rows = [{"docId": f"T-{n}", "v": v, "_w": ObjectId(), "rate": v} for n in range(3) for v in (1, 2, 3)]
+    client["shop"]["tariffs"].insert_many(rows)
+    panel = shown(qtbot, session, "shop")
+    asked: list[list[Activity]] = []
+    panel.take_back_asked.connect(asked.append)
+    at = next(n for n, group in enumerate(panel.model.groups) if group.name == "03 Mar 2026")
+    panel.tree.setCurrentIndex(panel.model.index(at, 0))
+    QTest.mouseClick(panel.take_back_button, Qt.MouseButton.LeftButton)
+    assert [(row.ns, row.id.python()) for row in asked[0]] == [(NS, "A"), (NS, "B")]
+    panel.tree.selectAll()
+    assert {row.ns for row in panel.tree.picked()} == {NS, "shop.tariffs"}
+    assert not panel.take_back_button.isEnabled()
+    assert "several collections" in panel.take_back_button.toolTip()
+    session.read_only = True
+    panel.say_writable()
+    assert "read-only" in panel.take_back_button.toolTip()

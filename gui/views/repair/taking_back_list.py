@@ -1,0 +1,173 @@
+"""The documents of which changes are taken back: a tick each, what a dry run says of it, and how it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView
+
+from gui.language import tr, translated
+from gui.paging import RowsModel
+from gui.style import wording
+from gui.style.cells import Badge, Cell, CellTree, Index, Span, value
+from gui.views.repair.repair_words import ENDS
+from model.records import Outcome
+from model.taking_back import Chosen, TakenBack
+from model.values.canonical import Value
+
+TICK, ID, VERSIONS, SAID = range(4)
+WIDTHS = (40, 220, 260)
+NARROW = (36, 130, 150)  # the widths in a window of 1024 pixels
+_VERDICTS = {
+    "applied": ("check", "acc", tr("Can be taken back")),
+    "skipped": ("minus", "text2", tr("Nothing to take back")),
+    "conflict": ("warning", "warn", tr("Changed later: decide by hand")),
+    "refused": ("warning-circle", "err", tr("Cannot be taken back")),
+}
+_DONE = {
+    "applied": tr("Taken back"),
+    "skipped": tr("Skipped"),
+    "conflict": tr("Changed meanwhile"),
+    "refused": tr("Refused"),
+    "unknown": tr("Not known"),
+}
+LACKS = Badge(tr("empties a field"), "warn", "warnT")
+
+
+class TakingBackModel(RowsModel[Chosen]):
+    """The documents, each with the dry run's answer and its end."""
+
+    ticked_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: dict[Value, TakenBack] = {}
+        self.ends: dict[Value, Outcome] = {}
+        self._unticked: set[Value] = set()
+
+    @property
+    def headers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The words above the columns; the last one says whether anything was written already."""
+        return "", "_id", tr("Versions"), tr("Result") if self.ends else tr("Dry run")
+
+    def key(self, row: Chosen) -> Hashable:
+        return row.id
+
+    def put(self, rows: Sequence[Chosen]) -> None:
+        """Show these documents and no others."""
+        self.drawn, self.ends, self._unticked = {}, {}, set()
+        self.fill(rows)
+
+    def can_tick(self, row: Chosen) -> bool:
+        """Whether the document would be written, and was not yet."""
+        drawn = self.drawn.get(row.id)
+        return drawn is not None and drawn.kind == "applied" and row.id not in self.ends
+
+    def is_ticked(self, row: Chosen) -> bool:
+        """Whether it is going to be written."""
+        return self.can_tick(row) and row.id not in self._unticked
+
+    def ticked(self) -> list[Chosen]:
+        """The documents that are going to be written, guarded by what the dry run read."""
+        return [
+            Chosen(row.id, row.versions, self._current(row))
+            for row in self.rows
+            if self.is_ticked(row)
+        ]  # fmt: skip
+
+    def _current(self, row: Chosen) -> Value | None:
+        base = self.drawn[row.id].base
+        return None if base is None else base.v
+
+    def tick(self, rows: Sequence[Chosen], on: bool) -> None:
+        """Tick or untick."""
+        ids = {row.id for row in rows if self.can_tick(row)}
+        self._unticked = self._unticked - ids if on else self._unticked | ids
+        self.redraw()
+        self.ticked_changed.emit()
+
+    def redraw(self) -> None:
+        """Draw every row again."""
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, SAID))
+
+    def said(self, row: Chosen) -> tuple[str, str, str]:
+        """Icon, colour and words for a document's end, foreseen or real."""
+        end, drawn = self.ends.get(row.id), self.drawn.get(row.id)
+        if end is not None:
+            return (*ENDS[end.kind], _DONE[end.kind])
+        return ("", "", "") if drawn is None else _VERDICTS[drawn.kind]
+
+    def detail(self, row: Chosen) -> str:
+        """The whole sentence on a document."""
+        end, drawn = self.ends.get(row.id), self.drawn.get(row.id)
+        if end is not None:
+            return translated(end.detail)
+        if drawn is None:
+            return ""
+        left = [why for _, why in drawn.left]
+        told = "" if drawn.kind == "applied" else drawn.detail  # which speaks as if it were done
+        parts = [told, drawn.warning, *(why for why in left if why not in told)]
+        return " ".join(translated(part) for part in parts if part)
+
+    def counts(self) -> str:
+        """How the documents would end, or did, in a line."""
+        ends = Counter(str(end.kind) for end in self.ends.values())
+        kinds = Counter(drawn.kind for id, drawn in self.drawn.items() if id not in self.ends)
+        parts = [f"{wording.count(ends[kind])} {_DONE[kind].lower()}" for kind in _DONE if ends[kind]]
+        foreseen = (
+            ("applied", tr("{count} would be written", count=wording.count(kinds["applied"]))),
+            ("conflict", tr("{count} wait for a decision", count=wording.count(kinds["conflict"]))),
+            ("skipped", tr("{count} with nothing left to take back", count=wording.count(kinds["skipped"]))),
+            ("refused", tr("{count} cannot be taken back", count=wording.count(kinds["refused"]))),
+        )
+        return "     ".join([*parts, *(said for kind, said in foreseen if kinds[kind])])
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        match index.column():
+            case 0:
+                on, can = self.is_ticked(row), self.can_tick(row)
+                state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
+                said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
+                return Cell(check=state if can else None, accessible=said)
+            case 1:
+                return value(wording.plain(row.id), middle=True)
+            case 2:
+                names = ", ".join(wording.version(v) for v in row.versions)
+                return value(names, "text2", tip=names)
+        icon, token, words = self.said(row)
+        drawn = self.drawn.get(row.id)
+        badges = (LACKS,) if drawn is not None and drawn.warning and row.id not in self.ends else ()
+        tip = self.detail(row)
+        return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, badges=badges, tip=tip)
+
+
+class TakingBackList(CellTree):
+    """The view. Space ticks; a press on the box does too."""
+
+    def __init__(self, model: TakingBackModel) -> None:
+        super().__init__(row_height=28)
+        self._items = model
+        self.as_list(model, tr("Documents of which changes are taken back"))
+        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
+        self.clicked.connect(self._clicked)
+        self.narrow_below(900, NARROW, WIDTHS)
+        self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == TICK:
+            self._toggle([index])
+
+    def _toggle(self, indexes: list[QModelIndex]) -> None:
+        rows = [row for index in indexes if (row := self._items.at(index)) is not None and self._items.can_tick(row)]
+        self._items.tick(rows, on=not all(self._items.is_ticked(row) for row in rows))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,409 @@
+"""Changes taken back: the documents with a tick each, a dry run, the comparison, and doing it with a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.language import tr, translated
+from gui.parts.differences import diff_grouping
+from gui.parts.differences.diff_model import DiffModel
+from gui.parts.differences.diff_table import DiffTable
+from gui.style import boxes, icons, states, theme, wording
+from gui.style.states import OneLine, StateStack, button, words
+from gui.views.repair.repair_rows import Foot, TicksRow
+from gui.views.repair.taking_back_list import SAID, TakingBackList, TakingBackModel
+from model.diff import diff
+from model.records import Outcome
+from model.session import Conflict, Session
+from model.taking_back import Chosen, TakenBack
+from model.values.canonical import EMPTY, Value
+
+MANY = 100  # documents from which on their number must be typed
+
+
+class TakingBackPanel(QWidget):
+    """The changes of one collection that a person wants to take back."""
+
+    closed = Signal()
+    changed = Signal()
+    conflict_found = Signal(object, object)  # the document's id, and the Conflict that a person decides
+
+    def __init__(
+        self,
+        session: Session,
+        ns: str,
+        chosen: Sequence[Chosen],
+        production: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._ns, self.production = session, ns, production
+        self.run = ""
+        self._task: tasks.Task | None = None
+        self._again: set[Value] = set()  # documents that were written since they were tried
+        boxes.ground(self, "surface")
+        self.model = TakingBackModel()
+        self.model.ticked_changed.connect(self._say)
+        self._assemble()
+        tasks.run(lambda _: session.info(ns).fields, done=self._known, failed=self._unknown, owner=self, key="info")
+        self.put(chosen)
+
+    # --- its parts
+
+    def _assemble(self) -> None:
+        self.list = TakingBackList(self.model)
+        self.list.selectionModel().currentRowChanged.connect(self._chosen)
+        ticks = TicksRow(self._tick_all)
+        self._all, self._guard = ticks.all, ticks.guard
+        upper = QWidget()
+        inner = boxes.column(upper)
+        inner.addWidget(self.list, 1)
+        inner.addWidget(ticks)
+        split = boxes.split(upper, self._preview(), sizes=(260, 330))
+        self.states = StateStack(split)
+        foot = Foot(self._cancel, self.dry_run, self._ask)
+        self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
+        self.reason = foot.reason
+        column = boxes.column(self)
+        title, self._line = boxes.titled(tr("Take back"))
+        column.addLayout(title)
+        column.addWidget(states.hair())
+        column.addWidget(self.states, 1)
+        column.addWidget(states.hair())
+        column.addWidget(self._report_row())
+        column.addWidget(foot)
+        self.setFocusProxy(self.list)
+
+    def _preview(self) -> QWidget:
+        made = QWidget()
+        column = boxes.column(made)
+        tools = boxes.ground(QWidget(), "toolrow")
+        head = boxes.row(tools, 16, 6)
+        self.which = words("", "head")
+        self.detail = OneLine("second")
+        self.decide = button(tr("Decide by hand…"), self._decide, "small", icon="git-merge")
+        head.addWidget(self.which)
+        head.addWidget(self.detail, 1)
+        head.addWidget(self.decide)
+        self.changes = DiffModel(self)
+        self.table = DiffTable(self.changes)
+        self.table.setAccessibleName(tr("The document now, and as it would be"))
+        self._inner = StateStack(self.table)
+        column.addWidget(tools)
+        column.addWidget(states.hair())
+        column.addWidget(self._inner, 1)
+        return made
+
+    def _report_row(self) -> QWidget:
+        made = QWidget()
+        row = boxes.row(made, 16, 6)
+        self._report_head = words(tr("Dry run report"), "head")
+        self.report = words("", wrap=True)
+        row.addWidget(self._report_head)
+        row.addSpacing(theme.px(8))
+        row.addWidget(self.report, 1)
+        return made
+
+    def _known(self, fields: dict[str, str]) -> None:
+        self.reason.setVisible("reason" in fields)
+
+    def _unknown(self, error: BaseException) -> None:
+        pass  # the dry run says why nothing can be read
+
+    # --- the plan and its dry run
+
+    def put(self, chosen: Sequence[Chosen]) -> None:
+        """Work on other changes."""
+        self.run = ""
+        self.model.put(chosen)
+        if chosen:
+            self.list.setCurrentIndex(self.model.index(0, 1))
+        self.dry_run()
+
+    def dry_run(self, ids: set[Value] | None = None) -> None:
+        """Try every document, or some of them, and write nothing."""
+        if self.busy:
+            return
+        wanted = [row for row in self.model.rows if (ids is None or row.id in ids) and row.id not in self.model.ends]
+        if ids is None:
+            self.model.drawn = {}
+            self._again = set()
+        session, ns = self._session, self._ns
+
+        def work(progress: tasks.Progress) -> None:
+            for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
+                progress.put(drawn)
+
+        self._task = tasks.run(
+            work,
+            done=self._dried,
+            failed=self._dry_failed,
+            cancelled=self._stopped,
+            partial=self._one_dried,
+            owner=self,
+            key="dry",
+            title=tr("Dry run"),
+        )
+        self._task.progressed.connect(self.states.progress)
+        self._say()
+
+    def _one_dried(self, drawn: TakenBack) -> None:
+        self.model.drawn[drawn.id] = drawn
+        at = self.model.row_of(drawn.id)
+        self.model.touch(at)
+        if at == self.list.currentIndex().row():
+            self._look()
+        self._say()
+
+    def _dried(self, _: object) -> None:
+        self._task = None
+        self.states.show_content()
+        self._say()
+        self._follow_on()
+
+    def _stopped(self) -> None:
+        self._task = None
+        self._say()
+
+    def _dry_failed(self, error: BaseException) -> None:
+        self._task = None
+        self.states.show_failed(error, self.dry_run, tr("The dry run did not come to its end"))
+        self._say()
+
+    def follow(self, ids: set[Value]) -> None:
+        """Try documents again that were written, once nothing else runs."""
+        self._again |= ids & {row.id for row in self.model.rows if row.id not in self.model.ends}
+        self._follow_on()
+
+    def _follow_on(self) -> None:
+        if self._again and self._task is None:
+            again, self._again = self._again, set()
+            self.dry_run(again)
+
+    # --- one document
+
+    @property
+    def row(self) -> Chosen | None:
+        """The document that is looked at."""
+        return self.model.at(self.list.currentIndex())
+
+    def _chosen(self, _: QModelIndex, __: QModelIndex) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        row = self.row
+        drawn = None if row is None else self.model.drawn.get(row.id)
+        self.which.setText("" if row is None else wording.plain(row.id))
+        self.detail.setText("" if row is None else self.model.detail(row))
+        open_question = drawn is not None and bool(drawn.at_odds) and row is not None and row.id not in self.model.ends
+        self.decide.setVisible(open_question)
+        self.decide.setEnabled(not self._session.read_only)
+        tasks.drop(self, "compare")  # of the document before, whose rows would stand under this one's name
+        self._inner.show_content()
+        if drawn is None or drawn.content is None or drawn.base is None:
+            self.changes.show(None, ("", ""), True)
+            if drawn is not None:
+                self._inner.show_empty(
+                    tr("Nothing would be written to {name}", name=wording.plain(drawn.id)),
+                    tr("Decide by hand: both edits stand side by side, and what you save is one write of its own.")
+                    if open_question
+                    else "",
+                )
+            return
+        a, b, now = drawn.base.content or EMPTY, drawn.content, wording.version(drawn.base.v)
+        titles = (tr("{version} now", version=now), tr("without {versions}", versions=_names(drawn.versions)))
+
+        def work(progress: tasks.Progress) -> tuple[diff_grouping.Plan, tuple[str, str]]:
+            return diff_grouping.plan(a, b, diff(a, b), progress), titles
+
+        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+
+    def _compared(self, found: tuple[diff_grouping.Plan, tuple[str, str]]) -> None:
+        self.changes.show(*found, True)
+
+    def _not_compared(self, error: BaseException) -> None:
+        self._inner.show_failed(error)
+
+    def _decide(self) -> None:
+        row = self.row
+        drawn = None if row is None else self.model.drawn.get(row.id)
+        if drawn is None:
+            return
+        session, ns = self._session, self._ns
+        tasks.run(
+            lambda _: session.taking_back.conflict(ns, drawn),
+            done=partial(self._to_decide, drawn.id),
+            failed=self._not_to_decide,
+            owner=self,
+            key="conflict",
+            title=tr("Merging"),
+        )
+
+    def _to_decide(self, id: Value, conflict: Conflict) -> None:
+        self.conflict_found.emit(id, conflict)
+
+    def _not_to_decide(self, error: BaseException) -> None:
+        messages.fail(self, error)
+
+    # --- ticks and words
+
+    def _tick_all(self) -> None:
+        able = [row for row in self.model.rows if self.model.can_tick(row)]
+        self.model.tick(able, on=not all(self.model.is_ticked(row) for row in able))
+
+    def _say(self) -> None:
+        rows, ticked = self.model.rows, self.model.ticked()
+        versions = sum(len(row.versions) for row in rows)
+        self._line.setText(
+            tr(
+                "{changes} of {documents} in {ns}. Each document as it would be without them; later edits of other "
+                "fields stay.",
+                changes=wording.many(versions, "change"),
+                documents=wording.many(len(rows), "document"),
+                ns=self._ns,
+            )
+        )
+        self._all.setText(
+            tr("{ticked} of {documents} ticked", ticked=wording.count(len(ticked)),
+               documents=wording.many(len(rows), "document"))
+        )  # fmt: skip
+        self._all.setIcon(icons.tick(len(ticked), len(rows)))
+        self._all.setEnabled(any(self.model.can_tick(row) for row in rows))
+        self._guard.setText(tr("Each is one guarded write: only if the document is still as the dry run saw it."))
+        self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
+        self.report.setText(self.model.counts())
+        why = self._why_not(ticked)
+        some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
+        self.go.setText(some if ticked else tr("Take back"))
+        self.go.setEnabled(not why and self._task is None)
+        self.go.setToolTip(why)
+        self.again.setEnabled(bool(rows) and self._task is None)
+        self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
+        self.changed.emit()
+
+    def say_writable(self) -> None:
+        """Offer to take back, or not, as the connection allows now."""
+        self._say()
+        self._look()
+
+    def _why_not(self, ticked: Sequence[Chosen]) -> str:
+        if self._session.read_only:
+            return tr("{name} is open read-only; to take changes back, allow writes.", name=self._session.name)
+        return "" if ticked else tr("Nothing is ticked.")
+
+    # --- doing it
+
+    @property
+    def busy(self) -> bool:
+        """Whether documents are being written."""
+        return self._task is not None and self._task.running and self._task.key == "apply"
+
+    def _ask(self) -> None:
+        ticked = self.model.ticked()
+        if not ticked:
+            return
+        typed = self._session.name if self.production else str(len(ticked)) if len(ticked) >= MANY else None
+        if typed is None:
+            self.apply()  # the list, its dry run and the way back are all in sight
+            return
+        messages.confirm(
+            self,
+            f"{self.go.text()}?",
+            tr("Each is one guarded write; a document that changed since the dry run is left alone. Undo stays in the "
+               "journal."),
+            self.go.text(),
+            self.apply,
+            danger=True,
+            typed=typed,
+        )  # fmt: skip
+
+    def apply(self) -> None:
+        """Take the changes back out of the ticked documents."""
+        if self._task is not None:
+            return
+        ticked, session, ns = self.model.ticked(), self._session, self._ns
+        reason = self.reason.take()
+        found: list[str] = []
+
+        def work(progress: tasks.Progress) -> None:
+            done = session.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
+            found.append(done.id)
+            for outcome in done:
+                progress.put(outcome)
+
+        self._task = tasks.run(
+            work,
+            done=partial(self._ended, found),
+            failed=partial(self._broke, found),
+            cancelled=partial(self._ended, found),
+            partial=self._one_ended,
+            owner=self,
+            key="apply",
+            title=tr("Taking back"),
+        )
+        self._say()
+
+    def _one_ended(self, outcome: Outcome) -> None:
+        if outcome.id is None or (outcome.kind == "skipped" and outcome.version is not None):
+            return  # a version that cannot be taken back, beside others that can
+        self.model.ends[outcome.id] = outcome
+        self.model.touch(self.model.row_of(outcome.id))
+        self.report.setText(self.model.counts())
+
+    def _ended(self, run: list[str], _: object = None) -> None:
+        self._task = None
+        self.run = run[0] if run else self.run
+        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, SAID)
+        self._note.setText(tr("Each write stands in the journal with its way back; the whole run can be undone there."))
+        self._look()
+        self._say()
+        ends = list(self.model.ends.values())
+        done = sum(end.kind == "applied" for end in ends)
+        if done:
+            said = tr("Taken back in {documents}", documents=wording.many(done, "document"))
+            messages.tell(self, said, partial(self.undo, self.run))
+        unknown = [end for end in ends if end.kind == "unknown"]
+        if unknown:
+            messages.doubt(self, translated(unknown[0].detail), self.dry_run, unknown[0].token or "")
+        self._follow_on()
+
+    def _broke(self, run: list[str], error: BaseException) -> None:
+        self._ended(run)
+        messages.fail(self, error)
+
+    def undo(self, run: str) -> None:
+        """Undo all writes of a run."""
+        session = self._session
+        tasks.run(
+            lambda progress: list(session.undo_run(run, progress)),
+            done=self._undone,
+            failed=self._not_to_decide,
+            owner=self,
+            title=tr("Undoing a run"),
+            key="undo",
+        )
+
+    def _undone(self, outcomes: list[Outcome]) -> None:
+        back = sum(outcome.kind == "applied" for outcome in outcomes)
+        messages.tell(self, tr("{writes} taken back", writes=wording.many(back, "write")))
+        for outcome in outcomes:
+            if outcome.kind != "applied":
+                messages.fail(self, translated(outcome.detail))
+        self.model.ends = {}
+        self.dry_run()
+
+    def _cancel(self) -> None:
+        if self.busy and self._task is not None:
+            self._task.cancel()
+        else:
+            self.closed.emit()
+
+
+def _names(versions: Sequence[Value]) -> str:
+    shown = ", ".join(wording.version(v) for v in versions[:3])
+    return shown if len(versions) <= 3 else tr("{shown} and {more} more", shown=shown, more=len(versions) - 3)

@@ -1,0 +1,171 @@
+"""Changes taken back in the window: the plan, its dry run, the writes, and what is left to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymongo
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.messages import MessageArea, Question
+from gui.views.repair.taking_back_panel import TakingBackPanel
+from model.localserver import LocalServer
+from model.session import Conflict, Session
+from model.taking_back import Chosen
+from model.values.canonical import Value
+from tests.gui.activity_scenes import imported, newest
+
+NS = "shop.orders"
+Database = pymongo.database.Database[dict[str, Any]]
+SECOND = tuple(Chosen(Value.of(id), (Value.of(2),)) for id in "ABCD")
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    with LocalServer() as made:
+        yield made
+
+
+@pytest.fixture
+def database(server: LocalServer, tmp_path: Path) -> Iterator[Database]:
+    client: pymongo.MongoClient[dict[str, Any]]
+    with pymongo.MongoClient(server.uri) as client:
+        imported(client["shop"], tmp_path)
+        yield client["shop"]
+
+
+@pytest.fixture
+def session(server: LocalServer, database: Database, tmp_path: Path) -> Iterator[Session]:
+    with Session.open(server.uri, tmp_path / "profile.toml", home=tmp_path) as made:
+        yield made
+
+
+def shown(qtbot: QtBot, session: Session, production: bool = False) -> TakingBackPanel:
+    panel = TakingBackPanel(session, NS, SECOND, production)
+    qtbot.addWidget(panel)
+    panel.resize(1200, 800)
+    panel.show()
+    idle(qtbot)
+    return panel
+
+
+def idle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
+
+
+def said(panel: TakingBackPanel) -> dict[str, tuple[str, bool]]:
+    """What stands at each document, and whether it is ticked."""
+    model = panel.model
+    return {str(row.id.python()): (model.said(row)[2], model.is_ticked(row)) for row in model.rows}
+
+
+def test_the_plan_ticks_what_can_be_taken_back_and_says_why_not_of_the_rest(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    before = newest(database)
+    panel = shown(qtbot, session)
+    assert said(panel) == {
+        "A": ("Can be taken back", True),
+        "B": ("Changed later: decide by hand", False),
+        "C": ("Nothing to take back", False),
+        "D": ("Can be taken back", True),
+    }
+    assert panel.report.text().split("     ") == [
+        "2 would be written", "1 wait for a decision", "1 with nothing left to take back"
+    ]  # fmt: skip
+    panel.list.setCurrentIndex(panel.model.index(1, 1))
+    assert panel.decide.isVisible()
+    assert "changed later in total" in panel.detail.accessibleName()
+    assert newest(database) == before
+
+
+def test_what_is_ticked_is_written_as_one_run_with_its_reason_and_one_undo(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    before = newest(database)
+    panel = shown(qtbot, session)
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(panel.model.index(3, 1))
+    QTest.keyClick(panel.list, Qt.Key.Key_Space)
+    assert panel.go.text() == "Take back in 1 document"
+    QTest.keyClicks(panel.reason, "a wrong file")
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    now = newest(database)
+    assert now == {**before, "A": {"v": 4, "total": 1, "city": "Ulm"}}
+    assert database["orders"].find_one({"docId": "A", "v": 4}, {"why": 1, "_id": 0}) == {"why": "a wrong file"}
+    assert (said(panel)["A"][0], panel.run.startswith("run-")) == ("Taken back", True)
+    (line,) = panel.window().findChild(MessageArea).lines
+    assert line.text == "Taken back in 1 document"
+    QTest.mouseClick(line.buttons[0], LEFT)
+    idle(qtbot)
+    assert {**newest(database)["A"], "v": 3} == before["A"]
+
+
+def test_a_document_that_moved_on_since_the_dry_run_is_left_alone(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    panel = shown(qtbot, session)
+    assert session.edit(NS, "A", set={"city": "Köln"}).kind == "applied"
+    before = newest(database)
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    assert newest(database)["A"] == before["A"]
+    assert said(panel)["A"][0] == "Changed meanwhile"
+    assert newest(database)["D"] == {"v": 3, "total": 7}
+
+
+def test_a_document_that_was_written_is_tried_again(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    assert session.edit(NS, "A", set={"total": 77}).kind == "applied"
+    panel.follow({Value.of("A")})
+    idle(qtbot)
+    assert said(panel)["A"] == ("Changed later: decide by hand", False)
+
+
+def test_a_later_edit_in_the_way_is_a_conflict_for_a_person(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    found: list[tuple[Value, Conflict]] = []
+    panel.conflict_found.connect(lambda id, conflict: found.append((id, conflict)))
+    panel.list.setCurrentIndex(panel.model.index(1, 1))
+    QTest.mouseClick(panel.decide, LEFT)
+    qtbot.waitUntil(lambda: bool(found))
+    ((id, conflict),) = found
+    assert (id, conflict.both) == (Value.of("B"), (("total",),))
+    assert conflict.theirs is not None
+    assert (conflict.base.v, conflict.theirs.v) == (Value.of(2), Value.of(3))
+
+
+def test_a_field_that_all_documents_have_is_named_before_it_goes(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    panel = shown(qtbot, session)
+    panel.list.setCurrentIndex(panel.model.index(3, 1))
+    assert "It leaves city empty, which each of the 4 documents looked at has." in panel.detail.accessibleName()
+    badges = panel.model.cell(panel.model.index(3, 3)).badges
+    assert [badge.text for badge in badges] == ["empties a field"]
+
+
+def test_read_only_and_production_are_minded(qtbot: QtBot, session: Session, database: Database) -> None:
+    before = newest(database)
+    panel = shown(qtbot, session, production=True)
+    session.read_only = True
+    panel.say_writable()
+    assert not panel.go.isEnabled()
+    assert "read-only" in panel.go.toolTip()
+    session.read_only = False
+    panel.say_writable()
+    QTest.mouseClick(panel.go, LEFT)
+    question = panel.findChild(Question)
+    assert question is not None
+    assert not question.verb.isEnabled()
+    question.reject()
+    idle(qtbot)
+    assert newest(database) == before
