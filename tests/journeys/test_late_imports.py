@@ -53,7 +53,8 @@ def test_no_entry_into_the_program_imports_deepdiff(module: str, brought: set[st
 def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
     brought: set[str], local_uri: str, tmp_path: Path
 ) -> None:
-    db, one, two, plan, profile = "late_imports", *(str(tmp_path / name) for name in ("1.json", "2.json", "plan", "p"))
+    names = ("1.json", "2.json", "plan", "p", "kept.jsonl")
+    db, one, two, plan, profile, kept = "late_imports", *(str(tmp_path / name) for name in names)
     Path(one).write_text('{"a": 1}')
     Path(two).write_text('{"a": 2}')
     Path(profile).write_text(f'[[collection]]\nns = "{db}.orders"\nlayout = "stream"\n')
@@ -70,6 +71,8 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["activity", here, contracts]),
         (0, ["asof", here, contracts, "2026-01-01T00:00Z"]),
         (0, ["report", here, contracts, "K-1"]),
+        (0, ["export", here, contracts, "--jsonl", kept]),
+        (0, ["import", kept, here, f"{db}.again"]),
         (1, ["revert", here, contracts, "--id", "K-1", "--version", "1"]),
         (0, ["edit", here, contracts, "K-2", "--set", 'status="draft"']),
         (0, ["undo", "1", "--source", here]),
