@@ -89,6 +89,6 @@ class DeletedDocuments:
         """What a person is told beside the documents."""
         said = []
         if self.untold:
-            which = "one" if self.untold == 1 else f"{self.untold:,}"
-            said.append(f"Nothing tells who deleted {which} of them, or when.")
+            several = f"Nothing tells who deleted {self.untold:,} of them, or when."
+            said.append("Nothing tells who deleted one of them, or when." if self.untold == 1 else several)
         return [*said, *self.unread]

@@ -9673,6 +9673,10 @@ Zum Verbinden öffnen</translation>
       <translation>N/A: Die Dokumente werden nach der Seite gezählt.</translation>
     </message>
     <message>
+      <source>N/A: the histories are still being read.</source>
+      <translation>N/A: Die Verläufe werden noch gelesen.</translation>
+    </message>
+    <message>
       <source>Name</source>
       <translation>Name</translation>
     </message>
@@ -9811,6 +9815,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nothing is wrong where the contents are equal; make sure that writers filter by the id too.</source>
       <translation>Bei gleichem Inhalt ist nichts falsch; sorgen Sie dafür, dass Schreiber auch nach der Id filtern.</translation>
+    </message>
+    <message>
+      <source>Nothing tells who deleted one of them, or when.</source>
+      <translation>Wer eines davon gelöscht hat und wann, ist nirgends festgehalten.</translation>
     </message>
     <message>
       <source>Nothing tells who deleted {0} of them, or when.</source>

@@ -288,7 +288,8 @@ class BrowserPanel(QWidget):
         self._pick_again(picked)
         if self._as_json.isChecked():
             self._fill_json()
-        self.pager.show_page(skip, len(page.rows), page.total, page.total_note, page.more, page.milliseconds)
+        note = translated(page.total_note)
+        self.pager.show_page(skip, len(page.rows), page.total, note, page.more, page.milliseconds)
         if page.rows:
             self.states.show_content()
             if query.is_of_now:
@@ -342,7 +343,7 @@ class BrowserPanel(QWidget):
     def _counted(self, query: Query, found: tuple[int | None, str]) -> None:
         page = self._page
         if query == self._ran and page is not None:
-            total, note = bounded(query, found[0]), found[1]
+            total, note = bounded(query, found[0]), translated(found[1])
             self.pager.show_page(self._skip, len(page.rows), total, note, page.more, page.milliseconds)
             self._say_times()
 
