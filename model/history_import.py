@@ -163,7 +163,8 @@ class HistoryImport:
     def drawn(self, step: Checkpoint = no_checkpoint) -> Iterator[ArrivingDocument]:
         """What would become of each document; writes nothing. :attr:`lost` says afterwards what has no place here."""
         assert self.target is not None
-        for id, refs in by_document(self.files, step):
+        for done, (id, refs) in enumerate(by_document(self.files, step)):
+            step(done, None)
             yield self._arriving(id, refs)
 
     def plan(self, step: Checkpoint = no_checkpoint) -> ImportPlan:
@@ -323,6 +324,7 @@ class HistoryImport:
 
         def outcomes() -> Iterator[Outcome]:
             for no, (id, refs) in enumerate(by_document(self.files, step), 1):
+                step(no - 1, None)
                 arriving = self._arriving(id, refs)
                 if arriving.kind == "applied" and self.is_new and self.target.missing_index():
                     self._create_index()

@@ -66,7 +66,12 @@ def import_history(args: argparse.Namespace) -> int:
             for said in work.foreseen():
                 print(said, file=sys.stderr)
             run = work.apply(progress, confirmed=True)
-            status = _print(iter(run), args, progress, run.id)
+            try:
+                status = _print(iter(run), args, progress, run.id)
+            except BaseException:
+                if not session.is_local and any(each.kind == "applied" for each in run.done):
+                    print(f"What was done so far is undone with palimpsest undo {run.id}.", file=sys.stderr)
+                raise
             if any(each.kind == "applied" for each in run.done) and not session.is_local:
                 print(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
         return status

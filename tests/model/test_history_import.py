@@ -17,7 +17,7 @@ from bson import ObjectId
 
 from model.batches import Run
 from model.collection_profile import CollectionProfile
-from model.errors import NotFound, Refused
+from model.errors import Cancelled, NotFound, Refused
 from model.exchange.history_files import Form
 from model.layouts.registry import WRITABLE, bind, stated
 from model.localserver.sample.corners import bson_types
@@ -248,3 +248,28 @@ def test_an_import_that_died_goes_on_where_it_ended(local_uri: str, database: An
                     server.send(step.write)
             assert kinds(session.history_import(target, tmp_path / "f.jsonl").apply()) == {"applied": 1}
             assert told(session, target) == told(session, ns)
+
+
+def test_an_import_that_is_stopped_says_what_it_did_and_is_undone(
+    local_uri: str, database: Any, tmp_path: Path
+) -> None:
+    ns, target = f"{database.name}.orders", f"{database.name}.again"
+    profile = profile_of(ns, "versions")
+    lives = {Value.of(id): life([c.document([("n", Value.of(id))])], [1]) for id in "ABC"}
+    with Server.connect(local_uri) as server:
+        plant(server, profile, lives)
+
+    def stop(done: int, total: int | None) -> None:
+        if run is not None and len(run.done) == 2:
+            raise Cancelled
+
+    with Session.open(local_uri, Profile((profile,))) as session:
+        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        run: Run | None = None
+        run = session.history_import(target, tmp_path / "f.jsonl").apply(stop)
+        with pytest.raises(Cancelled):
+            list(run)
+        assert [each.kind for each in run.done] == ["applied", "applied"]
+        assert session.count(target)[0] == 2
+        assert kinds(session.undo_run(run.id)) == {"applied": 2}
+        assert session.count(target)[0] == 0
