@@ -17,7 +17,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
-from gui.pages.repair_pages import RepairPage
+from gui.pages.repair_pages import RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.document_side import DocumentSide
@@ -502,6 +502,7 @@ class TourViews:
         assert panel.newest is not None
         panel.choose_day(panel.newest.days[-1][0])
         yield "activity-day", self._still()
+        yield from self._taking_back(page)
         panel.choose_day(None)
         panel.filter.author.setText("hb-9")
         panel.look()
@@ -511,6 +512,25 @@ class TourViews:
         panel.stack.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
         yield "activity-failed", self._still()
         window.workspace.tab_area.close_page(page)
+
+    def _taking_back(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
+        """What an import did on a day, as it would be taken back: nothing is written."""
+        page.panel.choose_day(None)
+        page.panel.filter.author.setText("import-7")
+        page.panel.filter.since.setText("2026-11-10")
+        page.panel.look()
+        settle()
+        page.panel.tree.selectAll()
+        page.panel.take_back_button.click()
+        plan = self.window.workspace.page
+        assert isinstance(plan, TakingBackPage)
+        settle()
+        plan.panel.list.setCurrentIndex(plan.panel.model.index(1, 1))
+        yield "take-back", self._still()
+        plan.panel.list.setCurrentIndex(plan.panel.model.index(0, 1))
+        yield "take-back-later-edit", self._still()
+        self.window.workspace.tab_area.close_page(plan)
+        page.panel.filter.since.clear()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window

@@ -9,6 +9,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying, tasks
@@ -30,6 +31,7 @@ from model.text.paths import path_text
 from model.values.canonical import Value
 
 MOST = 5000  # changes on show
+ROOM = 1040  # a narrower page has no room for words beside the buttons
 RECENT = "30d"  # what is asked for first where reading all would ask a server for every version
 
 
@@ -113,7 +115,8 @@ class ActivityPanel(QWidget):
         row.addWidget(name, 1)
         segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
         self.grouping.idClicked.connect(self._group)
-        row.addWidget(words(tr("Grouped by"), "second"))
+        self._grouped_by = words(tr("Grouped by"), "second")
+        row.addWidget(self._grouped_by)
         row.addLayout(segments)
         self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         self.compare_button.setEnabled(False)
@@ -121,6 +124,10 @@ class ActivityPanel(QWidget):
         self.take_back_button = button(tr("Take back…"), self.take_back, "small", icon="arrow-counter-clockwise")
         row.addWidget(self.take_back_button)
         return made
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._grouped_by.setVisible(self.width() >= theme.px(ROOM))  # each of the buttons is named so as well
 
     def _days_row(self) -> QWidget:
         made = QWidget()

@@ -20,6 +20,7 @@ VIEWS = {
     "editor", "editor-json", "drafts",
     "prompt", "resolver", "pending", "journal", "repair", "health", "settings", "palette", "help", "states",
     "activity-loading", "activity", "activity-day", "activity-empty", "activity-failed",
+    "take-back", "take-back-later-edit",
     "payload", "payload-list", "javers", "javers-list",
     "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
