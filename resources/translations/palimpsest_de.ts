@@ -9521,6 +9521,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist jünger als die Schonfrist, sein Schreiber arbeitet vielleicht noch; prüfen Sie später erneut.</translation>
     </message>
     <message>
+      <source>It leaves {0}{1} empty, which each of the {2} documents looked at has.</source>
+      <translation>Das lässt {0}{1} leer, was jedes der {2} angesehenen Dokumente hat.</translation>
+    </message>
+    <message>
       <source>It sorts apart from the others, so another version may be taken for the newest.</source>
       <translation>Sie sortiert sich abseits der anderen, so dass eine andere für die neueste gelten kann.</translation>
     </message>
@@ -9713,6 +9717,10 @@ Zum Verbinden öffnen</translation>
       <translation>Für kein Feld von {0} ist angegeben, dass es einen Grund enthält; nennen Sie es in einem Profil, wie in reason = "why".</translation>
     </message>
     <message>
+      <source>No index of {0} leads to {1}, so all of it was read; create one on {{2}: 1}.</source>
+      <translation>Kein Index von {0} führt zu {1}, daher wurde alles gelesen; legen Sie einen auf {{2}: 1} an.</translation>
+    </message>
+    <message>
       <source>No saved connection is called {0}.</source>
       <translation>Keine gespeicherte Verbindung heißt {0}.</translation>
     </message>
@@ -9815,6 +9823,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nothing is wrong where the contents are equal; make sure that writers filter by the id too.</source>
       <translation>Bei gleichem Inhalt ist nichts falsch; sorgen Sie dafür, dass Schreiber auch nach der Id filtern.</translation>
+    </message>
+    <message>
+      <source>Nothing of {0} is left to decide; run it dry again.</source>
+      <translation>Von {0} ist nichts mehr zu entscheiden; machen Sie den Probelauf noch einmal.</translation>
     </message>
     <message>
       <source>Nothing tells who deleted one of them, or when.</source>
@@ -11041,6 +11053,14 @@ Zum Verbinden öffnen</translation>
       <translation>ist zu beschäftigt</translation>
     </message>
     <message>
+      <source>it created the document</source>
+      <translation>sie legte das Dokument an</translation>
+    </message>
+    <message>
+      <source>it deleted the document, and restoring an earlier version brings that back</source>
+      <translation>sie löschte das Dokument, und eine frühere Version wiederherzustellen bringt es zurück</translation>
+    </message>
+    <message>
       <source>it does not answer over TLS in time; check the port</source>
       <translation>er antwortet über TLS nicht rechtzeitig; prüfen Sie den Port</translation>
     </message>
@@ -11055,6 +11075,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it ends TLS in the middle; it may not speak TLS, or want a client certificate</source>
       <translation>er beendet TLS mittendrin; vielleicht spricht er kein TLS oder verlangt ein Client-Zertifikat</translation>
+    </message>
+    <message>
+      <source>it is missing</source>
+      <translation>sie fehlt</translation>
+    </message>
+    <message>
+      <source>it or the version before it is damaged</source>
+      <translation>sie oder die Version davor ist beschädigt</translation>
     </message>
     <message>
       <source>it wants a client certificate; name it as tlsCertificateKeyFile</source>
@@ -11389,6 +11417,10 @@ Zum Verbinden öffnen</translation>
       <translation>der Wert endet hier; entfernen Sie, was folgt.</translation>
     </message>
     <message>
+      <source>the version before it, {0}, is missing, so nobody can tell what it changed</source>
+      <translation>die Version davor, {0}, fehlt, daher weiß niemand, was sie änderte</translation>
+    </message>
+    <message>
       <source>the version is a hash of the content</source>
       <translation>die Version ist ein Hash des Inhalts</translation>
     </message>
@@ -11661,6 +11693,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keinen eindeutigen Index auf {1}, deshalb könnten zwei eine Nummer erhalten; legen Sie den Index zuerst an.</translation>
     </message>
     <message>
+      <source>{0} has no version {1}.</source>
+      <translation>{0} hat keine Version {1}.</translation>
+    </message>
+    <message>
       <source>{0} has no version {1}; `palimpsest history` lists its versions.</source>
       <translation>{0} hat keine Version {1}; der Verlauf listet seine Versionen auf.</translation>
     </message>
@@ -11759,6 +11795,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is deleted; restore a whole version of it first, then single fields.</source>
       <translation>{0} ist gelöscht; stellen Sie zuerst eine ganze Version wieder her, dann einzelne Felder.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted; restore it first.</source>
+      <translation>{0} ist gelöscht; stellen Sie es zuerst wieder her.</translation>
     </message>
     <message>
       <source>{0} is gone and its archive is not. Was it deleted by mistake, so that {1} should be a document again?</source>
@@ -11877,6 +11917,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} fehlt: {1}</translation>
     </message>
     <message>
+      <source>{0} moved on since the plan ({1} → {2}).</source>
+      <translation>{0} ist seit dem Plan weiter ({1} → {2}).</translation>
+    </message>
+    <message>
       <source>{0} moved to {1}; it is {2}.</source>
       <translation>{0} ist nach {1} gerückt; es ist {2}.</translation>
     </message>
@@ -11889,6 +11933,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} mit falschem Typ</translation>
     </message>
     <message>
+      <source>{0} of {1} cannot be read.</source>
+      <translation>{0} von {1} ist nicht lesbar.</translation>
+    </message>
+    <message>
       <source>{0} of {1} documents had no {2} then.</source>
       <translation>{0} von {1} Dokumenten hatten damals kein {2}.</translation>
     </message>
@@ -11899,6 +11947,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} of {1} documents of {2} are there again; undo the delete once more.</source>
       <translation>{0} von {1} Dokumenten von {2} sind wieder da; nehmen Sie das Löschen noch einmal zurück.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is not taken back: {2}.</source>
+      <translation>{0} von {1} wird nicht zurückgenommen: {2}.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} taken back.</source>
+      <translation>{0} von {1} zurückgenommen.</translation>
+    </message>
+    <message>
+      <source>{0} of {1}: nothing of it is left to take back.</source>
+      <translation>{0} von {1}: davon ist nichts mehr zurückzunehmen.</translation>
     </message>
     <message>
       <source>{0} out of order</source>
@@ -11967,6 +12027,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was changed in place since; nothing was written.</source>
       <translation>{0} wurde seitdem an Ort und Stelle geändert; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} was changed later in {1}; take {2} back by hand.</source>
+      <translation>{0} wurde später in {1} geändert; nehmen Sie {2} von Hand zurück.</translation>
     </message>
     <message>
       <source>{0} was created by somebody else meanwhile; nothing was written.</source>
