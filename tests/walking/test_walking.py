@@ -8,10 +8,9 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QTimer, qWarning
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import messages
 from gui.pages.page_request import PageRequest
 from gui.style import focus_keeper
 from model.values import canonical
@@ -84,17 +83,6 @@ def test_a_walk_convicts(
     walker = Walker(world, 0)
     walker.ways = [(1, partial(way, walker))]
     assert any(sentence in each for each in walker.run(1).wrong)
-
-
-def test_a_walk_convicts_a_message_that_moves_what_is_pointed_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def push(window: QWidget, _: str) -> None:
-        for each in window.findChildren(QAbstractButton):
-            each.move(each.x() + each.width(), each.y())
-
-    monkeypatch.setattr(messages, "tell", push)
-    walker = Walker(world, 0)
-    walker.ways = [(1, walker._message)]
-    assert any("under the pointer" in each for each in walker.run(1).wrong)
 
 
 def test_warnings_of_qt_and_errors_of_handlers_are_heard(qtbot: QtBot) -> None:
