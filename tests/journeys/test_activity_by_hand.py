@@ -140,4 +140,4 @@ def test_the_page_of_a_document_comes_back_in_the_next_run(qtbot: QtBot, window:
     window.actions_.trigger("activity")
     whole = activity(qtbot, window)
     assert (whole.ns, whole.id) == ("", None)
-    assert len(rows(whole)) >= 7
+    wait_idle(qtbot, lambda: len(rows(whole)) >= 7)

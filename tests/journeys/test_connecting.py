@@ -110,4 +110,4 @@ def test_a_guarded_server_from_a_pasted_address_to_the_second_scan(
     wait_idle(qtbot, lambda: len(again.sessions[0].health.scans()) == 2)
     assert page.panel.consent is None
     again.close_quietly()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("palimpsest-connection")]
+    qtbot.waitUntil(lambda: not any(each.name.startswith("palimpsest-connection") for each in threading.enumerate()))
