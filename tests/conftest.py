@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,25 +150,11 @@ def server_uri(server_name: str, request: pytest.FixtureRequest) -> str:
     return servers.GIVEN_URI if server_name == "given" else str(request.getfixturevalue(f"{server_name}_uri"))
 
 
-@pytest.fixture(scope="session")
-def clients() -> Iterator[Callable[[str], pymongo.MongoClient]]:
-    """A plain client for each server, which all tests share: to make one takes ten times as long as to ask it."""
-    made: dict[str, pymongo.MongoClient] = {}
-
-    def client(uri: str) -> pymongo.MongoClient:
-        if uri not in made:
-            made[uri] = pymongo.MongoClient(uri, serverSelectionTimeoutMS=PATIENCE)
-        return made[uri]
-
-    yield client
-    for each in made.values():
-        each.close()
-
-
 @pytest.fixture
-def client(server_uri: str, clients: Callable[[str], pymongo.MongoClient]) -> pymongo.MongoClient:
+def client(server_uri: str) -> Iterator[pymongo.MongoClient]:
     """A plain client, to look with independent eyes."""
-    return clients(server_uri)
+    with pymongo.MongoClient(server_uri, serverSelectionTimeoutMS=PATIENCE) as made:
+        yield made
 
 
 @pytest.fixture
