@@ -31,6 +31,7 @@ PAIRS = [(*pair, apart) for pair in itertools.combinations_with_replacement(VIEW
 SMALL = {"repair": "insurance.tariffs", "pending": "insurance.stats"}
 """Where damage and tokens are looked for: both read whole collections."""
 LENGTH = 4  # writes of one sequence
+TRIED = 60  # ways that are tried for them
 
 
 @dataclass
@@ -81,7 +82,9 @@ class Sequence:
         self._compare("opening")
         names = list(self.ways)
         at = 0
-        while at < LENGTH and not self.result.wrong:
+        for _ in range(TRIED):  # a document that another program deleted may have no way left
+            if at == LENGTH or self.result.wrong:
+                break
             way = self.random.choice(names)
             if self.ways[way]():
                 at += 1
