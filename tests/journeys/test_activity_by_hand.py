@@ -19,6 +19,7 @@ from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.localserver import LocalServer
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
 from tests.gui.conftest import look
@@ -137,7 +138,16 @@ def test_the_page_of_a_document_comes_back_in_the_next_run(qtbot: QtBot, window:
     page = activity(qtbot, window)
     assert {row.id for row in page.panel.rows} == {page.id}
     assert page_registry.remembered(page_registry.kept(page.memory())) == page.memory()
-    window.actions_.trigger("activity")
-    whole = activity(qtbot, window)
-    assert (whole.ns, whole.id) == ("", None)
-    wait_idle(qtbot, lambda: len(rows(whole)) >= 7)
+
+
+def test_the_page_of_a_connection_reads_all_of_its_collections(qtbot: QtBot, tmp_path: Path) -> None:
+    with LocalServer() as server:  # of its own: others write to those that all tests share
+        with pymongo.MongoClient[dict[str, Any]](server.uri) as client:
+            _, file = orders(client["shop"], tmp_path)
+        window = new_window(qtbot)
+        open_source(qtbot, window, Opening(server.uri, profile=str(file)))
+        window.actions_.trigger("activity")
+        whole = activity(qtbot, window)
+        assert (whole.ns, whole.id) == ("", None)
+        wait_idle(qtbot, lambda: len(rows(whole)) == 7)
+        window.close_quietly()

@@ -63,10 +63,16 @@ def opened(qtbot: QtBot, window: Window) -> None:
     wait_idle(qtbot, lambda: bool(window.sessions) and bool(window.workspace.sidebar.ns_known(window.sessions[0])))
 
 
+def connections() -> set[threading.Thread]:
+    """The threads of servers in this process that serve a connection."""
+    return {each for each in threading.enumerate() if each.name.startswith("palimpsest-connection")}
+
+
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 def test_a_guarded_server_from_a_pasted_address_to_the_second_scan(
     qtbot: QtBot, ring: Memory, authority: Authority, server: GuardedServer, home: Path
 ) -> None:
+    before = connections()
     window = new_window(qtbot)
     address = f"mongodb://eva:{quote(PASSWORD, safe='')}@{server.host}/?tls=true&tlsCAFile={quote(str(authority.file))}"
     QApplication.clipboard().setText(address)
@@ -110,4 +116,4 @@ def test_a_guarded_server_from_a_pasted_address_to_the_second_scan(
     wait_idle(qtbot, lambda: len(again.sessions[0].health.scans()) == 2)
     assert page.panel.consent is None
     again.close_quietly()
-    qtbot.waitUntil(lambda: not any(each.name.startswith("palimpsest-connection") for each in threading.enumerate()))
+    qtbot.waitUntil(lambda: not connections() - before)

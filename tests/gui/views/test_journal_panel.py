@@ -13,7 +13,6 @@ from gui.messages import area
 from gui.style.cells import CELL, Cell
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
-from model import text
 from model.records import Draft
 from model.session import Session
 from model.values import canonical
@@ -57,7 +56,9 @@ def test_what_one_write_changed_is_not_shown_under_the_name_of_the_next(
     panel: JournalPanel, idle: Callable[[], None]
 ) -> None:
     entry = panel.model.rows[0]
-    panel.model.add([replace(entry, id="another", before=None, after=None, detail="Kept no content.")], more=False)
+    panel.model.add(
+        [replace(entry, id="another", had_before=False, has_after=False, detail="Kept no content.")], more=False
+    )
     panel.list.setCurrentIndex(panel.model.index(1, 0))
     idle()
     panel.list.setCurrentIndex(panel.model.index(0, 0))
@@ -127,8 +128,8 @@ def test_each_token_of_a_document_is_kept_with_the_counter_that_it_met(
     made = JournalPanel(session)
     qtbot.addWidget(made)
     idle()
-    counted = [text.from_text(entry.after) for entry in made.model.rows if entry.after is not None]
-    assert [canonical.get(raw, ("count",)) for raw in counted] == [Value.of(2), Value.of(1)]
+    counted = [entry.contents()[1] for entry in made.model.rows]
+    assert [canonical.get(raw or b"", ("count",)) for raw in counted] == [Value.of(2), Value.of(1)]
     pending = next(row for row in range(made.changes.rowCount()) if made.changes.index(row, 1).data() == "pending")
     assert made.tree.isExpanded(made.changes.index(pending, 0))
 
