@@ -571,6 +571,12 @@ class Session:
         layouts = [self._catalogue.layout(ns) for ns in self.with_versions(places)]
         return ActivityList(layouts, span, author, path, id, checkpoint)
 
+    def merges(self) -> set[tuple[str, Value, Value]]:
+        """The versions that somebody merged here: collection, document and version; the journal alone knows them."""
+        with suppress(Refused):  # it is a word more, and nothing is lost without it
+            return self.journal.merges(self.source)
+        return set()
+
     def as_of(
         self,
         ns: str,

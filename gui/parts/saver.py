@@ -64,11 +64,11 @@ class Saver(QObject):
         base, _, action = self._sent
         return (following(base.v) if base is not None and action != "create" else "") or tr("your edit")
 
-    def save(self, base: Version, content: bytes, reason: str = "") -> None:
-        """Swap ``base`` for a version with this content, for a reason."""
+    def save(self, base: Version, content: bytes, reason: str = "", action: str = "edit") -> None:
+        """Swap ``base`` for a version with this content, for a reason; the journal names the ``action``."""
         session, ns, id = self._session, self._ns, self._id
-        self._sent = (base, content, "edit")
-        self._run(lambda: session.save(ns, id, base, content, reason=reason), base, content, reason)
+        self._sent = (base, content, action)
+        self._run(lambda: session.save(ns, id, base, content, action, reason), base, content, reason)
 
     def create(self, content: bytes, id: Value | None, reason: str = "") -> None:
         """Insert a document with this content, under ``id`` or a new one."""

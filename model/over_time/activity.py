@@ -24,7 +24,8 @@ from model.text.plain_values import plain_moment, plain_value
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
-Deed: TypeAlias = Literal["created", "edited", "restored", "deleted", "unknown"]
+Deed: TypeAlias = Literal["created", "edited", "merged", "restored", "deleted", "unknown"]
+"""merged: an edit that the journal of this computer knows as a merge; no list is told so by its documents."""
 _LAST = b"\xff" * 9  # behind every time
 
 

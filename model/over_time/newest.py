@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeAlias
 
 from model.over_time.activity import Activity, ActivityList, newest_first
 from model.values.canonical import Value
@@ -40,7 +41,13 @@ class Newest:
         return len(self.rows) == self.found
 
 
-def newest(listed: ActivityList, most: int, zone: dt.tzinfo, every: float = EVERY) -> Iterator[Newest]:
+Merges: TypeAlias = Collection[tuple[str, Value, Value]]
+"""Versions that are known as merges: collection, document and version."""
+
+
+def newest(
+    listed: ActivityList, most: int, zone: dt.tzinfo, merges: Merges = (), every: float = EVERY
+) -> Iterator[Newest]:
     """A part every now and then while a list is read, and one at its end; days are those of a zone."""
     kept: list[Activity] = []
     days: Counter[dt.date] = Counter()
@@ -62,7 +69,8 @@ def newest(listed: ActivityList, most: int, zone: dt.tzinfo, every: float = EVER
         )
 
     waiting: list[list[Activity]] = []
-    for several in listed.as_read():
+    for read in listed.as_read():
+        several = [_known(each, merges) for each in read] if merges else read
         found += len(several)
         unknown += _sum(several, "unknown")
         astray += sum(each.astray for each in several)
@@ -75,6 +83,12 @@ def newest(listed: ActivityList, most: int, zone: dt.tzinfo, every: float = EVER
             said = time.monotonic()
     kept = _merged(kept, waiting, most)
     yield part()
+
+
+def _known(each: Activity, merges: Merges) -> Activity:
+    """A change by the word that fits it best."""
+    is_merge = each.kind == "edited" and (each.ns, each.id, each.v) in merges
+    return replace(each, kind="merged") if is_merge else each
 
 
 def _merged(kept: list[Activity], waiting: list[list[Activity]], most: int) -> list[Activity]:

@@ -207,6 +207,17 @@ class Journal:
         found = ((_valued(row["document"]), dt.datetime.fromisoformat(row["at"])) for row in rows)
         return {document: at for document, at in found if document is not None}
 
+    def merges(self, source: str) -> set[tuple[str, Value, Value]]:
+        """The versions of a source that a merge from here made: collection, document and version."""
+        asked = (
+            "SELECT ns, document, version_after, lifetime FROM entries WHERE source = ? AND action = 'merge'"
+            " AND kind = 'applied'"
+        )
+        with self._file() as db:
+            rows = [row for row in db.execute(asked, (source,)).fetchall() if not self._is_gone(row)]
+        found = ((row["ns"], _valued(row["document"]), _valued(row["version_after"])) for row in rows)
+        return {(ns, document, v) for ns, document, v in found if document is not None and v is not None}
+
     def _record(self, row: sqlite3.Row) -> Record:
         before = packed_document.unpack(row["before"])
         return Record(

@@ -195,7 +195,7 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     assert isinstance(journal, JournalPage)
     entry = journal.panel.entry
     assert entry is not None
-    assert (entry.action, entry.kind) == ("edit", "applied")
+    assert (entry.action, entry.kind) == ("merge", "applied")
     journal.panel.undo.click()
     idle()
     undone = story.contracts.find_one({"_id": ID})

@@ -266,6 +266,8 @@ def test_disjoint_changes_merge_and_the_merge_is_saved_over_the_newest(
     assert outcome.kind == "applied"
     after = current(database)
     assert (after["status"], after["notes"], after["v"]) == ("cancelled", "by someone else", 6)
+    session.edit(contracts, K1, set={"status": "active"})
+    assert session.merges() == {(contracts, K1, Value.of(6))}
 
 
 def test_a_field_that_both_changed_is_left_to_a_person(session: Session, contracts: str, database: Db) -> None:

@@ -199,7 +199,7 @@ class ActivityPanel(QWidget):
                 listed_id = session.find_id(ns, asked.document)
             listed = session.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, listed_id)
             listed.checkpoint = _with_total(progress, listed.expected())
-            for each in newest(listed, MOST, zone):
+            for each in newest(listed, MOST, zone, session.merges()):
                 progress.put(each)
 
         self._task = tasks.run(

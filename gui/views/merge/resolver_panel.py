@@ -388,7 +388,7 @@ class ResolverPanel(QWidget):
         except Refused as refusal:
             self._refused(translated(str(refusal)))
             return
-        self._saver.save(theirs, content, self.head.reason.take())
+        self._saver.save(theirs, content, self.head.reason.take(), "merge")
 
     def _applied(self, outcome: Outcome, _: object) -> None:
         self.notices.clear("doubt")

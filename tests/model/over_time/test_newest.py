@@ -52,6 +52,13 @@ def test_rows_beyond_the_most_are_the_oldest_and_still_counted(layout: Layout) -
     assert (last.found, last.is_whole, sum(count for _, count in last.days)) == (4 * EDITS, False, 4 * EDITS)
 
 
+def test_an_edit_that_is_known_as_a_merge_is_told_as_one(layout: Layout) -> None:
+    known = {(layout.ns, Value.of("K-1"), Value.of(v)) for v in (1, 3)}
+    *_, last = newest(ActivityList([layout]), 1000, BERLIN, known)
+    told = {(each.id.python(), _number(each.v)): each.kind for each in last.rows if each.kind != "edited"}
+    assert told == {("K-1", 3): "merged"} | {(f"K-{n}", 1): "created" for n in (1, 2, 3, 4)}
+
+
 def test_days_are_those_of_the_zone(layout: Layout) -> None:
     *_, here = newest(ActivityList([layout]), 5, BERLIN)
     *_, there = newest(ActivityList([layout]), 5, dt.UTC)
