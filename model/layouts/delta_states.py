@@ -16,7 +16,7 @@ from model.layouts.newest_query import TOGETHER, NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import compose, legible_field, number_of, place_of, same_version
-from model.layouts.tombstones import SAID
+from model.layouts.tombstones import MARK, SAID
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
 from model.records import Outline, Row, Version
@@ -91,15 +91,16 @@ class DeltaStates:
         return states
 
     def _ended(self, newest_first: list[Version]) -> list[Version]:
-        """The versions, where a tombstone is one only if the version after it does not take the marker back by a value.
+        """The versions, where a tombstone is one only if the version after it does not give the marker another value.
 
-        An application that sets a flag of its own to true and to false again means the state that goes on below.
+        An application that sets a flag of its own to true and to false again means the state that goes on below. A
+        second tombstone takes nothing back: what was created between them is missing.
         """
         name = self.profile.deleted
         told: list[Version] = []
         for version in newest_first:
             after = told[-1].raw if told else None
-            if version.deleted and after is not None and legible_field(after, name) is not None:
+            if version.deleted and after is not None and legible_field(after, name) not in (None, MARK):
                 version = replace(version, deleted=False, detail=version.detail.removesuffix(SAID).removesuffix("; "))
             told.append(version)
         return told

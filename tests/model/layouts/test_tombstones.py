@@ -14,7 +14,7 @@ from model.layouts.page_query import PageQuery
 from model.layouts.recognise import bind, recognise
 from model.layouts.stamp import Stamp
 from model.records import Version
-from model.server.retry import Server
+from model.server.retry import Server, Write
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import NAMES, doc, layout_of, raw_find, v
@@ -240,6 +240,21 @@ def test_deltas_of_an_application_that_takes_its_own_flag_back_go_on_below(serve
     assert not any(each.deleted for each in layout.history(ID))
     refused = layout.swap(ID, layout.version(ID), doc(a=1, _deleted=True))
     assert (refused.kind, "_deleted" in refused.detail) == ("refused", True)
+
+
+def test_a_second_tombstone_over_a_gap_takes_the_first_one_not_back(server: Server, database_name: str) -> None:
+    layout = layout_of(server, database_name, "deltas")
+    for number, fields in ((1, {"a": 1}), (2, {"_deleted": True}), (4, {"_deleted": True}), (5, {"a": 2})):
+        row = {"docId": "K-1", "v": number, **fields}
+        assert server.send(Write(layout.ns, "insert", {}, c.encode(row))).applied == "yes"
+    told = [(each.v, each.deleted, each.state) for each in layout.history(ID)]
+    assert told == [
+        (v(5), False, "present"),
+        (v(4), True, "present"),
+        (v(3), False, "missing"),
+        (v(2), True, "present"),
+        (v(1), False, "present"),
+    ]
 
 
 def test_a_collection_with_tombstones_is_recognised_for_what_it_is(
