@@ -33,12 +33,10 @@ def hide(words: Sequence[str]) -> None:
         listed = Path("/proc/self/cmdline").read_bytes()
         if len(listed) != end - start:
             return  # somebody has changed the list already
-        for secret in sorted((each.encode() for each in secrets), key=len, reverse=True):
-            at = listed.find(secret)
-            while at >= 0:
-                ctypes.memset(start + at, ord("."), len(secret))
-                listed = listed[:at] + b"." * len(secret) + listed[at + len(secret) :]
-                at = listed.find(secret)
+        hidden = listed
+        for secret in sorted(map(os.fsencode, secrets), key=len, reverse=True):
+            hidden = hidden.replace(secret, b"." * len(secret))
+        ctypes.memmove(start, hidden, len(hidden))
 
 
 @contextmanager

@@ -19,16 +19,20 @@ NOBODY = "mongodb://eva@127.0.0.1:1/?serverSelectionTimeoutMS=50"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere a process cannot change its arguments")
-def test_the_list_of_processes_does_not_show_a_password() -> None:
+@pytest.mark.parametrize("secret", [SECRET, "..."])
+def test_the_list_of_processes_does_not_show_a_password(secret: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        uri = f"mongodb://eva:{SECRET}@127.0.0.1:{silent.getsockname()[1]}/?appName=x"
+        silent.settimeout(60)
+        uri = f"mongodb://eva:{secret}@127.0.0.1:{silent.getsockname()[1]}/?appName=x"
         command = [sys.executable, "-m", "gui", "collections", uri]
         with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": ""}) as run:
-            silent.accept()[0].close()  # it connects: its arguments were read long ago
-            listed = Path(f"/proc/{run.pid}/cmdline").read_bytes()
-            run.kill()
+            try:
+                silent.accept()[0].close()  # it connects: its arguments were read long ago
+                listed = Path(f"/proc/{run.pid}/cmdline").read_bytes()
+            finally:
+                run.kill()
     assert SECRET.encode() not in listed
-    assert f"mongodb://eva:{'.' * len(SECRET)}@127.0.0.1".encode() in listed
+    assert f"mongodb://eva:{'.' * len(secret)}@127.0.0.1".encode() in listed
     assert listed.endswith(b"/?appName=x\0")
 
 
