@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import os
 import sys
 from collections.abc import Sequence
@@ -75,9 +73,9 @@ def is_command(words: Sequence[str]) -> bool:
     """Whether words are for the command line: they begin with a command, or with an option that the window lacks."""
     from model.commands import grammar
 
-    if not words or words[0] in grammar.names():
-        return bool(words)
-    return words[0].startswith("-") and words[0].partition("=")[0] not in grammar.WINDOW_OPTIONS
+    if words and words[0].startswith("-"):
+        return words[0].partition("=")[0] not in grammar.WINDOW_OPTIONS
+    return bool(words) and words[0] in grammar.names()
 
 
 def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | None) -> str:
@@ -147,6 +145,8 @@ def _missing_for(platform: str) -> str:
     plugin = os.path.join(os.path.dirname(QtWidgets.__file__), "Qt", "plugins", "platforms", f"libq{platform}.so")
     if not os.path.exists(plugin):
         return ""  # it may have another name or place here: let Qt look for it
+    import ctypes
+
     try:
         ctypes.CDLL(plugin)
     except OSError as error:
@@ -159,6 +159,9 @@ def _missing_for(platform: str) -> str:
 
 def _x_answers() -> bool:
     """Whether the X server lets us in, asked the way that Qt asks it."""
+    import ctypes
+    import ctypes.util
+
     name = ctypes.util.find_library("xcb") or "libxcb.so.1"
     try:
         xcb = ctypes.CDLL(name)

@@ -18,7 +18,7 @@ from model.errors import Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
 from model.layouts.composite_ids import reading, stored
-from model.layouts.numbering import WAYS
+from model.layouts.numbering_ways import WAYS
 from model.layouts.page_query import PageQuery
 from model.layouts.recognition.contradictions import contradictions
 from model.layouts.recognition.sampling import take

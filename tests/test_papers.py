@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import model
 from model.commands import command_line
 from tests import support, test_house
 from tests.resources.manual_text import blocks, leads_nowhere, prose, rows
@@ -150,7 +151,7 @@ def test_the_distribution_and_the_command_are_called_as_they_are_told() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["name"] == "palimpsest-inspector"
     assert project["scripts"] == {"palimpsest": "gui.__main__:main"}
-    assert f"## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"## [{model.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 

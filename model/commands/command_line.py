@@ -13,16 +13,13 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from model.commands import passwords
 from model.commands.grammar import parser
-from model.commands.output import drop_output, fill_closed
+from model.commands.standard_streams import drop_output, fill_closed
 from model.errors import Cancelled, Refused
-from model.userdata import connections
 
 _STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # a shell's exit statuses for SIGINT, SIGPIPE and SIGTERM
 
@@ -37,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _ended_tidily():
             args = parser().parse_args(argv)
+            from model.commands import passwords  # what only says the version needs none of this
+
             module, _, function = args.run.partition(":")
             with passwords.given(args):
                 status: int = getattr(importlib.import_module(f"model.commands.{module}"), function)(args)
@@ -57,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             drop_output()
             return _trouble(f"The output cannot be written ({error.strerror or error}); send it elsewhere.")
         if os.environ.get("PALIMPSEST_DEBUG"):
+            import traceback
+
             traceback.print_exc()
         kind = type(error).__name__
         return _trouble(f"This is a defect of palimpsest ({kind}): set PALIMPSEST_DEBUG=1 for details to report.")
@@ -80,5 +81,7 @@ def _ended_tidily() -> Iterator[None]:
 
 
 def _trouble(sentence: str) -> int:
+    from model.userdata import connections
+
     print(connections.hidden(sentence), file=sys.stderr)
     return 2

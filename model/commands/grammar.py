@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import importlib.metadata
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NoReturn
 
-from model.layouts.numbering import WAYS
-from model.layouts.registry import LAYOUTS, NAMES, WRITABLE
-from model.sources import shown
-from model.userdata.connections import hidden
+from model import __version__
+from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
+from model.layouts.numbering_ways import WAYS
 
 _WAYS = " ".join(
     f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()
@@ -37,9 +35,12 @@ class Parser(argparse.ArgumentParser):
     """The parsers of its commands by their names; of the whole grammar only."""
 
     def error(self, message: str) -> NoReturn:
+        from model.userdata.connections import hidden
+
         self.exit(2, f"{self.prog}: {hidden(message.rstrip('.'))}; see `{self.prog} --help`.\n")
 
 
+@functools.cache
 def parser() -> Parser:
     """The whole grammar.
 
@@ -47,7 +48,7 @@ def parser() -> Parser:
     and is imported when the command is called.
     """
     top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
-    top.add_argument("--version", action="version", version=f"palimpsest {_version()}")
+    top.add_argument("--version", action="version", version=f"palimpsest {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     top.commands = commands.choices
 
@@ -75,13 +76,13 @@ def parser() -> Parser:
     made.add_argument("--stored", action="store_true", help="the document as it is stored")
     _options(made)
 
-    made = command("diff", "read:differ", "the changes between two versions, or between two files", source=False)
+    made = command("diff", "comparing:differ", "the changes between two versions, or between two files", source=False)
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
     made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
     _keys(made)
     _options(made)
 
-    made = command("merge", "read:merged", "three files as one document, or the conflicts", source=False)
+    made = command("merge", "comparing:merged", "three files as one document, or the conflicts", source=False)
     for name in ("base", "mine", "theirs"):
         made.add_argument(name, metavar=name.upper())
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
@@ -140,7 +141,7 @@ def parser() -> Parser:
     made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
     made.add_argument("ns", metavar="NS", help="the collection that takes it; it need not be there")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
-    _options(made, WRITABLE)
+    _options(made, WRITABLE_LAYOUTS)
     _insisting(made)
 
     made = command("edit", "write:edit", "change fields of a document in one guarded write")
@@ -182,7 +183,7 @@ def parser() -> Parser:
         "--gentle", action="store_true", help="small batches with rests, from a secondary: for production"
     )
     made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
-    _options(made, NAMES)
+    _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
 
     made = command(
         "health", "scan:health", "the scans over time that were made from here: findings by class, and what changed"
@@ -196,7 +197,7 @@ def parser() -> Parser:
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
     _reasoned(made)
-    _options(made, NAMES)
+    _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
     _insisting(made)
 
     made = command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
@@ -211,7 +212,7 @@ def parser() -> Parser:
         "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
     )
     made.add_argument("ns", metavar="NS", help="the collection as it is now")
-    made.add_argument("--to", metavar="LAYOUT", required=True, choices=WRITABLE, help="the layout it gets")
+    made.add_argument("--to", metavar="LAYOUT", required=True, choices=WRITABLE_LAYOUTS, help="the layout it gets")
     made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
     named = "a field's name in the new place, as in version=rev; again for others"
     made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)
@@ -320,6 +321,10 @@ def window() -> Parser:
 
 def unknown(word: str) -> str:
     """The refusal of a word that is neither a command nor a source; one sentence with the nearest commands."""
+    import difflib
+
+    from model.sources import shown
+
     known, typed = (*names(), "tour"), word.lower()
     begun = [name for name in known if len(typed) > 1 and name.startswith(typed)]
     near = begun or difflib.get_close_matches(typed, known, 3, 0.6) or difflib.get_close_matches(typed, known, 3, 0.0)
@@ -348,7 +353,7 @@ def _keys(made: Parser) -> None:
     )
 
 
-def _options(made: Parser, layouts: Iterable[str] = LAYOUTS) -> None:
+def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
     """The options of every command that opens a source; ``layouts`` are those that it can use."""
     names = tuple(layouts)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -379,10 +384,3 @@ def _age(written: str) -> timedelta:
         return sum((timedelta(**{_UNITS[u]: int(n)}) for n, u in re.findall(r"(\d+)(.)", written)), timedelta())
     except OverflowError:
         raise argparse.ArgumentTypeError(f"{written} is longer than any token can be old") from None
-
-
-def _version() -> str:
-    try:
-        return importlib.metadata.version("palimpsest-inspector")
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"

@@ -5,11 +5,9 @@ A JSON row is one object on one line, BSON values as canonical Extended JSON.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import itertools
 import json
-import os
 import sys
 import time
 import unicodedata
@@ -94,20 +92,6 @@ def size(count: int | None) -> str:
 def number(count: int | None) -> str:
     """A count as columns show it."""
     return _MISSING if count is None else f"{count:,}"
-
-
-def fill_closed() -> None:
-    """Put the null device in place of an output that was closed before the start: a file opened later would take it."""
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays open
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-def drop_output() -> None:
-    """Send the rest of standard output nowhere, so that it does not fail once more at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Progress:

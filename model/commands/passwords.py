@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import ctypes
-import getpass
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from model.address import Address
 from model.errors import Refused
+
+if TYPE_CHECKING:
+    import argparse
 
 VARIABLE = "PALIMPSEST_PASSWORD"
 _STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the place of the argument list in memory, see proc(5)
@@ -24,7 +23,15 @@ def hide(words: Sequence[str]) -> None:
 
     Linux keeps the list that others see in the memory of the process itself; elsewhere nothing is done.
     """
-    secrets = {each for word in words if (address := Address.parse(word)) is not None for each in address.secrets}
+    addresses = [word for word in words if "://" in word]
+    if not addresses:
+        return  # as with most commands: they need not wait for what follows
+    import ctypes
+    from pathlib import Path
+
+    from model.address import Address
+
+    secrets = {each for word in addresses if (address := Address.parse(word)) is not None for each in address.secrets}
     if not secrets or not sys.platform.startswith("linux"):
         return
     with suppress(OSError, ValueError, IndexError):
@@ -63,7 +70,11 @@ def _password(args: argparse.Namespace) -> str | None:
     path, source = getattr(args, "password_file", None), getattr(args, "source", None)
     if path is not None:
         return _first_line(path)
-    address = Address.parse(source) if isinstance(source, str) else None
+    if not isinstance(source, str) or "://" not in source:
+        return None
+    from model.address import Address
+
+    address = Address.parse(source)
     if address is None or not address.lacks_password or not sys.stdin.isatty():
         return None
     from model.sources import with_kept_password  # the keyring is asked where there is something to ask for
@@ -71,10 +82,14 @@ def _password(args: argparse.Namespace) -> str | None:
     kept = Address.parse(with_kept_password(str(source)))
     if kept is None or not kept.lacks_password:
         return None
+    import getpass
+
     return getpass.getpass(f"Password of {address.user_name}: ")
 
 
 def _first_line(path: str) -> str:
+    from pathlib import Path
+
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except OSError as error:

@@ -1,23 +1,18 @@
-"""Commands that only read: collections, history, show, diff and merge."""
+"""Commands that only read: collections, history and show."""
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable
 
 from model import text
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, moment, number, size, table
-from model.diff import Diff, diff, export
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts.numbering import WAYS
-from model.merge import Decision, merge
+from model.layouts.numbering_ways import WAYS
 from model.names import id_name, version_name
 from model.records import CollectionInfo, Version
 from model.session import Session
-from model.text import document_file
-from model.values import canonical
 from model.values.canonical import Value
 
 
@@ -156,70 +151,3 @@ def _id_at_version(session: Session, ns: str, written: str, of_version: str | No
         if why is not None:
             raise why from None
         raise
-
-
-def differ(args: argparse.Namespace) -> int:
-    """Print the changes between two versions or two files; 1 where there are any."""
-    form = args.format or ("json" if args.json else "text")
-    if len(args.sides) == 2:
-        # git hands the null device to its external diff in place of a file that is new or gone.
-        (a, _), (b, _) = (document_file.read(side, empty=side == os.devnull) for side in args.sides[:2])
-        return _print_diff(diff(a, b, ("_id", *args.keys)), a, b, form)
-    if len(args.sides) != 5:
-        raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
-    source, args.ns, args.id, v, w = args.sides
-    with open_session(args, source) as session:
-        id = document(args, session)
-        found = session.compare(args.ns, id, session.find_version(args.ns, id, v), session.find_version(args.ns, id, w))
-    before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
-    changes = diff(before, after, ("_id", *args.keys)) if args.keys else found.diff
-    return _print_diff(changes, before, after, form)
-
-
-def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
-    if form == "json":
-        for row in changes.row_texts():
-            print(row)
-    elif form == "json-patch":
-        print(export.to_json_patch(changes, a, b))
-    elif form == "deepdiff":
-        print(export.to_deepdiff(a, b))
-    elif form == "delta":
-        print(export.to_delta(a, b), end="")
-    elif form == "words":
-        print(export.to_words(changes))
-    elif changes:
-        print(export.to_lines(changes))
-    return 1 if changes else 0
-
-
-def merged(args: argparse.Namespace) -> int:
-    """Print the merge of three files, or its conflicts."""
-    # git hands an empty base to its merge driver where both sides added the file.
-    base, _ = document_file.read(args.base, empty=True)
-    mine, form = document_file.read(args.mine)
-    theirs, _ = document_file.read(args.theirs)
-    result = merge(base, mine, theirs, ("_id", *args.keys))
-    if result.conflicts:
-        if args.json:
-            for c in result.conflicts:
-                print(json_row(path=list(c.path), base=c.base, mine=c.mine, theirs=c.theirs, kind=c.kind))
-        else:
-            table(("Conflict", "Base", "Mine", "Theirs", "Kind"), map(_conflict_cells, result.conflicts))
-        return 1
-    if args.out is not None:
-        document_file.write(args.out, result.document(), form)
-    elif form.binary:
-        print(text.to_text(result.document()))
-    else:
-        print(document_file.written(result.document(), form).decode("utf-8", "surrogatepass").rstrip("\n"))
-    return 0
-
-
-def _conflict_cells(decision: Decision) -> tuple[str, ...]:
-    sides = (decision.base, decision.mine, decision.theirs)
-    return (
-        decision.place,
-        *("" if s is None else text.shown(s, limit=50) for s in sides),
-        decision.kind,
-    )

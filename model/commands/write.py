@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 from model import text
 from model.commands.arguments import choose_layout, document, open_session
-from model.commands.output import drop_output, json_row, moment, table
+from model.commands.output import json_row, moment, table
 from model.commands.repair import undo_run
+from model.commands.standard_streams import drop_output
 from model.errors import Refused, Unreadable
 from model.names import id_name
 from model.records import Entry, Outcome

@@ -1,4 +1,4 @@
-"""DeepDiff, and what it brings, is imported by the one export that needs it: it takes longer than many a command."""
+"""What a command imports: what it uses. DeepDiff, driver and window take longer to import than many a command."""
 
 from __future__ import annotations
 
@@ -108,3 +108,36 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
     for (expected, words), (status, said, modules) in zip(commands, ended, strict=True):
         assert status == expected, (words, said)
         assert bool(brought & set(modules)) == (words[-1] == "deepdiff"), words
+        assert not {"PySide6", "gui.app"} & set(modules), words
+
+
+def modules_of(*words: str) -> set[str]:
+    """All modules that are there once a command has been run in an interpreter of its own."""
+    run = "import contextlib, io, sys\nfrom gui.__main__ import main\nwith contextlib.redirect_stdout(io.StringIO()): "
+    return set(python(f"{run}main({[*words]!r})\nprint(*sys.modules)").split())
+
+
+def ours(modules: set[str]) -> list[str]:
+    return sorted(name for name in modules if name.partition(".")[0] in ("gui", "model", "resources"))
+
+
+def test_the_version_is_told_by_a_dozen_modules() -> None:
+    there = modules_of("--version")
+    assert len(ours(there)) <= 12, ours(there)
+    assert not {"bson", "pymongo", "PySide6", "ctypes", "importlib.metadata"} & there
+
+
+def test_a_diff_and_a_merge_of_files_import_no_driver_no_session_and_no_server(tmp_path: Path) -> None:
+    one, two = tmp_path / "1.json", tmp_path / "2.json"
+    one.write_text('{"a": 1}')
+    two.write_text('{"a": 2}')
+    for words in (("diff", str(one), str(two)), ("merge", str(one), str(one), str(two))):
+        there = modules_of(*words)
+        assert "model.diff" in there
+        assert not {"pymongo", "PySide6", "model.session", "model.localserver", "model.layouts.registry"} & there
+        assert len(ours(there)) <= 80, ours(there)
+
+
+def test_help_and_a_mistake_need_no_driver() -> None:
+    for words in (("--help",), ("history", "--help"), ("help", "layouts")):
+        assert not {"bson", "pymongo", "PySide6"} & modules_of(*words), words

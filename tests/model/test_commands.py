@@ -9,6 +9,8 @@ import inspect
 import pytest
 
 from model.commands import grammar
+from model.layouts import registry
+from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
 
 
 @pytest.mark.parametrize("name", grammar.names())
@@ -17,3 +19,8 @@ def test_every_command_runs_a_function_that_takes_its_arguments(name: str) -> No
     run = getattr(importlib.import_module(f"model.commands.{module}"), function)
     assert inspect.get_annotations(run, eval_str=True) == {"args": argparse.Namespace, "return": int}
     assert inspect.getdoc(run)
+
+
+def test_the_grammar_names_the_layouts_that_there_are_in_their_order() -> None:
+    assert (*registry.LAYOUTS, *registry.PATTERNS) == (*LAYOUT_NAMES, *PATTERN_NAMES) == registry.NAMES
+    assert tuple(registry.WRITABLE) == WRITABLE_LAYOUTS

@@ -13,7 +13,7 @@ import pytest
 from gui.__main__ import is_command
 from model.commands import command_line, grammar
 from model.hash_recipe import HashRecipe
-from model.layouts.numbering import WAYS
+from model.layouts.numbering_ways import WAYS
 from model.layouts.recognition.patterns import PATTERNS
 from model.layouts.registry import LAYOUTS, WRITABLE
 from model.layouts.registry import NAMES as NAMED

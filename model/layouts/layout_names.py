@@ -1,0 +1,14 @@
+"""The names of the layouts and patterns, apart from their classes: the command line's grammar needs no more of them.
+
+:mod:`model.layouts.registry` has the classes in this order.
+"""
+
+from __future__ import annotations
+
+READ_ONLY_LAYOUTS = ("shadow", "patches", "log")
+LAYOUT_NAMES = (
+    *("embedded", "nested", "versions", "flagged", "deltas", "archive", "stream"),
+    *("shadow", "patches", "hashed", "log", "plain"),
+)
+WRITABLE_LAYOUTS = tuple(name for name in LAYOUT_NAMES if name not in READ_ONLY_LAYOUTS)
+PATTERN_NAMES = ("pending", "sequence", "processed")
