@@ -15,7 +15,7 @@ from model.errors import NotFound, Refused, Unreachable
 from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.retry import Server
 from model.server.server import OWN_DATABASES
-from model.userdata import connections
+from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
 SAMPLE = "sample:"
@@ -43,13 +43,13 @@ def connect(source: str, read_only: bool, into_memory: bool, password: str | Non
     """Open a source; raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``."""
     source = source.strip()
     if source == SAMPLE:
-        return _local(source, SAMPLE, read_only, True)
+        return _local(source, SAMPLE, read_only, True, home)
     if "://" in source:
         if into_memory:
             raise Refused("Only a dump can be opened into memory; leave --into-memory out for a server.")
         return _remote(source, read_only, password, home)
     path = _dump(source)
-    return _local(str(path.resolve()), path.name or source, read_only, into_memory)
+    return _local(str(path.resolve()), path.name or source, read_only, into_memory, home)
 
 
 def named(source: str) -> str:
@@ -125,10 +125,10 @@ def address_trouble(source: str) -> str:
     return ""
 
 
-def _local(source: str, name: str, read_only: bool, writable: bool) -> Source:
+def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None) -> Source:
     from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
 
-    local = open_sample() if source == SAMPLE else open_dump(Path(source), writable)
+    local = open_sample(folders.kept_again(home)) if source == SAMPLE else open_dump(Path(source), writable)
     try:
         server = Server.connect(local.uri, read_only=read_only or not writable, name=name)
     except BaseException:

@@ -105,6 +105,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("homes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PALIMPSEST_HOME", str(folder))
+        patch.setenv("PALIMPSEST_CACHE", str(tmp_path_factory.getbasetemp().parent / "kept again"))
         yield folder
 
 

@@ -309,7 +309,7 @@ class CommandTable:
 
     def _collection_stats(self, command: Command) -> bytes:
         coll = self.store.get(command.database, command.text(command.name))
-        count, size = (len(coll.docs), coll.size) if coll else (0, 0)
+        count, size = (coll.count, coll.size) if coll else (0, 0)
         return wire.pack(
             ns=f"{command.database}.{command.text(command.name)}",
             size=size,
@@ -325,7 +325,7 @@ class CommandTable:
 
     def _database_stats(self, command: Command) -> bytes:
         colls = self.store.collections(command.database)
-        size, count = sum(coll.size for coll in colls), sum(len(coll.docs) for coll in colls)
+        size, count = sum(coll.size for coll in colls), sum(coll.count for coll in colls)
         return wire.pack(
             db=command.database,
             collections=len(colls),

@@ -14,7 +14,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from urllib.parse import quote
 
@@ -78,6 +78,10 @@ class LocalServer:
         """
         collection = self._collection(ns)
         collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
+
+    def expect(self, ns: str, documents: Callable[[], Sequence[bytes]], count: int, size: int) -> None:
+        """Take documents once the first is asked for; each has an ``_id``, and none breaks an index that follows."""
+        self._collection(ns).expect(documents, count, size)
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
         """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""

@@ -356,7 +356,7 @@ _JOINS: dict[str, Callable[[Store, str, Documents, tuple[str, Element]], Documen
 def _collection_stats(db: str, collection: Collection | None) -> list[bytes]:
     if collection is None:
         raise CommandError(26, f"Unable to retrieve storageStats in $collStats stage: collection of {db} not found")
-    count, size = len(collection.docs), collection.size
+    count, size = collection.count, collection.size
     stats = {"size": size, "count": count, "avgObjSize": size // count if count else 0, "storageSize": size}
     return [c.encode({"ns": collection.ns, "storageStats": stats, "count": count})]
 

@@ -168,7 +168,7 @@ class ReadCommands:
         collection = self.collection(command)
         skip, limit = command.integer("skip"), abs(command.integer("limit"))
         if matcher.everything and collection is not None:
-            total = len(collection.docs)
+            total = collection.count
         else:
             total = sum(1 for _ in pipelines.matching(collection, matcher, (), _allowed(command)))
         total = max(0, total - skip)

@@ -11,7 +11,7 @@ import datetime as dt
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, product
 from typing import Any
@@ -107,7 +107,8 @@ class Collection:
         self.options = options
         self.log = log
         self.lock = threading.RLock()
-        self.docs: dict[int, bytes] = {}
+        self._docs: dict[int, bytes] = {}
+        self._coming: Callable[[], Sequence[bytes]] | None = None
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
@@ -115,9 +116,29 @@ class Collection:
         self._own: dict[tuple[str, ...], Index] = {}
 
     @property
+    def docs(self) -> dict[int, bytes]:
+        """The documents under their numbers."""
+        if self._coming is not None:
+            with self.lock:
+                if self._coming is not None:
+                    self._docs.update(enumerate(self._coming()))
+                    self._coming = None
+        return self._docs
+
+    @property
+    def count(self) -> int:
+        """How many documents there are."""
+        return self._next if self._coming is not None else len(self._docs)
+
+    @property
     def size(self) -> int:
         """The bytes of all documents."""
         return self._size
+
+    def expect(self, documents: Callable[[], Sequence[bytes]], count: int, size: int) -> None:
+        """Take documents once the first is asked for: so many, with so many bytes, that agree with all indexes."""
+        with self.lock:
+            self._coming, self._next, self._size = documents, count, size
 
     def load(self, raws: Iterable[bytes]) -> None:
         """Take documents exactly as they are, without a look at them."""
@@ -217,6 +238,9 @@ class Collection:
     def add_index(self, index: Index) -> None:
         """Add an index; a unique one is refused with 11000 where documents share a key."""
         with self.lock:
+            if self._coming is not None:
+                self.indexes[index.name] = index
+                return
             entries = self._built(index)
             if index.unique:
                 for (key, position), (other, another) in pairwise(entries):

@@ -40,6 +40,14 @@ def folder(home: Path | None = None, *parts: str) -> Path:
     return where
 
 
+def kept_again(home: Path | None = None) -> Path:
+    """The folder of what can be made again: ``PALIMPSEST_CACHE``, a part of a chosen data folder, or the platform's."""
+    if named := os.environ.get("PALIMPSEST_CACHE"):
+        return Path(named)
+    root = chosen(home)
+    return platformdirs.user_cache_path("palimpsest", False) if root is None else root / "cache"
+
+
 def name_of(source: str) -> str:
     """The name of a file about one source: always the same one, and no address can be read in it."""
     return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
