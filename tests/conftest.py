@@ -4,6 +4,8 @@
 the second server, unless it is marked ``second_server``; the summary says how many. A test that draws its cases asks
 ``support.by_depth`` how many.
 
+``each_walk`` runs a test with the walker in C and without it.
+
 ``server_uri`` runs a test once for each server. ``database_name`` is a name of the test's own on it; whatever a test
 leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for tests that look for themselves.
 """
@@ -15,6 +17,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -28,7 +31,9 @@ from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 from model.localserver import time_limit
+from model.values import canonical
 from tests import servers, support
+from tests.walker import building
 
 _LEFT_OUT = pytest.StashKey[int]()
 PATIENCE = 60_000
@@ -170,3 +175,22 @@ def database_name(client: pymongo.MongoClient) -> Iterator[str]:
 def database(client: pymongo.MongoClient, database_name: str) -> pymongo.database.Database:
     """That database, by plain PyMongo."""
     return client[database_name]
+
+
+@pytest.fixture(scope="session")
+def walker(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The walker in C: the one that is installed, or else one that is compiled for the tests."""
+    if canonical.walker is not None:
+        found: ModuleType = canonical.walker
+        return found
+    if not building.compiler():
+        pytest.skip("There is no C compiler here, or no header of Python.")
+    folder = tmp_path_factory.mktemp("walker")
+    return building.loaded(building.built(folder, building.SOURCE.read_text("utf-8")))
+
+
+@pytest.fixture(params=["in C", "in Python"])
+def each_walk(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Documents are walked in C, and in a second run of the test in Python."""
+    with building.using(request.getfixturevalue("walker") if request.param == "in C" else None):
+        yield

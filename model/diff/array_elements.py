@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from model.diff.walk import EXTRA, SIZE, Pair, Span, document_end, field_at
+from model.values import canonical as c
 from model.values.canonical import Value
 
 _int32 = struct.Struct("<i").unpack_from
@@ -129,6 +130,9 @@ def elements(raw: bytes, at: int) -> Elements | None:
 
     Raises ``Unreadable`` where the bytes are no BSON.
     """
+    if c.walker is not None and (found := c.walker.places(raw, at)) is not None:
+        places, kind = found
+        return Elements(raw, places, 0, len(places) - 1, kind if SIZE[kind] >= 0 else 0)
     end = document_end(raw, at)
     at += 4
     starts: list[int] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from model.diff.walk import Pair, Span, document_end, field_around, field_at, names_of
+from model.values import canonical as c
 
 Change: TypeAlias = tuple[Span, Span]
 """A field as it is in the one document and in the other."""
@@ -44,6 +45,8 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     """
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
+    if c.walker is not None and (changed := c.walker.changed(a, at, b, to)) is not None:
+        return changed if _alone(a, at, end, [x for x, _ in changed]) else None
     i, j = at + 4, to + 4
     if i < end and j < stop and end - at < _SMALL and a[at + 5] != b[to + 5]:
         return None  # the first names differ already

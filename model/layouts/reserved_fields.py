@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import bson
 from bson import ObjectId
@@ -37,11 +38,16 @@ class Own:
     reason: str = ""
     others: tuple[str, ...] = ()  # flag, removed paths, histories, the lock field of another program
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """All names that the layout keeps for itself, ``_id`` included."""
         named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
         return frozenset(filter(None, ("_id", *named, *self.others)))
+
+    @cached_property
+    def stored_names(self) -> tuple[bytes, ...]:
+        """The names as they are stored."""
+        return tuple(map(c.name_bytes, self.names))
 
     def stamped(self, stamp: Stamp) -> dict[str, Value | None]:
         """What a write brings along beside number and hash: None takes out what it cannot say."""
@@ -53,7 +59,11 @@ class Own:
 
     def content(self, raw: bytes) -> bytes:
         """The users' part of a document, in stored order."""
-        return c.without(raw, self.names)
+        return self.parted(raw)[1]
+
+    def parted(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
+        """The layout's own fields by name, and the users' part of a document."""
+        return c.parted(raw, self.stored_names)
 
 
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
@@ -168,6 +178,8 @@ def date(when: dt.datetime) -> Value:
 
 def unreadable(raw: bytes) -> str:
     """Why a document does not decode or would not survive a round trip, in a few words; "" where it would."""
+    if c.walker is not None and c.walker.survives(raw):
+        return ""
     try:
         decoded = bson.decode(raw, c.FORGIVING)
         if len(bson.encode(decoded, codec_options=c.FORGIVING)) == len(raw):

@@ -11,12 +11,13 @@ bytes that are not survive as lone surrogates (``surrogateescape``).
 from __future__ import annotations
 
 import hashlib
+import importlib
 import struct
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
@@ -25,6 +26,9 @@ from bson.errors import BSONError
 from model.errors import Refused, Unreadable
 
 Path: TypeAlias = tuple[str | int, ...]
+
+Element: TypeAlias = tuple[bytes, int, int, int]
+"""A field or an element in its document: its name, its type, and where its payload begins and ends."""
 
 DOUBLE, STRING, OBJECT, ARRAY, BINARY, UNDEFINED, OBJECT_ID, BOOLEAN = 1, 2, 3, 4, 5, 6, 7, 8
 DATE, NULL, REGEX, DB_POINTER, CODE, SYMBOL, SCOPED_CODE, INT32 = 9, 10, 11, 12, 13, 14, 15, 16
@@ -168,18 +172,26 @@ def _length(raw: bytes, at: int, least: int) -> int:
     return length
 
 
-def elements(raw: bytes, start: int = 0) -> Iterator[tuple[bytes, int, int, int]]:
+def elements(raw: bytes, start: int = 0) -> Iterator[Element]:
     """Walk the document at ``start``: name as bytes, type, and where the payload begins and ends.
 
-    Raises ``Unreadable`` where the bytes are no BSON.
+    Raises ``Unreadable`` where the bytes are no BSON, at once or behind the fields before the damage.
     """
+    return walked(raw, start) if walker is None else cast("Iterator[Element]", walker.elements(raw, start))
+
+
+def walked(raw: bytes, start: int = 0) -> Iterator[Element]:
     try:
         end = start + _int32(raw, start)[0] - 1
     except struct.error:
         raise Unreadable("There are fewer than the 5 bytes of an empty document.") from None
     if end >= len(raw) or end < start + 4 or raw[end] != 0:
         raise Unreadable(f"The document at byte {start} is cut off or its length is wrong.")
-    at = start + 4
+    yield from walked_from(raw, start + 4, end)
+
+
+def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
+    """Walk on from the field that begins at ``at``, in a document that ends at ``end``."""
     while at < end:
         kind = raw[at]
         name_end = raw.find(b"\x00", at + 1, end)
@@ -332,17 +344,30 @@ def _check_position(at: int, count: int) -> None:
 
 def without(raw: bytes, names: Collection[str]) -> bytes:
     """The document without some top-level fields, cut out of the bytes."""
-    unwanted = {name_bytes(name) for name in names}
+    return _parted(raw, tuple(map(name_bytes, names)), False)[1]
+
+
+def parted(raw: bytes, names: tuple[bytes, ...]) -> tuple[dict[str, Value], bytes]:
+    """Some top-level fields by name, the first of each, and the document without any of them; in one walk."""
+    return _parted(raw, names, True)
+
+
+def _parted(raw: bytes, names: tuple[bytes, ...], values: bool) -> tuple[dict[str, Value], bytes]:
+    if walker is not None and (found := walker.parted(raw, names, values)) is not None:
+        return cast("tuple[dict[str, Value], bytes]", found)
+    kept: dict[str, Value] = {}
     parts, kept_from, cut = [], 4, False
-    for name, _, a, b in elements(raw):
-        if name in unwanted:
+    for name, kind, a, b in elements(raw):
+        if name in names:
             parts.append(raw[kept_from : a - len(name) - 2])
             kept_from, cut = b, True
+            if values and (told := name_of(name)) not in kept:
+                kept[told] = Value(kind, raw[a:b])
     if not cut:
-        return raw
+        return kept, raw
     parts.append(raw[kept_from:-1])
     body = b"".join(parts)
-    return _pack_int32(len(body) + 5) + body + b"\x00"
+    return kept, _pack_int32(len(body) + 5) + body + b"\x00"
 
 
 def only(raw: bytes, names: Collection[str]) -> bytes:
@@ -369,3 +394,11 @@ def decode(raw: bytes) -> dict[str, Any]:
 def encode(python: dict[str, Any]) -> bytes:
     """Encode as PyMongo would, keeping the order of the keys."""
     return bson.encode(python, codec_options=FORGIVING)
+
+
+try:
+    walker: Any = importlib.import_module("model.values._walker")
+except ImportError:  # installed where nothing could build it; all of it is here in Python, too, and slower
+    walker = None
+else:
+    walker.begin(walked, walked_from, Value)

@@ -23,6 +23,8 @@ _TYPES = {
 
 def damage_of(raw: bytes) -> str:
     """A few words on why a document does not decode, or comes back as other bytes; "" where it survives."""
+    if c.walker is not None and c.walker.survives(raw):
+        return ""
     try:
         decoded = bson.decode(raw, USUAL)
         if bson.encode(decoded, codec_options=USUAL) == raw:

@@ -96,7 +96,7 @@ class FactReader:
         """The fact of a document."""
         p, own = self.profile, self.own
         try:
-            kept, content = self._split(raw)
+            kept, content = own.parted(raw)
         except Unreadable:
             found = legible(raw)
             whole = blake2b(raw, digest_size=16).digest()
@@ -124,19 +124,3 @@ class FactReader:
             made.data if made is not None and made.type == c.OBJECT_ID else b"",
             number_of(kept.get(self.claim)) if self.claim else None,
         )
-
-    def _split(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
-        """The layout's own fields by name, and the content; in one walk."""
-        names = self.own.names
-        kept: dict[str, Value] = {}
-        parts: list[bytes] = []
-        begin = 4
-        for name, kind, a, b in c.elements(raw):
-            told = c.name_of(name)
-            if told in names:
-                kept.setdefault(told, Value(kind, raw[a:b]))
-                parts.append(raw[begin : a - len(name) - 2])
-                begin = b
-        parts.append(raw[begin:-1])
-        body = b"".join(parts)
-        return kept, (len(body) + 5).to_bytes(4, "little") + body + b"\x00"

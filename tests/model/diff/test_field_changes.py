@@ -14,6 +14,8 @@ from model.values.canonical import Value
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import any_value, many_fields
 
+pytestmark = pytest.mark.usefixtures("each_walk")
+
 Pairs = list[tuple[str, Value]]
 
 

@@ -19,6 +19,8 @@ from model.values.canonical import Value
 from tests import support
 from tests.laws.laws import of_a_diff, of_a_merge
 
+pytestmark = pytest.mark.usefixtures("each_walk")
+
 SECONDS = 60  # by far more than needed, so that a busy machine passes, and by far less than a quadratic walk takes
 
 

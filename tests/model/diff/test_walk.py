@@ -15,6 +15,8 @@ from model.values.canonical import Value
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
 
+pytestmark = pytest.mark.usefixtures("each_walk")
+
 
 @pytest.mark.deep
 def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:

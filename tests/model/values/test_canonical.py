@@ -22,6 +22,8 @@ from model.values.canonical import Value
 from tests import support
 from tests.model.diff.bson_strategies import documents, leaves, related
 
+pytestmark = pytest.mark.usefixtures("each_walk")
+
 
 @given(documents())
 @support.examples(100)

@@ -1,0 +1,603 @@
+/* One pass over the bytes of BSON: the places of fields, a layout's own fields apart from the content, and whether a
+ * document survives being read and written again by a driver.
+ *
+ * It says nothing of its own about damage: where bytes are in doubt it hands over to the same code in Python, which it
+ * is given by `begin`, or tells that it does not know. So both behave alike, and this only makes it faster.
+ * Source: https://bsonspec.org/spec.html. The limited API of Python 3.11 keeps one build for all later versions.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef const unsigned char *bytes_at;
+
+typedef struct {
+    PyObject *fields;   /* the walk in Python from the beginning: (raw, start) */
+    PyObject *rest;     /* and from a field on: (raw, at, end) */
+    PyTypeObject *value; /* model.values.canonical.Value */
+    allocfunc alloc;
+    PyObject *type_name, *data_name;
+    PyTypeObject *walk;
+} State;
+
+/* --- bytes */
+
+static Py_ssize_t int32_at(bytes_at at)
+{
+    return (Py_ssize_t)(int32_t)((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
+}
+
+static int64_t int64_at(bytes_at at)
+{
+    uint64_t low = (uint32_t)int32_at(at), high = (uint32_t)int32_at(at + 4);
+    return (int64_t)(low | high << 32);
+}
+
+/* The place of the NUL that ends the document at `start`; -1 where its length is wrong. */
+static Py_ssize_t end_of(bytes_at raw, Py_ssize_t size, Py_ssize_t start)
+{
+    if (start < 0 || size < 5 || start > size - 5)
+        return -1;
+    Py_ssize_t length = int32_at(raw + start);
+    if (length < 5 || length > size - start || raw[start + length - 1] != 0)
+        return -1;
+    return start + length - 1;
+}
+
+/* The length of a payload of which at most `most` bytes are there; -1 where it is longer, or of an unknown type. */
+static Py_ssize_t payload(unsigned char kind, bytes_at at, Py_ssize_t most)
+{
+    Py_ssize_t length, extra, least;
+    switch (kind) {
+    case 6: case 10: case 127: case 255:
+        return 0;
+    case 8:
+        return most < 1 ? -1 : 1;
+    case 16:
+        return most < 4 ? -1 : 4;
+    case 1: case 9: case 17: case 18:
+        return most < 8 ? -1 : 8;
+    case 7:
+        return most < 12 ? -1 : 12;
+    case 19:
+        return most < 16 ? -1 : 16;
+    case 2: case 13: case 14:
+        extra = 4, least = 1;
+        break;
+    case 3: case 4:
+        extra = 0, least = 5;
+        break;
+    case 5:
+        extra = 5, least = 0;
+        break;
+    case 15:
+        extra = 0, least = 14;
+        break;
+    case 12:
+        extra = 16, least = 1;
+        break;
+    case 11: {
+        bytes_at flags, end = NULL;
+        flags = most > 0 ? memchr(at, 0, (size_t)most) : NULL;
+        if (flags != NULL)
+            end = memchr(flags + 1, 0, (size_t)(most - (flags + 1 - at)));
+        return end == NULL ? -1 : end + 1 - at;
+    }
+    default:
+        return -1;
+    }
+    if (most < 4)
+        return -1;
+    length = int32_at(at);
+    return length < least || length > most - extra ? -1 : length + extra;
+}
+
+typedef struct {
+    unsigned char kind;
+    Py_ssize_t name, begin, stop; /* its name ends one byte before `begin` */
+} Field;
+
+/* Read the field at `at` of a document that ends at `end`; 0 where it is in doubt. */
+static int field_at(bytes_at raw, Py_ssize_t at, Py_ssize_t end, Field *field)
+{
+    bytes_at name_end = at + 1 < end ? memchr(raw + at + 1, 0, (size_t)(end - at - 1)) : NULL;
+    if (name_end == NULL)
+        return 0;
+    field->kind = raw[at];
+    field->name = at + 1;
+    field->begin = name_end - raw + 1;
+    Py_ssize_t length = payload(field->kind, raw + field->begin, end - field->begin);
+    field->stop = field->begin + length;
+    return length >= 0;
+}
+
+/* --- objects */
+
+static PyObject *some_of(bytes_at raw, Py_ssize_t from, Py_ssize_t to)
+{
+    return PyBytes_FromStringAndSize((const char *)raw + from, to - from);
+}
+
+/* A tuple of four objects, whose references it takes; NULL where one of them is NULL. */
+static PyObject *tuple_of(PyObject *a, PyObject *b, PyObject *c, PyObject *d)
+{
+    PyObject *made = a && b && c && d ? PyTuple_New(4) : NULL;
+    if (made == NULL) {
+        Py_XDECREF(a), Py_XDECREF(b), Py_XDECREF(c), Py_XDECREF(d);
+        return NULL;
+    }
+    PyTuple_SetItem(made, 0, a), PyTuple_SetItem(made, 1, b), PyTuple_SetItem(made, 2, c), PyTuple_SetItem(made, 3, d);
+    return made;
+}
+
+/* A field as Python's walk tells it: name, type, and where the payload begins and ends. */
+static PyObject *span_of(bytes_at raw, const Field *f)
+{
+    return tuple_of(some_of(raw, f->name, f->begin - 1), PyLong_FromLong(f->kind), PyLong_FromSsize_t(f->begin),
+                    PyLong_FromSsize_t(f->stop));
+}
+
+static PyObject *value_of(State *state, bytes_at raw, const Field *f)
+{
+    PyObject *made = state->alloc(state->value, 0), *kind = PyLong_FromLong(f->kind);
+    PyObject *data = some_of(raw, f->begin, f->stop);
+    if (made == NULL || kind == NULL || data == NULL || PyObject_GenericSetAttr(made, state->type_name, kind) < 0
+        || PyObject_GenericSetAttr(made, state->data_name, data) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(kind), Py_XDECREF(data);
+    return made;
+}
+
+/* --- elements(raw, start): the fields of a document, one after the other */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *raw, *rest; /* `rest` walks on in Python, once there is a doubt */
+    Py_ssize_t at, end;
+} Walk;
+
+static void walk_dealloc(Walk *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    Py_XDECREF(self->raw), Py_XDECREF(self->rest);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyObject *walk_next(Walk *self)
+{
+    Field field;
+    if (self->rest != NULL)
+        return PyIter_Next(self->rest);
+    if (self->at >= self->end)
+        return NULL;
+    bytes_at raw = (bytes_at)PyBytes_AsString(self->raw);
+    if (field_at(raw, self->at, self->end, &field)) {
+        self->at = field.stop;
+        return span_of(raw, &field);
+    }
+    State *state = PyType_GetModuleState(Py_TYPE((PyObject *)self));
+    if (state == NULL)
+        return NULL;
+    PyObject *walked = PyObject_CallFunction(state->rest, "Onn", self->raw, self->at, self->end);
+    if (walked == NULL)
+        return NULL;
+    self->rest = PyObject_GetIter(walked);
+    Py_DECREF(walked);
+    return self->rest == NULL ? NULL : PyIter_Next(self->rest);
+}
+
+static PyType_Slot walk_slots[] = {
+    {Py_tp_dealloc, walk_dealloc},
+    {Py_tp_iter, PyObject_SelfIter},
+    {Py_tp_iternext, walk_next},
+    {0, NULL},
+};
+static PyType_Spec walk_spec = {
+    "model.values._walker.Walk", sizeof(Walk), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, walk_slots};
+
+static PyObject *elements(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *raw;
+    Py_ssize_t start = 0;
+    if (!PyArg_ParseTuple(args, "S|n:elements", &raw, &start))
+        return NULL;
+    Py_ssize_t end = end_of((bytes_at)PyBytes_AsString(raw), PyBytes_Size(raw), start);
+    if (end < 0)
+        return PyObject_CallFunction(state->fields, "On", raw, start);
+    allocfunc alloc = (allocfunc)PyType_GetSlot(state->walk, Py_tp_alloc);
+    Walk *walk = (Walk *)alloc(state->walk, 0);
+    if (walk == NULL)
+        return NULL;
+    Py_INCREF(raw);
+    walk->raw = raw, walk->rest = NULL, walk->at = start + 4, walk->end = end;
+    return (PyObject *)walk;
+}
+
+/* --- spans(raw, start): all fields at once; None in doubt */
+
+static PyObject *spans(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    Py_ssize_t start;
+    Field field;
+    if (!PyArg_ParseTuple(args, "Sn:spans", &object, &start))
+        return NULL;
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t end = end_of(raw, PyBytes_Size(object), start);
+    if (end < 0)
+        Py_RETURN_NONE;
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t at = start + 4; found != NULL && at < end; at = field.stop) {
+        if (!field_at(raw, at, end, &field)) {
+            Py_DECREF(found);
+            Py_RETURN_NONE;
+        }
+        PyObject *span = span_of(raw, &field);
+        if (span == NULL || PyList_Append(found, span) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(span);
+    }
+    return found;
+}
+
+/* --- parted(raw, names, wanted): some fields as values by name, and the document without them; None in doubt. Unless
+ * the values are wanted there are none. */
+
+#define MOST_NAMES 32
+
+static PyObject *parted(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *object, *names;
+    Field field;
+    const char *wanted[MOST_NAMES];
+    Py_ssize_t lengths[MOST_NAMES];
+    int values;
+    if (!PyArg_ParseTuple(args, "SO!p:parted", &object, &PyTuple_Type, &names, &values))
+        return NULL;
+    Py_ssize_t size = PyBytes_Size(object), count = PyTuple_Size(names);
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t end = end_of(raw, size, 0);
+    if (end < 0 || end != size - 1 || count > MOST_NAMES)
+        Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        char *name;
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(names, i), &name, &lengths[i]) < 0)
+            return NULL;
+        wanted[i] = name;
+    }
+    PyObject *kept = PyDict_New(), *content = NULL;
+    unsigned char *out = PyMem_Malloc((size_t)size), *to = out + 4;
+    Py_ssize_t from = 4;
+    if (kept == NULL || out == NULL) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    for (Py_ssize_t at = 4; at < end; at = field.stop) {
+        if (!field_at(raw, at, end, &field)) {
+            PyMem_Free(out);
+            Py_DECREF(kept);
+            Py_RETURN_NONE;
+        }
+        Py_ssize_t length = field.begin - 1 - field.name, i = 0;
+        while (i < count && (lengths[i] != length || memcmp(wanted[i], raw + field.name, (size_t)length) != 0))
+            i++;
+        if (i == count)
+            continue;
+        memcpy(to, raw + from, (size_t)(at - from));
+        to += at - from, from = field.stop;
+        if (!values)
+            continue;
+        PyObject *name = PyUnicode_DecodeUTF8((const char *)raw + field.name, length, "surrogateescape");
+        if (name == NULL)
+            goto failed;
+        int there = PyDict_Contains(kept, name);
+        if (there == 0) {
+            PyObject *value = value_of(state, raw, &field);
+            there = value == NULL ? -1 : PyDict_SetItem(kept, name, value);
+            Py_XDECREF(value);
+        }
+        Py_DECREF(name);
+        if (there < 0)
+            goto failed;
+    }
+    if (from == 4) {
+        Py_INCREF(object);
+        content = object;
+    } else {
+        memcpy(to, raw + from, (size_t)(size - from));
+        to += size - from;
+        uint32_t all = (uint32_t)(to - out);
+        for (int i = 0; i < 4; i++)
+            out[i] = (unsigned char)(all >> 8 * i);
+        content = PyBytes_FromStringAndSize((const char *)out, to - out);
+    }
+    if (content != NULL) {
+        PyObject *both = PyTuple_Pack(2, kept, content);
+        PyMem_Free(out);
+        Py_DECREF(kept), Py_DECREF(content);
+        return both;
+    }
+failed:
+    PyMem_Free(out);
+    Py_XDECREF(kept);
+    return NULL;
+}
+
+/* --- survives(raw): whether a driver surely reads and writes these bytes as they are */
+
+#define DEEPEST 40
+#define MOST_FIELDS 128 /* of one document, whose names are compared with one another */
+
+static int is_text(bytes_at at, Py_ssize_t size)
+{
+    bytes_at end = at + size;
+    while (at < end) {
+        uint64_t eight;
+        while (end - at >= 8 && (memcpy(&eight, at, 8), (eight & 0x8080808080808080ULL) == 0))
+            at += 8;
+        if (at == end)
+            break;
+        unsigned char first = *at++;
+        if (first < 0x80)
+            continue;
+        int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+        if (first < 0xC2 || first > 0xF4 || end - at < more)
+            return 0;
+        unsigned char least = 0x80, most = 0xBF; /* of the byte behind the first: no overlong form, no surrogate */
+        if (first == 0xE0)
+            least = 0xA0;
+        else if (first == 0xED)
+            most = 0x9F;
+        else if (first == 0xF0)
+            least = 0x90;
+        else if (first == 0xF4)
+            most = 0x8F;
+        if (*at < least || *at > most)
+            return 0;
+        while (more-- > 1)
+            if ((*++at & 0xC0) != 0x80)
+                return 0;
+        at++;
+    }
+    return 1;
+}
+
+#define FIRST_DATE (-62135596800000LL) /* milliseconds of the years 1 to 9999 */
+#define LAST_DATE 253402300799999LL
+
+static int sure(bytes_at raw, Py_ssize_t size, int array, int depth);
+
+static int sure_value(bytes_at at, const Field *f, int depth)
+{
+    Py_ssize_t size = f->stop - f->begin;
+    switch (f->kind) {
+    case 1: /* a NaN may come back with other bits */
+        return (int64_at(at) & 0x7FF0000000000000LL) != 0x7FF0000000000000LL
+               || (int64_at(at) & 0x000FFFFFFFFFFFFFLL) == 0;
+    case 2:
+        return at[size - 1] == 0 && is_text(at + 4, size - 5);
+    case 3: case 4:
+        return sure(at, size, f->kind == 4, depth + 1);
+    case 5: /* plain bytes, UUIDs and digests */
+        return at[4] == 0 || ((at[4] == 4 || at[4] == 5) && size == 21);
+    case 8:
+        return at[0] < 2;
+    case 9:
+        return int64_at(at) >= FIRST_DATE && int64_at(at) <= LAST_DATE;
+    case 7: case 10: case 16: case 17: case 18: case 19: case 127: case 255:
+        return 1;
+    default: /* expressions, code, and types that are no more in use */
+        return 0;
+    }
+}
+
+static int sure(bytes_at raw, Py_ssize_t size, int array, int depth)
+{
+    struct {
+        uint32_t hash;
+        Py_ssize_t name, length;
+    } seen[MOST_FIELDS];
+    Py_ssize_t end = end_of(raw, size, 0), count = 0;
+    Field f;
+    if (end < 0 || end != size - 1 || depth > DEEPEST)
+        return 0;
+    for (Py_ssize_t at = 4; at < end; at = f.stop, count++) {
+        if (!field_at(raw, at, end, &f))
+            return 0;
+        bytes_at name = raw + f.name;
+        Py_ssize_t length = f.begin - 1 - f.name;
+        if (array) { /* its names are counted anew by whoever writes it */
+            char digits[24];
+            Py_ssize_t n = sizeof digits, left = count;
+            do
+                digits[--n] = (char)('0' + left % 10);
+            while (left /= 10);
+            if (length != (Py_ssize_t)sizeof digits - n || memcmp(name, digits + n, (size_t)length) != 0)
+                return 0;
+        } else {
+            uint32_t hash = (uint32_t)length;
+            for (Py_ssize_t i = 0; i < length; i++)
+                hash = (hash ^ name[i]) * 16777619u;
+            if (count == MOST_FIELDS || (length && name[0] == '$') || !is_text(name, length))
+                return 0; /* {"$ref": …} is another type to a driver */
+            for (Py_ssize_t i = 0; i < count; i++)
+                if (seen[i].hash == hash && seen[i].length == length
+                    && memcmp(raw + seen[i].name, name, (size_t)length) == 0)
+                    return 0;
+            seen[count].hash = hash, seen[count].name = f.name, seen[count].length = length;
+        }
+        if (!sure_value(raw + f.begin, &f, depth))
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *survives(PyObject *module, PyObject *object)
+{
+    char *raw;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(object, &raw, &size) < 0)
+        return NULL;
+    return PyBool_FromLong(sure((bytes_at)raw, size, 0, 0));
+}
+
+/* --- places(raw, at): where the elements of an array begin, and its end; None unless they are named 0, 1, 2 … */
+
+static PyObject *places(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    Py_ssize_t start, digits = 1;
+    char name[24] = "0";
+    Field f;
+    if (!PyArg_ParseTuple(args, "Sn:places", &object, &start))
+        return NULL;
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t end = end_of(raw, PyBytes_Size(object), start);
+    if (end < 0)
+        Py_RETURN_NONE;
+    PyObject *found = PyList_New(0);
+    int kind = start + 4 < end ? raw[start + 4] : 0; /* the type of all, or 0 */
+    for (Py_ssize_t at = start + 4; found != NULL; at = f.stop) {
+        PyObject *place = PyLong_FromSsize_t(at);
+        if (place == NULL || PyList_Append(found, place) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(place);
+        if (at >= end || found == NULL)
+            break;
+        if (!field_at(raw, at, end, &f) || f.begin - 1 - f.name != digits
+            || memcmp(raw + f.name, name, (size_t)digits) != 0) {
+            Py_DECREF(found);
+            Py_RETURN_NONE;
+        }
+        if (f.kind != kind)
+            kind = 0;
+        Py_ssize_t i = digits - 1; /* the next number */
+        while (i >= 0 && name[i] == '9')
+            name[i--] = '0';
+        if (i >= 0)
+            name[i]++;
+        else {
+            name[0] = '1';
+            memset(name + 1, '0', (size_t)digits++);
+        }
+    }
+    if (found == NULL)
+        return NULL;
+    PyObject *both = Py_BuildValue("(Oi)", found, kind);
+    Py_DECREF(found);
+    return both;
+}
+
+/* --- changed(a, at, b, to): the fields that differ of two documents with the same names in one order; else None */
+
+static PyObject *changed(PyObject *module, PyObject *args)
+{
+    PyObject *old, *new;
+    Py_ssize_t at, to;
+    Field x, y;
+    if (!PyArg_ParseTuple(args, "SnSn:changed", &old, &at, &new, &to))
+        return NULL;
+    bytes_at a = (bytes_at)PyBytes_AsString(old), b = (bytes_at)PyBytes_AsString(new);
+    Py_ssize_t end = end_of(a, PyBytes_Size(old), at), stop = end_of(b, PyBytes_Size(new), to);
+    if (end < 0 || stop < 0)
+        Py_RETURN_NONE;
+    PyObject *found = PyList_New(0);
+    for (at += 4, to += 4; found != NULL && at < end && to < stop; at = x.stop, to = y.stop) {
+        if (!field_at(a, at, end, &x) || !field_at(b, to, stop, &y) || x.begin - x.name != y.begin - y.name
+            || memcmp(a + x.name, b + y.name, (size_t)(x.begin - x.name)) != 0) {
+            Py_DECREF(found);
+            Py_RETURN_NONE;
+        }
+        Py_ssize_t size = x.stop - x.begin;
+        if (x.kind == y.kind && size == y.stop - y.begin && memcmp(a + x.begin, b + y.begin, (size_t)size) == 0)
+            continue;
+        PyObject *left = span_of(a, &x), *right = span_of(b, &y);
+        PyObject *pair = left && right ? PyTuple_Pack(2, left, right) : NULL;
+        if (pair == NULL || PyList_Append(found, pair) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(left), Py_XDECREF(right), Py_XDECREF(pair);
+    }
+    if (found != NULL && (at < end || to < stop)) {
+        Py_DECREF(found);
+        Py_RETURN_NONE;
+    }
+    return found;
+}
+
+/* --- the module */
+
+static PyObject *begin(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *fields, *rest, *value;
+    if (!PyArg_ParseTuple(args, "OOO!:begin", &fields, &rest, &PyType_Type, &value))
+        return NULL;
+    Py_INCREF(fields), Py_INCREF(rest), Py_INCREF(value);
+    Py_XDECREF(state->fields), Py_XDECREF(state->rest), Py_XDECREF((PyObject *)state->value);
+    state->fields = fields, state->rest = rest, state->value = (PyTypeObject *)value;
+    state->alloc = (allocfunc)PyType_GetSlot(state->value, Py_tp_alloc);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"begin", begin, METH_VARARGS, "Take the walks in Python, and the class of values."},
+    {"elements", elements, METH_VARARGS, "Walk a document: names, types, and where payloads begin and end."},
+    {"spans", spans, METH_VARARGS, "All fields of a document; None in doubt."},
+    {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
+    {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
+    {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},
+    {"changed", changed, METH_VARARGS, "The fields that differ; None unless both have the same names in one order."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int execute(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    state->type_name = PyUnicode_InternFromString("type");
+    state->data_name = PyUnicode_InternFromString("data");
+    state->walk = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walk_spec, NULL);
+    return state->type_name == NULL || state->data_name == NULL || state->walk == NULL ? -1 : 0;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->fields);
+    Py_VISIT(state->rest);
+    Py_VISIT(state->value);
+    Py_VISIT(state->walk);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->fields);
+    Py_CLEAR(state->rest);
+    Py_CLEAR(state->value);
+    Py_CLEAR(state->type_name);
+    Py_CLEAR(state->data_name);
+    Py_CLEAR(state->walk);
+    return 0;
+}
+
+static void release(void *module)
+{
+    clear((PyObject *)module);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_walker", "One pass over the bytes of BSON.", sizeof(State), methods, slots,
+    traverse,              clear,     release};
+
+PyMODINIT_FUNC PyInit__walker(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,123 @@
+"""The walker in C gives what the walk in Python gives: values, errors and their words, on any bytes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import bson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.errors import Unreadable
+from model.layouts.checks.bson_damage import damage_of
+from model.values import canonical as c
+from tests.model.diff.bson_strategies import documents
+from tests.support import ROOT, by_depth, examples
+from tests.walker import building, comparing
+
+
+def test_both_walks_give_equal_results_and_errors_on_bytes_of_all_kinds(walker: ModuleType) -> None:
+    seed = random.randrange(2**32)
+    print(f"python -m tests.walker --seed {seed}")
+    for a, b in comparing.inputs(seed, by_depth(300, 20_000)):
+        assert comparing.compare(walker, a, b) == []
+
+
+@settings(examples(1000), deadline=None)
+@given(documents(), documents(), st.integers(0, 300), st.binary(max_size=6))
+def test_both_walks_give_equal_results_on_odd_documents_and_where_these_are_cut_and_patched(
+    walker: ModuleType, a: bytes, b: bytes, at: int, patch: bytes
+) -> None:
+    for some in (a, a[:at] + patch + a[at:], a[:at] + patch, a[:at] + patch + a[at + len(patch) :]):
+        assert comparing.compare(walker, some, b) == []
+
+
+def test_a_document_that_survives_in_c_is_one_that_the_driver_writes_back_as_it_was(walker: ModuleType) -> None:
+    r, sure = random.Random(4), 0
+    for _ in range(400):
+        raw = comparing.document(r)
+        if walker.survives(raw):
+            sure += 1
+            with building.using(None):
+                assert damage_of(raw) == ""
+    assert sure > 100
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (bson.encode({"a": float("nan")}), "a NaN may come back with other bits"),
+        (bson.encode({"$ref": "x", "$id": 1}), "a reference is another type to the driver"),
+        (c.document([("a", c.Value(c.STRING, b"\x04\0\0\0\xed\xa0\x80\0"))]), "half a character"),
+        (c.document([("a", c.Value.of(1)), ("a", c.Value.of(2))]), "two fields of one name"),
+        (c.document([("a", c.Value(c.ARRAY, c.document([("7", c.Value.of(1))])))]), "another position"),
+        (comparing.nested(99, c.OBJECT), "nested deeply"),
+        (b"", "no bytes"),
+        (bson.encode({}) + b"\0", "one byte too many"),
+    ],
+)
+def test_what_is_in_doubt_is_left_to_the_driver(walker: ModuleType, raw: bytes, why: str) -> None:
+    assert walker.survives(raw) is False, why
+
+
+def test_fields_before_the_damage_come_before_the_error(walker: ModuleType) -> None:
+    raw = bson.encode({"_id": 1, "a": "text"})
+    broken = raw[:-2] + b"x" + raw[-1:]  # the text does not end, which no walk looks at
+    cut = raw[:16] + b"\xff\xff\xff\x7f" + raw[20:]
+    with building.using(walker):
+        assert len(list(c.elements(broken))) == 2
+        fields = c.elements(cut)
+        assert next(fields)[0] == b"_id"
+        with pytest.raises(Unreadable, match="leads out of the document"):
+            next(fields)
+
+
+def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
+    raw = bson.encode({"_id": 1, "a": "text", "b": [1, 2, 3], "c": {"d": 1}})
+    works: list[Callable[[], object]] = [
+        lambda: list(walker.elements(raw)),
+        lambda: next(walker.elements(raw)),
+        lambda: walker.spans(raw, 0),
+        lambda: walker.parted(raw, (b"_id", b"a"), True),
+        lambda: walker.places(raw[24:-1], 0),
+        lambda: walker.changed(raw, 0, raw.replace(b"text", b"next"), 0),
+        lambda: walker.survives(raw),
+    ]
+    for work in works:
+        work()
+    gc.collect()
+    before = sys.getrefcount(raw), sys.getallocatedblocks()
+    for _ in range(500):
+        for work in works:
+            work()
+    gc.collect()
+    assert sys.getrefcount(raw) == before[0]
+    assert sys.getallocatedblocks() - before[1] < 300
+
+
+def test_without_the_walker_everything_works_in_python(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['model.values._walker'] = None\n"
+        "from model.values import canonical as c\n"
+        "assert c.walker is None\n"
+        "print(c.parted(c.document([('a', c.Value.of(1)), ('b', c.Value.of(2))]), (b'a',))[1].hex())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert found.stdout.strip() == bson.encode({"b": 2}).hex(), found.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not building.compiler() or sys.platform != "linux", reason="needs a compiler with AddressSanitizer")
+def test_careless_walkers_are_convicted_under_the_address_sanitizer() -> None:
+    command = [sys.executable, "-m", "tests.walker", "--inputs", "2000", "--seed", "3"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "NOT CONVICTED" not in found.stdout
