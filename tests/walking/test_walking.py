@@ -1,4 +1,4 @@
-"""A slice of the sequences with fresh seeds, and what they and the walks are to convict, done on purpose."""
+"""A slice of the sequences and walks with fresh seeds, and what they and the walks are to convict, done on purpose."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QTimer, qWarning
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.style import focus_keeper
+from gui.window.window import Window
 from model.values import canonical
 from model.values.canonical import Value
 from tests.support import by_depth
@@ -83,6 +84,46 @@ def test_a_walk_convicts(
     walker = Walker(world, 0)
     walker.ways = [(1, partial(way, walker))]
     assert any(sentence in each for each in walker.run(1).wrong)
+
+
+def _push_down(window: Window, said: str) -> None:
+    line = QLabel(said)
+    line.setFixedHeight(80)
+    window.centralWidget().layout().insertWidget(0, line)  # type: ignore[attr-defined]  # a QVBoxLayout
+    window.messages.left.connect(line.deleteLater)
+
+
+def _lie_over_everything(window: Window, said: str) -> None:
+    window.messages.setGeometry(window.centralWidget().rect())
+    window.messages.show()
+    window.messages.raise_()
+    window.messages.left.connect(window.messages.hide)
+
+
+@pytest.mark.parametrize(
+    ("careless", "sentence"), [(_push_down, "moved"), (_lie_over_everything, "lies over")], ids=["moves", "covers"]
+)
+def test_a_message_that_gets_under_the_pointer_is_convicted(
+    world: World, careless: Callable[[Window, str], None], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks.messages, "tell", careless)
+    walker, window = Walker(world, 0), world.windows[0]
+    within = [
+        each for each in walker._pick(QAbstractButton) if window.workspace.isAncestorOf(each) and each.height() < 80
+    ]
+    monkeypatch.setattr(walker, "_pick", lambda _: within)
+    walker._message()
+    window.messages.left.emit()
+    world.settle()
+    assert [each for each in walker.walk.wrong if f"a message {sentence}" in each], walker.walk.wrong
+
+
+def test_a_few_walks_with_fresh_seeds_find_nothing(world: World) -> None:
+    first = random.randrange(10**6)
+    print(f"seeds from {first}")
+    for seed in range(first, first + by_depth(1, 2)):
+        result = Walker(world, seed).run(by_depth(20, 60))
+        assert not result.wrong, (seed, result.done, result.wrong)
 
 
 def test_warnings_of_qt_and_errors_of_handlers_are_heard(qtbot: QtBot) -> None:
