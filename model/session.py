@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from model.localserver.sample.things_to_try import Thing
 
 MARKED_WHOLE = 256 * 1024
+PULSE_MS = 2_000  # milliseconds in which a collection tells whether rows came or went
 """Bytes of documents up to which other programs' writes are looked for in all of their fields."""
 
 __all__ = [
@@ -365,6 +366,15 @@ class Session:
     def _marked_in_part(self, ns: str, size: int) -> bool:
         profile = self._catalogue.layout(ns).profile
         return bool(profile.version or profile.token) and size > MARKED_WHOLE
+
+    def pulse(self, ns: str) -> tuple[int | None, bytes | None]:
+        """How many rows a collection has by the server's own count, and the greatest ``_id``; both without a scan.
+
+        They are others once rows came or went, whatever a page of its documents shows.
+        """
+        server = self._opened.server
+        last = next(iter(server.find(ns, sort={"_id": -1}, projection={"_id": 1}, limit=1, max_ms=PULSE_MS)), None)
+        return server.count(ns, max_ms=PULSE_MS), last
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""

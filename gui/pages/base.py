@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from PySide6.QtCore import QTimer, Signal
@@ -174,6 +174,13 @@ class Page(QWidget):
     def on_show_of(self, session: Session) -> Sequence[OnShow]:
         """Those of them that are a connection's."""
         return self.on_show() if session is self.session else ()
+
+    def pulse_of(self, session: Session) -> Callable[[], object] | None:
+        """What tells by another answer that rows came or went which are not on show; None where nobody is to ask.
+
+        It asks a server or a file, and runs in a task.
+        """
+        return None
 
     def shows(self, item: News) -> bool:
         """Whether what was written may be on show here."""

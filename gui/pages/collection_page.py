@@ -415,6 +415,11 @@ class CollectionPage(Page):
         shown = {row.id: None if in_part else row.raw for row in rows}
         return [(self.ns, shown, sum(row.bytes for row in rows))] if rows else ()
 
+    def pulse_of(self, session: Session) -> Callable[[], object] | None:
+        if session is not self.session or not self.browser.ran.is_of_now or self.browser.info is None:
+            return None
+        return partial(session.pulse, self.ns)
+
     def shows(self, item: News) -> bool:
         info, id = self.browser.info, item.outcome.id
         here = item.moved and item.outcome.ns in (self.ns, info.belongs_to if info is not None else "")

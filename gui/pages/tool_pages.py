@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QWidget
 
@@ -116,6 +116,9 @@ class JournalPage(_ToolPage):
 
     def do_refresh(self) -> None:
         self.panel.refresh()
+
+    def pulse_of(self, session: Session) -> Callable[[], object] | None:
+        return session.journal.pulse if session is self.session else None
 
     def shows(self, item: News) -> bool:
         return item.outcome.entry is not None

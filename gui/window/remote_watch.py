@@ -1,22 +1,31 @@
 """Other programs' writes: the documents on show are asked for now and then, and a change is told as any write is.
 
 Small documents are compared whole, large ones by version and token; the first answer is compared with what was read to
-be shown, as far as a page has that. Asking never takes more than a twentieth of the time, and less still while nobody
-is at the window.
+be shown, as far as a page has that. A list whose collection has gained or lost rows is read again, and so is a journal
+that another process wrote to. Asking never takes more than a twentieth of the time, and less still while nobody is at
+the window.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
+from shiboken6 import isValid
 
 from gui import tasks
 from gui.language import tr
+from gui.pages.base import Page
 from gui.window.open_sessions import OpenSessions
 from gui.window.workspace import Workspace
 from model import news
+from model.errors import Refused
 from model.news import News
 from model.records import Outcome
 from model.session import Session
@@ -29,7 +38,19 @@ SOON = 300  # milliseconds after other documents are on show
 
 Marks = dict[str, dict[Value, bytes]]
 _Wanted = dict[str, tuple[dict[Value, set[bytes]], int]]  # the documents as they were read, and their bytes
-_Found = tuple[Session, Marks, dict[str, set[Value]], float]
+_Asked = dict[Page, Callable[[], object]]  # pages, each with what tells whether rows came or went
+_Pulses = dict[Page, object]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a connection answered."""
+
+    session: Session
+    marks: Marks
+    others: dict[str, set[Value]]  # the documents that are others than a page shows
+    pulses: _Pulses
+    took: float  # seconds
 
 
 class RemoteWatch(QObject):
@@ -39,6 +60,7 @@ class RemoteWatch(QObject):
         super().__init__(workspace)
         self._workspace, self._sessions = workspace, sessions
         self._known: dict[int, Marks] = {}  # of each session, as it was seen last
+        self.pulses: WeakKeyDictionary[Page, object] = WeakKeyDictionary()  # as each page's was seen last
         self._asking: set[int] = set()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -60,16 +82,19 @@ class RemoteWatch(QObject):
             if session.is_local or id(session) in self._asking or (watch is not None and watch.lost is not None):
                 continue
             wanted: _Wanted = {}
+            asked: _Asked = {}
             for page in self._workspace.tab_area.pages:
+                if (pulse := page.pulse_of(session)) is not None:
+                    asked[page] = pulse
                 for ns, shown, size in page.on_show_of(session):
                     there, bytes_ = wanted.setdefault(ns, ({}, 0))
                     for each, raw in shown.items():
                         there.setdefault(each, set()).update(() if raw is None else (raw,))
                     wanted[ns] = (there, bytes_ + size)
-            if wanted:
+            if wanted or asked:
                 self._asking.add(id(session))
                 tasks.run(
-                    lambda _, session=session, wanted=wanted: _marks(session, wanted),  # type: ignore[misc]
+                    partial(_answer, session, wanted, asked),
                     done=self._answered,
                     failed=self._failed,
                     owner=self,
@@ -78,18 +103,22 @@ class RemoteWatch(QObject):
             self._timer.start(EVERY)
 
     def _answered(self, found: _Found) -> None:
-        session, marks, others, took = found
-        before = self._known.get(id(session), {})
-        self._known[id(session)] = marks
-        self._rest(session, took)
+        session, before = found.session, self._known.get(id(found.session), {})
+        self._known[id(session)] = found.marks
+        self._rest(session, found.took)
         if session not in self._sessions.all:
             self._known.pop(id(session), None)
             return
-        for ns, there in marks.items():
+        for ns, there in found.marks.items():
             known = before.get(ns, {})
             for each, mark in there.items():
-                if known[each] != mark if each in known else each in others[ns]:
+                if known[each] != mark if each in known else each in found.others[ns]:
                     news.tell(News(session.data, Outcome("applied", ns, each, tr("Another program wrote it."))))
+        for page in filter(isValid, found.pulses):
+            pulse = found.pulses[page]
+            if self.pulses.get(page, pulse) != pulse:
+                page.do_refresh()
+            self.pulses[page] = pulse
 
     def _failed(self, error: BaseException) -> None:
         self._asking.clear()  # whether the server answers is another watch's to say
@@ -101,8 +130,8 @@ class RemoteWatch(QObject):
         self._timer.start(round(max(EVERY, took * 1000 * SHARE) * (AWAY if away else 1)))
 
 
-def _marks(session: Session, wanted: _Wanted) -> _Found:
-    """A mark of each document, b"" where it is not there, and those that are others than a page shows."""
+def _answer(session: Session, wanted: _Wanted, asked: _Asked, _: tasks.Progress) -> _Found:
+    """A mark of each document, b"" where it is not there, those that are others than a page shows, and the pulses."""
     began = time.monotonic()
     found: Marks = {}
     others: dict[str, set[Value]] = {}
@@ -114,4 +143,8 @@ def _marks(session: Session, wanted: _Wanted) -> _Found:
             for each, raws in shown.items()
             if any(session.mark(ns, raw, size) not in (None, found[ns][each]) for raw in raws)
         }
-    return session, found, others, time.monotonic() - began
+    pulses: _Pulses = {}
+    for page, pulse in asked.items():
+        with suppress(Refused):  # a server or a user that may not be asked; the page says so itself where it reads
+            pulses[page] = pulse()
+    return _Found(session, found, others, pulses, time.monotonic() - began)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
@@ -108,6 +108,9 @@ class TabArea(QWidget):
         self.tabs.bar.setCurrentIndex(self.pages.index(page))
 
     def _tab_chosen(self, at: int) -> None:
+        menu = QApplication.activePopupWidget()
+        if isinstance(menu, QMenu):  # of the page that is left: what is chosen in it would happen out of sight
+            menu.close()
         shown = self.pages[at] if 0 <= at < len(self.pages) else None
         here = QApplication.focusWidget()
         inside = here is not None and self._stack.isAncestorOf(here)

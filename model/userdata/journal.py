@@ -295,6 +295,11 @@ class Journal:
                 todo = "another program holds it; try again" if locked else "make room there or move it away"
                 raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
 
+    def pulse(self) -> tuple[int, int]:
+        """Two numbers that are others once another process has written to the file. Raises ``Refused``."""
+        with self._file() as db:
+            return id(db), int(db.execute("PRAGMA data_version").fetchone()[0])
+
     def _connection(self, path: Path) -> sqlite3.Connection:
         """The connection that is kept; a new one where somebody moved the file away, or this is another process."""
         if self._open is not None and self._open.is_at(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
@@ -73,6 +73,19 @@ def test_a_dialog_gives_the_focus_back_and_never_to_the_switch_of_writes(window:
     window.title.badge.setFocus(Qt.FocusReason.TabFocusReason)
     window.title.badge.hide()
     assert page.isAncestorOf(focused())
+
+
+def test_another_page_in_front_closes_the_menu_of_the_page_behind_it(window: Window, qtbot: QtBot) -> None:
+    window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
+    page = document(window)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    menu = QMenu(page.editor.tree)
+    menu.addAction("Rename")
+    menu.popup(page.editor.tree.mapToGlobal(page.editor.tree.rect().center()))
+    qtbot.waitUntil(menu.isVisible)
+    window.workspace.open(window.sessions[0], PageRequest("journal"))
+    assert not menu.isVisible()
+    wait_idle(qtbot)
 
 
 def test_the_last_tab_leaves_the_focus_beside_the_tabs(window: Window, qtbot: QtBot) -> None:

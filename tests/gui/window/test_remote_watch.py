@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from gui import tasks
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest
+from gui.pages.tool_pages import JournalPage
 from gui.window import remote_watch
 from gui.window.opening import Opening
 from gui.window.window import Window
@@ -23,7 +26,7 @@ from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import new_window, open_source
-from tests.support import naming
+from tests.support import ROOT, naming
 
 
 @pytest.fixture
@@ -61,6 +64,37 @@ def test_a_list_and_an_editor_follow_another_program(
     people.delete_one({"_id": 3})
     qtbot.waitUntil(lambda: page.editor.states.kind == "failed")
     qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
+
+
+def test_a_list_takes_in_what_another_program_inserts(
+    window: Window, client: pymongo.MongoClient[dict[str, Any]], qtbot: QtBot
+) -> None:
+    people, session = client.remote_watch.people, window.sessions[0]
+    page = window.workspace.open(session, PageRequest("collection", "remote_watch.people"))
+    assert isinstance(page, CollectionPage)
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 5 and page in window.remote.pulses)
+    page.browser.select(Value.of(3))
+    qtbot.waitUntil(lambda: page.browser.row is not None)
+    people.insert_one({"_id": 2.5, "name": "new"})
+    qtbot.waitUntil(lambda: len(page.browser.model.rows) == 6)
+    chosen = page.browser.row
+    assert chosen is not None
+    assert chosen.id == Value.of(3)
+    people.delete_one({"_id": 0})
+    people.insert_one({"_id": -1, "name": "in its place"})
+    qtbot.waitUntil(lambda: page.browser.model.row_of(Value.of(-1)) >= 0)
+    qtbot.waitUntil(lambda: not tasks.tasks.running)
+
+
+def test_the_journal_takes_in_what_another_process_wrote(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    page = window.workspace.open(session, PageRequest("journal"))
+    assert isinstance(page, JournalPage)
+    qtbot.waitUntil(lambda: page in window.remote.pulses and not tasks.tasks.running)
+    command = ["edit", session.source, "remote_watch.people", "3", "--set", 'name="from a shell"']
+    assert subprocess.run([sys.executable, "-m", "gui", *command], check=False, cwd=ROOT).returncode == 0
+    qtbot.waitUntil(lambda: [entry.ns for entry in page.panel.model.rows] == ["remote_watch.people"])
     qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
