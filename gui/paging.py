@@ -121,6 +121,7 @@ class Pager(QWidget):
         self._count = words("", "second")
         self._took = words("", "hint")
         self._page_text = words("", "second")
+        self._page_text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._back = tool("caret-left", tr("Previous page"), self._go_back)
         self._on = tool("caret-right", tr("Next page"), self._go_on)
         self._sizes = QPushButton()
@@ -157,19 +158,22 @@ class Pager(QWidget):
         if total is not None:
             of = wording.many(total, self._noun)
             self._count.setText(tr("{span} of {of}", span=span, of=of) if shown else of)
-            pages = max(1, -(-total // self._size))
-            self._page_text.setText(
-                tr("Page {page} of {pages}", page=wording.count(self._page + 1), pages=wording.count(pages))
-            )
+            self._page_text.setText(self._page_of(max(1, -(-total // self._size))))
             more = more or skip + shown < total
         else:
             self._count.setText(tr("{span} of N/A", span=span) if shown or note else "")
             self._page_text.setText(tr("Page {page}", page=wording.count(self._page + 1)))
+        # The buttons before it stay where they are under the pointer, whether or not the pages are counted in time.
+        needed = self._page_text.fontMetrics().horizontalAdvance(self._page_of(self._page + 1))
+        self._page_text.setMinimumWidth(max(needed, self._page_text.sizeHint().width(), self._page_text.minimumWidth()))
         self._count.setToolTip(note)
         self._took.setText(note if total is None and note else f"{wording.count(took)} ms" if took is not None else "")
         self._back.setEnabled(self._page > 0)
         self._on.setEnabled(more)
         self._sizes.setText(tr("{size} a page", size=self._size))
+
+    def _page_of(self, pages: int) -> str:
+        return tr("Page {page} of {pages}", page=wording.count(self._page + 1), pages=wording.count(pages))
 
     @property
     def text(self) -> str:

@@ -193,7 +193,7 @@ class Walker:
         return QApplication.activePopupWidget() or self._asked() or self.window
 
     def _pick(self, kind: type[QWidget]) -> list[QWidget]:
-        within = self._within()
+        within = self._here = self._within()  # kept: PySide lets go of a popup's parts together with the popup
         return [each for each in within.findChildren(kind) if _reachable(each)]
 
     def _click(self) -> str:

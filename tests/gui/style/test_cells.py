@@ -7,12 +7,13 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QPainter, QTextDocument
-from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
 from gui.style import icons, symbols, theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
+from gui.style.states import tool
 from gui.window.status_line import StatusLine
 from gui.window.status_line import _Elided as Elided
 
@@ -152,6 +153,21 @@ def test_the_foot_says_which_rows_are_shown(qtbot: QtBot) -> None:
     assert pager.text == "1–50 of N/A"
     assert pager._took.text() == "Counting took longer than 1 s"
     assert pager._on.isEnabled()
+
+
+def test_a_button_of_the_foot_stays_where_it_is_whether_or_not_the_pages_were_counted(qtbot: QtBot) -> None:
+    pager = Pager("document", 50)
+    qtbot.addWidget(pager)
+    export = tool("export", "Export")
+    pager.add_tool(export)
+    pager.resize(900, 40)
+    pager.show()
+    places = set()
+    for total in (None, 40, None, 2318, None):
+        pager.show_page(0, 40, total, "", False, 41)
+        QApplication.processEvents()
+        places.add(export.x())
+    assert max(places) - min(places) < export.width() // 2
 
 
 def test_what_is_cut_off_is_told_where_the_pointer_rests_whatever_stands_beside_it() -> None:
