@@ -29,14 +29,14 @@ def can_have(widget: QWidget | None) -> bool:
 
 
 def give(widget: QWidget | None, lost: QWidget | None = None, reason: _Reason = _Reason.OtherFocusReason) -> None:
-    """Focus a control or panel where it can be, else what can be in it, else the nearest panel around it.
+    """Focus a control or panel where it can be, else what can be in it, else the nearest panel around it; no switch.
 
     Where it is gone, that is around the one that is ``lost``.
     """
     wanted = widget if widget is not None and isValid(widget) else lost
     if wanted is None or not isValid(wanted):
         return
-    if can_have(wanted):
+    if _serves(_end(wanted)):
         wanted.setFocus(reason)
     elif (inner := _first_in(wanted, wanted)) is not None:
         inner.setFocus(reason)

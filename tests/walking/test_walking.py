@@ -108,9 +108,7 @@ def test_a_message_that_gets_under_the_pointer_is_convicted(
 ) -> None:
     monkeypatch.setattr(walks.messages, "tell", careless)
     walker, window = Walker(world, 0), world.windows[0]
-    within = [
-        each for each in walker._pick(QAbstractButton) if window.workspace.isAncestorOf(each) and each.height() < 80
-    ]
+    within = [each for each in walker._pick(QAbstractButton) if window.workspace.tab_area.tabs.isAncestorOf(each)]
     monkeypatch.setattr(walker, "_pick", lambda _: within)
     walker._message()
     window.messages.left.emit()

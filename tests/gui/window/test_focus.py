@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui import messages
 from gui.pages.page_request import PageRequest
 from gui.window.window import Window
 from model.values.canonical import Value
@@ -73,6 +74,17 @@ def test_a_dialog_gives_the_focus_back_and_never_to_the_switch_of_writes(window:
     window.title.badge.setFocus(Qt.FocusReason.TabFocusReason)
     window.title.badge.hide()
     assert page.isAncestorOf(focused())
+
+
+def test_a_message_gives_the_focus_of_the_switch_to_the_page(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    messages.tell(window, "A message")
+    line = window.messages.lines[-1]
+    window.title.badge.setFocus()
+    line.findChildren(QAbstractButton)[-1].setFocus()
+    assert focused().window() is window
+    line.leave()
+    qtbot.waitUntil(lambda: page.isAncestorOf(focused()))
 
 
 def test_another_page_in_front_closes_the_menu_of_the_page_behind_it(window: Window, qtbot: QtBot) -> None:
