@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path as FilePath
 
 from bson import Binary
@@ -35,8 +36,6 @@ from model.values import canonical
 from model.values.canonical import Value
 
 BY_HAND = "a layout that was stated by hand"
-_COUNT_MS = 500  # a page does not wait longer than this for its total
-_COUNTED_AT_ONCE = 500  # versions of which a page waits for the number of their documents
 ALL = 2**31 - 1
 """A limit above any number of rows."""
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
@@ -300,32 +299,22 @@ class Catalogue:
     def page(
         self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
     ) -> Page:
-        """A page of current documents; the total only where it is known without waiting long."""
+        """A page of current documents; the total only where the page ends the list."""
         started = time.monotonic()
-        layout, terms = self.layout(ns), filter_terms(filter)
-        rows = []
-        query = PageQuery(terms, sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True)
-        found = layout.page(query)
-        for row in found:
-            rows.append(row)
-            step(len(rows), limit)
-            if len(rows) > limit:
-                break
+        layout, info = self.layout(ns), self.info(ns)
+        query = PageQuery(
+            filter_terms(filter), sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True
+        )
+        found = islice(layout.page(query), limit + 1)
+        rows = list(found if step is no_checkpoint else _watched(found, limit, step))
         more = len(rows) > limit
-        info = self.info(ns)
-        rows = [_as_version(row, info) for row in rows[:limit]]
-        total: int | None = skip + len(rows)
-        note = ""
-        if more or (skip and not rows):
-            total, note = self._count_at_once(layout, filter, any_version)
+        del rows[limit:]
+        if info.belongs_to is not None:
+            rows = [_as_version(row, info) for row in rows]
+        known = not more and (bool(rows) or not skip)
+        total, note = (skip + len(rows), "") if known else (None, "N/A: the documents are counted after the page.")
         taken = round((time.monotonic() - started) * 1000)
         return Page(tuple(rows), skip, total, note, more, taken)
-
-    def _count_at_once(self, layout: Layout, filter: str, any_version: bool) -> tuple[int | None, str]:
-        """A page's total, which a page of versions waits for only where few have to be put together for it."""
-        if layout.own_documents and (self._port.count(layout.ns, max_ms=_COUNT_MS) or ALL) > _COUNTED_AT_ONCE:
-            return None, "N/A: the documents are counted after the page."
-        return self.count(layout.ns, filter, any_version, _COUNT_MS)
 
     def rows(
         self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL
@@ -380,9 +369,16 @@ class Catalogue:
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
 
 
+def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:
+    """Rows, with a step behind each."""
+    for done, row in enumerate(rows, 1):
+        step(done, wanted)
+        yield row
+
+
 def _as_version(row: Row, info: CollectionInfo) -> Row:
-    """A row of an archive with the document and the version that it keeps; any other row as it is."""
-    if info.belongs_to is None or not row.readable:
+    """A row of an archive with the document and the version that it keeps; one that does not decode as it is."""
+    if not row.readable:
         return row
     of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
     return replace(row, of=of, version=v, at=time_of(at) or row.at)

@@ -13,8 +13,9 @@ from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.gaps import outlined
+from model.layouts.lazy_row import RowReader
 from model.layouts.page_query import PageQuery, with_own
-from model.layouts.reserved_fields import Own, legible, legible_field, made_version, time_of, unreadable
+from model.layouts.reserved_fields import Own, legible_field, made_version, unreadable
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
 from model.server import guards
@@ -37,6 +38,7 @@ class CurrentDocuments:
         self.server, self.profile, self.own, self.inside, self.numbered = server, profile, own, inside, numbered
         self.ns = profile.ns
         self.foreign = ForeignGuard(profile)
+        self.row = RowReader(profile.id if inside else own.id, own.version, (own.at, own.token), inside).row
         self._able: Abilities | None = None
 
     # --- one stored document
@@ -121,13 +123,6 @@ class CurrentDocuments:
         order = sort or query.sort or {self.profile.id: 1}
         found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
         return map(self.row, found)
-
-    def row(self, raw: bytes) -> Row:
-        """A stored document, or a part of it, as a line of the list."""
-        own, found = self.own, legible(self.part(raw))
-        id = legible_field(raw, self.profile.id) if self.inside else found.get(own.id)
-        at = time_of(found.get(own.at)) or time_of(found.get(own.token))
-        return Row(id or Value.of(None), found.get(own.version), at, len(raw), raw, not unreadable(raw))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents match; None where counting takes longer."""

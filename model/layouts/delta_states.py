@@ -12,7 +12,7 @@ from model.layouts import folded_page
 from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.delta_folding import Delta, Fold, removed_by
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
-from model.layouts.newest_query import TOGETHER, NewestQuery
+from model.layouts.newest_query import TOGETHER
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
 from model.layouts.reserved_fields import compose, legible_field, number_of, place_of, same_version
@@ -233,7 +233,7 @@ class DeltaStates:
 
     def _stored(self, together: int) -> Iterator[list[bytes]]:
         """The stored versions of each document, the highest number first, by the order of the ids."""
-        heads = NewestQuery(self.server, self.profile, self.documents.newest).heads(None, wanted=together)
+        heads = self.documents.heads.heads(None, wanted=together)
         ids = (id for key in heads if (id := c.get(key, (self.profile.id,))) is not None)
         while chunk := list(islice(ids, together)):
             yield from self.documents.of_each(chunk)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.checks.id_order import key_of
+from model.layouts.field_reader import FieldReader
 from model.layouts.reserved_fields import number_of
 from model.server.retry import Port, Terms
 from model.values import canonical as c
@@ -48,11 +49,13 @@ class _Pace:
     """How many keys the next query asks for, by the number of versions of the documents that were passed."""
 
     wanted: int
+    length: float = 1.0  # versions of a document, as far as known
+    alike: bool = False  # whether every document that was passed had as many
     limit: int = 0
     _found: int = 0
     _ended: int = 0  # documents of this query that were passed as a whole
     _versions: int = 0  # their versions
-    _length: float = 1.0
+    _longest: int = 0  # of them
 
     def __post_init__(self) -> None:
         self._ask(MOST)
@@ -62,20 +65,22 @@ class _Pace:
         self._found += 1
         self._ended += versions > 0
         self._versions += versions
+        self._longest = max(self._longest, versions)
 
     def cut(self, versions: int) -> None:
         """A query has ended behind so many versions of a document that may have more."""
         if self._ended:
-            self._length = self._versions / self._ended
+            self.length = self._versions / self._ended
+            self.alike = self.length == self._longest
         else:
-            self._length = max(self._length, versions)
+            self.length = max(self.length, versions)
         most = MOST if self._ended else FAR + LEAP  # until the first one ends it is open how long they are
-        self._ended = self._versions = 0
+        self._ended = self._versions = self._longest = 0
         self._ask(most)
 
     def _ask(self, most: int) -> None:
-        left = self.wanted - self._found % self.wanted
-        self.limit = LEAP if self._length > FAR else min(most, round(1.2 * left * self._length) + LEAP)
+        left, room = self.wanted - self._found % self.wanted, 1.0 if self.alike else 1.2
+        self.limit = LEAP if self.length > FAR else min(most, round(room * left * self.length) + LEAP)
 
 
 @dataclass
@@ -96,6 +101,12 @@ class _Run:
         """Whether a query can begin behind them."""
         return bool(self.heads) and all(leapable(id) and not _has_twins(id) for id in self.heads)
 
+    def take(self, id: Value, key: bytes, down: bool) -> bytes:
+        """Take a further key of a document, where there is one; no key."""
+        if key and id not in self.told and not (down and id in self.heads):
+            self.heads[id] = key
+        return b""
+
     def untold(self) -> Iterator[tuple[Value, bytes]]:
         """The documents that were not listed yet; they are from now on."""
         for id, key in self.heads.items():
@@ -104,13 +115,13 @@ class _Run:
                 yield id, key
 
 
-@dataclass(frozen=True)
 class NewestQuery:
     """The newest versions of one collection; ``newest`` reads one of them whatever the types of its numbers."""
 
-    server: Port
-    profile: CollectionProfile
-    newest: Callable[[Value], bytes]
+    def __init__(self, server: Port, profile: CollectionProfile, newest: Callable[[Value], bytes]) -> None:
+        self.server, self.profile, self.newest = server, profile, newest
+        self._ids, self._numbers = FieldReader(profile.id), FieldReader(profile.version)
+        self._seen = _Pace(1)  # versions of a document, as the last list found them
 
     @property
     def _keys(self) -> dict[str, int]:
@@ -168,27 +179,35 @@ class NewestQuery:
         order = {p.id: -1, p.version: -1} if down else {p.id: 1, p.version: 1}
         behind: Terms | None = None
         skip = 0
-        run, before, pace = _Run(), _Run(), _Pace(wanted)
+        run, before, pace = _Run(), _Run(), _Pace(wanted, self._seen.length, self._seen.alike)
+        last, further = Value(0, b""), b""  # the id in the key before, and the key behind that of its document
         while True:
             rows, where = 0, _both(filter, behind)
             for raw in self.server.find(p.ns, where, sort=order, projection=keys, skip=skip, limit=pace.limit):
                 rows += 1
-                id = c.get(raw, (p.id,))
-                if id is None:
+                at = self._ids.spans(raw)[0]
+                if at is None:
                     continue
-                if run.last is not None and key_of(id) != key_of(run.last):
+                if at[0] == last.type and raw[at[1] : at[2]] == last.data:
+                    run.passed, further = run.passed + 1, raw
+                    continue
+                further = run.take(last, further, down)
+                id, before_it = Value(at[0], raw[at[1] : at[2]]), last
+                last = id
+                if run.heads and not _are_equal(id, before_it):
                     pace.ended(run.passed)
                     yield from (self._right(key, of) for of, key in run.untold())
                     run, before = _Run(), run
                 run.passed += 1
-                if id not in run.told and not (down and id in run.heads):
-                    run.heads[id] = raw
+                run.take(id, raw, down)
                 if down:
                     yield from (self._right(key, of) for of, key in run.untold())
+            further = run.take(last, further, down)
             if rows < pace.limit:
                 yield from (self._right(key, of) for of, key in run.untold())
                 return
             pace.cut(run.passed)
+            self._seen = pace
             if run.leapable and (down or run.passed > FAR or pace.limit == LEAP):
                 yield from (self._highest(filter, of) or key for of, key in run.untold())
                 behind, skip = self._behind(run, down), 0
@@ -217,8 +236,8 @@ class NewestQuery:
         return {"$or": [{name: {"$eq": last, "$type": others}}, *behind["$or"]]} if others else behind
 
     def _right(self, key: bytes, id: Value) -> bytes:
-        v = c.get(key, (self.profile.version,))
-        if v is not None and v.type in (c.INT32, c.INT64, c.DATE):
+        at = self._numbers.spans(key)[0]
+        if at is not None and at[0] in (c.INT32, c.INT64, c.DATE):
             return key
         return self.newest(id)  # a text sorts above every number
 
@@ -232,7 +251,14 @@ def _down(sort: Terms) -> bool:
     return (number_of(value) if isinstance(value, Value) else int(value)) == -1
 
 
+_UNLIKE = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.DATE)
+"""Types of which a server finds no two values equal that differ."""
 _TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+
+
+def _are_equal(id: Value, other: Value) -> bool:
+    """Whether a server finds two different ids equal."""
+    return (id.type != other.type or id.type not in _UNLIKE) and key_of(id) == key_of(other)
 
 
 def _has_twins(id: Value) -> bool:

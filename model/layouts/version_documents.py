@@ -10,19 +10,18 @@ from itertools import chain, groupby, islice
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.layouts.checks.id_order import key_of
+from model.layouts.field_reader import FieldReader
 from model.layouts.gaps import loss, newest_first, with_gaps
+from model.layouts.lazy_row import RowReader
 from model.layouts.newest_query import TOGETHER, NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import (
     Own,
-    legible,
     made_version,
     number_of,
     place_of,
     same_version,
-    time_of,
-    unreadable,
 )
 from model.layouts.tombstones import MARK, SAID, is_marked, is_tombstone
 from model.names import id_name, version_name
@@ -52,6 +51,9 @@ class VersionDocuments:
     ) -> None:
         self.server, self.profile, self.own, self.stored, self.flag = server, profile, own, stored, flag
         self.ns, self.claim = profile.ns, claim_of(profile)
+        self.heads = NewestQuery(server, profile, self.newest)
+        self._keys = FieldReader("_id")
+        self.row = RowReader(profile.id, profile.version, (profile.at, "_id", profile.token)).row
 
     def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
         """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
@@ -205,27 +207,20 @@ class VersionDocuments:
 
     # --- lists
 
-    def row(self, raw: bytes) -> Row:
-        """A stored version as a line of the list."""
-        p, readable = self.profile, not unreadable(raw)
-        found = legible(raw)
-        at = time_of(found.get(p.at)) or time_of(found.get("_id")) or time_of(found.get(p.token))
-        return Row(found.get(p.id) or Value.of(None), found.get(p.version), at, len(raw), raw, readable)
-
     def page(self, query: PageQuery) -> Iterator[Row]:
         """The newest version of each document that matches; with ``any_version`` of each that ever did.
 
         A document that is deleted is listed, by its tombstone, only where any version may match.
         """
         together = max(1, min(query.limit, TOGETHER))
-        newest = NewestQuery(self.server, self.profile, self.newest)
-        picked = newest.picked(query.filter, query.sort, query.any_version, together)
+        picked = self.heads.picked(query.filter, query.sort, query.any_version, together)
         if not query.any_version:
             picked = (key for key in picked if not self._is_over(key))
         keys = islice(picked, query.skip, query.skip + max(0, query.limit))
-        while chunk := [c.get(raw, ("_id",)) for raw in islice(keys, together)]:
-            whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=with_own(query.projection, self.own))
-            found = {c.get(raw, ("_id",)): raw for raw in whole}
+        while chunk := list(map(self._physical, islice(keys, together))):
+            fields = with_own(query.projection, self.own)
+            whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=fields, batch=len(chunk))
+            found = {self._physical(raw): raw for raw in whole}
             yield from (self.row(found[physical]) for physical in chunk if physical in found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
@@ -268,9 +263,12 @@ class VersionDocuments:
                 raise Refused("Counting the deleted documents takes too long.")
         return found
 
+    def _physical(self, raw: bytes) -> Value | None:
+        """The ``_id`` of a stored version."""
+        return self._keys.values(raw)[0]
+
     def _is_over(self, key: bytes) -> bool:
         """Whether the newest version with this key is a tombstone; only one with the marker is read whole."""
-        physical = c.get(key, ("_id",))
-        if physical is None or not is_marked(key, self.profile):
+        if not is_marked(key, self.profile) or (physical := self._physical(key)) is None:
             return False
         return any(self.ends(raw) for raw in self.server.find(self.ns, guards.by_id(physical), limit=1))

@@ -116,8 +116,13 @@ def bson_of(terms: Terms) -> bytes:
 def _value(part: Any) -> Value:
     if isinstance(part, Value):
         return part
+    if type(part) is int and -1 <= part <= 1:  # the ways of an order, the fields of a projection
+        return _WAYS[part]
     if isinstance(part, Mapping):
         return Value(OBJECT, bson_of(part))
     if isinstance(part, list | tuple):
-        return array([_value(each) for each in part])
+        return array(map(_value, part))
     return Value.of(part)
+
+
+_WAYS = {way: Value.of(way) for way in (-1, 0, 1)}

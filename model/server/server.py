@@ -68,6 +68,15 @@ def _raw(terms: Terms) -> RawBSONDocument:
     return RawBSONDocument(bson_of(terms), RAW)
 
 
+def _sent(part: Any) -> Any:
+    """A part of a command as the driver takes it; an order, or a choice of fields, is plain as it is."""
+    if isinstance(part, str | int):
+        return part
+    if isinstance(part, dict) and all(type(way) is int for way in part.values()):
+        return part
+    return [_raw(stage) for stage in part] if isinstance(part, list) else _raw(part)
+
+
 def host_name(uri: str) -> str:
     """The first host of an address without its port, as its certificate names it."""
     address = Address.parse(uri)
@@ -99,6 +108,7 @@ class Server:
         self._name = name
         self._facts: ServerFacts | None = None
         self._largest: dict[tuple[str, bool], int] = {}
+        self._databases: dict[str, Database[RawBSONDocument]] = {}
         self._from_secondary = False
         self._tunnel: Tunnel | None = None
         self._most = BATCH_MOST
@@ -274,7 +284,7 @@ class Server:
             command["limit"] = limit
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
-        return self._rows(ns, command, few=False, projected=bool(projection), limit=limit or batch)
+        return self._rows(ns, command, few=False, projected=bool(projection), most=limit or batch)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
@@ -349,40 +359,50 @@ class Server:
         return change_stream.Changes(stream, self._trouble)
 
     def _rows(
-        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, limit: int = 0
+        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0
     ) -> Iterator[bytes]:
         key = (ns, projected)
-        reads = ReadPreference.SECONDARY_PREFERRED if self._from_secondary else ReadPreference.PRIMARY
         largest = self._largest.get(key, 0)
         first = 200 if few else min(self._most, _batch(largest, 20 if projected else FIRST_BATCH))
-        if limit:
-            first = min(first, limit)
+        if most:
+            first = min(first, most)
         name = next(iter(command))
-        body: dict[str, Any] = {}
-        body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
-        if "pipeline" in body:
-            body["pipeline"] = [_raw(stage) for stage in body["pipeline"]]
+        body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         if name == "find":
             body["batchSize"] = first
         else:
             body["cursor"] = {"batchSize": first}
         try:
-            if reads == ReadPreference.PRIMARY:
+            if self._from_secondary:
+                reads: Any = ReadPreference.SECONDARY_PREFERRED
+            else:
+                reads = ReadPreference.PRIMARY
                 self._reach()
             cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
-                SON(body), read_preference=reads, codec_options=RAW
+                body, read_preference=reads, codec_options=RAW
             )
             with cursor:
                 size = first
+                if size == command.get(
+                    "limit"
+                ):  # all fits into one answer, unless documents are larger than any before
+                    found = [bytes(row.raw) for row in cursor.to_list()]
+                    self._largest[key] = max(largest, *map(len, found)) if found else largest
+                    yield from found
+                    return
                 # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
                 cursor.batch_size(size)
+                grows = True
                 for row in cursor:
                     raw = bytes(row.raw)
                     if len(raw) > largest:
                         largest = self._largest[key] = len(raw)
-                    if (wanted := min(_batch(largest, FIRST_BATCH), size * 8, self._most)) != size:
+                        grows = True
+                    if grows:
+                        wanted = min(_batch(largest, FIRST_BATCH), size * 8, self._most)
+                        grows = wanted != size
+                        cursor.batch_size(wanted)
                         size = wanted
-                        cursor.batch_size(size)
                     yield raw
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
@@ -392,10 +412,14 @@ class Server:
             raise self._trouble(error) from None
 
     def _database(self, ns: str) -> Database[RawBSONDocument]:
-        try:
-            return self._client.get_database(ns.partition(".")[0], codec_options=RAW)
-        except PyMongoError as error:
-            raise Refused(f"{ns.partition('.')[0]!r} is no name for a database: {error}.") from None
+        name = ns.partition(".")[0]
+        known = self._databases.get(name)
+        if known is None:
+            try:
+                known = self._databases[name] = self._client.get_database(name, codec_options=RAW)
+            except PyMongoError as error:
+                raise Refused(f"{name!r} is no name for a database: {error}.") from None
+        return known
 
     def _reach(self) -> None:
         """Find the server that takes writes; one that is gone is given up after the time for connecting.

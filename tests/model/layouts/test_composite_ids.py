@@ -83,7 +83,7 @@ def test_documents_are_listed_and_read_by_all_parts_of_their_ids(session: Sessio
     assert session.count(ns)[0] == 3
     assert [row.id for row in session.documents(ns, filter="{number: 7}").rows] == [ID, OTHER]
     assert session.documents(ns, sort="{number: -1}").rows[0].id == Value.document(doc(tenant="a", number=8))
-    assert session.documents(ns, skip=1, limit=1).total == 3
+    assert [row.id for row in session.documents(ns, skip=2, limit=1).rows] == [OTHER]
     history = list(session.history(ns, ID))
     assert [(each.v, each.state) for each in history] == [(Value.of(v), "present") for v in (3, 2, 1)]
     assert content(session, database) == {"title": "a7", "n": 3}, "the parts of the id are no content"

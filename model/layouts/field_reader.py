@@ -1,0 +1,102 @@
+"""A few fields of many documents, found at once in those that are built like one before.
+
+Documents of one collection mostly have the same fields in front, of the same types and lengths. Where these bytes are
+equal, what follows them stands at the same place, so nothing is walked twice; a document that is built otherwise is
+walked as ever. Both ways find the same, whatever the documents hold.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TypeAlias
+
+from model.errors import Unreadable
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Span: TypeAlias = tuple[int, int, int]
+"""The type of a value, and where its payload begins and ends."""
+Spans: TypeAlias = tuple[Span | None, ...]
+
+_Built: TypeAlias = tuple[tuple[tuple[slice, bytes], ...], Spans, int]
+"""Bytes that a document must have at some places, where the fields are then, and the end of the last one."""
+
+LENGTHS = {c.STRING: 4, c.OBJECT: 4, c.ARRAY: 4, c.CODE: 4, c.SYMBOL: 4, c.BINARY: 4}
+"""Types that begin with their length, and how many bytes that takes."""
+FREE = (c.REGEX, c.DB_POINTER, c.SCOPED_CODE)
+"""Types whose length their first bytes do not tell; they are rare, and documents with them are walked."""
+KEPT = 256
+"""Ways to be built that are remembered; one that has more is walked."""
+DEEP = 24
+"""Fields in front of the last wanted one from which on walking costs less than comparing."""
+
+
+class FieldReader:
+    """Where some fields at the top of whole documents are; the first of a name counts.
+
+    What it remembers are frozen values, each put in its place at once, so several threads may read by one.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._names = tuple(c.name_bytes(name) if name else None for name in names)
+        self._last: _Built | None = None
+        self._by_length: dict[int, _Built] = {}
+
+    def spans(self, raw: bytes) -> Spans:
+        """The place of each field, None where it is not there. Raises ``Unreadable`` where the bytes are no BSON."""
+        built = self._last
+        if built is not None and _is_built(raw, built):
+            return built[1]
+        built = self._by_length.get(len(raw))
+        if built is not None and _is_built(raw, built):
+            self._last = built
+            return built[1]
+        return self._walked(raw)
+
+    def values(self, raw: bytes) -> list[Value | None]:
+        """The fields themselves; raises ``Unreadable`` where the bytes are no BSON."""
+        return [None if at is None else Value(at[0], raw[at[1] : at[2]]) for at in self.spans(raw)]
+
+    def legible(self, raw: bytes) -> list[Value | None]:
+        """The fields, of a document that is damaged as far as it can be read."""
+        try:
+            return self.values(raw)
+        except Unreadable:
+            found: dict[bytes, Value] = {}
+            with suppress(Unreadable):
+                for name, kind, start, end in c.elements(raw):
+                    found.setdefault(name, Value(kind, raw[start:end]))
+            return [None if name is None else found.get(name) for name in self._names]
+
+    def _walked(self, raw: bytes) -> Spans:
+        found: dict[bytes, Span] = {}
+        wanted = {name for name in self._names if name is not None}
+        ahead: list[tuple[slice, bytes]] = []
+        simple, begun = True, 4
+        for name, kind, start, end in c.elements(raw):
+            if simple:
+                simple = kind not in FREE and len(ahead) < DEEP
+                told = start + LENGTHS.get(kind, 0)  # a text of another length is another way to be built
+                ahead.append((slice(begun, told), raw[begun:told]))
+                begun = end
+            if name in wanted:
+                found.setdefault(name, (kind, start, end))
+                if len(found) == len(wanted):
+                    break
+        else:
+            simple = False  # a field that is missing may come in the next document, behind all that is alike
+        spans = tuple(None if name is None else found.get(name) for name in self._names)
+        if simple:
+            built = (tuple(ahead), spans, begun)
+            self._last = built
+            if len(self._by_length) >= KEPT:
+                self._by_length = {}
+            self._by_length[len(raw)] = built
+        return spans
+
+
+def _is_built(raw: bytes, built: _Built) -> bool:
+    for place, there in built[0]:
+        if raw[place] != there:
+            return False
+    return built[2] < len(raw)
