@@ -248,6 +248,21 @@ class Catalogue:
             self._picked_names.pop(ns, None)
         return self.info(ns)
 
+    def lookups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The fields by which the versions of a document are looked up, with the collection that they are in."""
+        for info in list(self.collections()):
+            profile = self.known(info.ns)[1]
+            if profile.id != "_id" and profile.version:
+                yield profile.ns, (profile.id, profile.version)
+            if profile.archive and profile.archive_id:
+                yield profile.archive, tuple(filter(None, (profile.archive_id, profile.version)))
+
+    def look_anew(self) -> None:
+        """Forget what was recognised: there are more documents now than it was recognised by."""
+        with self._lock:
+            self._known.clear()
+            self._bound.clear()
+
     def adopt(self, profile: Profile, ns: str) -> None:
         """Use this profile, in which ``ns`` was kept just now; what else was stated by hand goes on before it."""
         with self._lock:

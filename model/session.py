@@ -192,8 +192,13 @@ class Session:
         into_memory: bool = False,
         password: str | None = None,
         home: FilePath | None = None,
+        at_once: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
     ) -> Session:
         """Connect, and ask the server for its facts.
+
+        A large dump is read to its end, with the checkpoint told the bytes of it; it is kept in a cache, so that it is
+        read once. With ``at_once`` only its first documents are there, until :meth:`read_on` has read it.
 
         ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
         is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
@@ -202,7 +207,10 @@ class Session:
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home)
         try:
-            return cls(opened, stated, read_only, home)
+            made = cls(opened, stated, read_only, home)
+            if not at_once:
+                made.read_on(checkpoint)
+            return made
         except BaseException:
             opened.close()
             raise
@@ -247,6 +255,35 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.close()
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The collections of a dump of which only the first documents are there; see :meth:`read_on`."""
+        return () if self._opened.local is None else tuple(self._opened.local.unread)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Why some files of a dump could not be read to their ends, a sentence each; what comes before is there."""
+        return () if self._opened.local is None else tuple(self._opened.local.troubles)
+
+    def read_on(self, checkpoint: Checkpoint = no_checkpoint) -> None:
+        """Read a large dump to its end, and recognise its collections anew; where it was stopped, it goes on there.
+
+        The checkpoint is told bytes done and of how many.
+        """
+        if self._opened.local is not None and self.unread:
+            # The first documents mostly tell the layout, and with it the fields by which versions are looked up.
+            for ns, paths in self._catalogue.lookups():
+                if ns in self.unread:
+                    self._opened.local.learn(ns, paths)
+            self._opened.local.read_on(checkpoint)
+            self._catalogue.look_anew()
+
+    def _all_read(self, *places: str) -> None:
+        """Raise ``Refused`` where not all documents of these places are there yet, of all where none is named."""
+        wanted = [ns for ns in self.unread if not places or ns in places or ns.partition(".")[0] in places]
+        if wanted:
+            raise Refused(f"Only the first documents of {wanted[0]} have been read; this has to wait for the others.")
 
     def refresh_facts(self) -> ServerFacts:
         """Ask the server again for its facts and the time it takes to answer."""
@@ -346,7 +383,10 @@ class Session:
 
         The filter looks at current versions, or with ``any_version`` at earlier ones too.
         """
-        return self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+        found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+        if ns in self.unread:
+            return replace(found, total=None, total_note="N/A: the file is not read yet; these come first in it.")
+        return found
 
     def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
         """A mark of each current document that is there, which is another once the document was written.
@@ -408,6 +448,7 @@ class Session:
         checkpoint: Checkpoint = no_checkpoint, skip: int = 0, limit: int = 0,
     ) -> Written:  # fmt: skip
         """Write every document that :meth:`documents` would list to a file, by ``model.text.row_file.write_rows``."""
+        self._all_read(ns)
         total, _ = self.count(ns, filter, any_version)
         if total is not None:
             total = min(max(0, total - skip), limit or total)
@@ -578,6 +619,7 @@ class Session:
             if len(places) != 1 or "." not in places[0]:
                 raise Refused("An id is one of a collection; name just that one.")
             id = self.find_id(places[0], id) if isinstance(id, str) else _value(id)
+        self._all_read(*places)
         layouts = [self._catalogue.layout(ns) for ns in self.with_versions(places)]
         return ActivityList(layouts, span, author, path, id, checkpoint)
 
@@ -1016,6 +1058,7 @@ class Session:
         production.
         """
         port = self._port.gentle() if pace == "gentle" else self._port
+        self._all_read(*places)
         return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark)
 
     def scan_estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from model.errors import NotFound, Refused, Unreachable
 from model.server.connection_steps import ConnectionStep, try_connection
@@ -18,7 +19,12 @@ from model.server.server import OWN_DATABASES
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
+if TYPE_CHECKING:
+    from model.localserver import LocalServer
+
 SAMPLE = "sample:"
+LONGEST_ANSWER = 600_000
+"""Milliseconds that a query of a large dump may take: nobody else waits for its server, and it is never cut off."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Source:
     closers: tuple[Callable[[], object], ...]
     fixed: str = ""  # why this source is read-only whatever the session says, else ""
     database: str = ""  # the one that the URI names, where it is none of the server's own
+    local: LocalServer | None = None  # with a dump's documents
 
     def close(self) -> None:
         """Let go of everything, the connection first."""
@@ -128,13 +135,14 @@ def address_trouble(source: str) -> str:
 def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None) -> Source:
     from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
 
-    local = open_sample(folders.kept_again(home)) if source == SAMPLE else open_dump(Path(source), writable)
+    kept = folders.kept_again(home)
+    local = open_sample(kept) if source == SAMPLE else open_dump(Path(source), writable, kept / "dumps")
     try:
-        server = Server.connect(local.uri, read_only=read_only or not writable, name=name)
+        server = Server.connect(local.uri, read_only=read_only or not writable, socket_ms=LONGEST_ANSWER, name=name)
     except BaseException:
         local.close()
         raise
     fixed = (
         "" if writable else f"{name} is a dump, opened read-only; open it into memory (--into-memory) to try changes."
     )
-    return Source(server, source, name, True, (server.close, local.close), fixed)
+    return Source(server, source, name, True, (server.close, local.close), fixed, local=local)

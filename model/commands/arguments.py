@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import sys
 
+from model.commands.output import Progress
 from model.errors import NotFound
 from model.layouts import document_ids
 from model.session import Session
@@ -14,9 +15,16 @@ from model.values.canonical import Value
 
 def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
     """The session of the command's SOURCE, or of another one."""
-    session = Session.open(
-        source or args.source, profile=args.profile, read_only=args.read_only, into_memory=args.into_memory
-    )
+    with Progress("Reading", unit="bytes") as progress:
+        session = Session.open(
+            source or args.source,
+            profile=args.profile,
+            read_only=args.read_only,
+            into_memory=args.into_memory,
+            checkpoint=progress,
+        )
+    for trouble in session.troubles:
+        print(f"palimpsest: {trouble}", file=sys.stderr)
     if _insists(args):
         session.accept_layout()
     session.author = getattr(args, "signed_as", None) or ""

@@ -12,9 +12,11 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from model import text
 from model.text.display import size_text
+from model.text.pace import Pace
 from model.values.canonical import Value
 
 _WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
@@ -95,19 +97,26 @@ def number(count: int | None) -> str:
 
 
 class Progress:
-    """A checkpoint that says on standard error how far long work has come, where that is a terminal."""
+    """A checkpoint that says on standard error how far long work has come, where that is a terminal.
 
-    def __init__(self, doing: str) -> None:
-        self._doing, self._shown, self._next = doing, False, time.monotonic() + 0.5
+    Behind that: how many rows, or bytes, a second, and the time that is left at this pace.
+    """
+
+    def __init__(self, doing: str, unit: Literal["rows", "bytes"] = "rows") -> None:
+        self._doing, self._unit, self._shown, self._next = doing, unit, False, time.monotonic() + 0.5
+        self._pace = Pace()
         self._active = sys.stderr.isatty()
 
     def __call__(self, done: int, total: int | None) -> None:
         now = time.monotonic()
+        self._pace.reached(done, total, now)
         if not self._active or now < self._next:
             return
         self._next, self._shown = now + 0.1, True
-        of = "" if total is None else f" of {total:,}"
-        sys.stderr.write(f"\r\x1b[K{self._doing} {done:,}{of}")
+        in_words = size_text if self._unit == "bytes" else "{:,}".format
+        of = "" if total is None else f" of {in_words(total)}"
+        said = "".join(f", {each}" for each in self._pace.words(self._unit))
+        sys.stderr.write(f"\r\x1b[K{self._doing} {in_words(done)}{of}{said}")
         sys.stderr.flush()
 
     def make_way(self) -> None:

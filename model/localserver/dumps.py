@@ -10,43 +10,72 @@ The folder's name is the database's, the file's name the collection's. A JSON fi
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
 from model.localserver.command_table import parse_index
+from model.localserver.large_file import LargeFile
 from model.localserver.local_server import LocalServer
 from model.mql.command_error import CommandError
 from model.text.file_documents import bson_documents, decoded, json_documents, looks_like_text, opened
 from model.values import canonical as c
 
+IN_MEMORY = 64 << 20
+"""Bytes of a dump's documents that are read into memory; a file above that is read where it lies."""
+
+ALL = 1 << 62
+PACKED = 10  # times as large as packed a file is taken to be
 _ARCHIVE = b"\x6d\xe2\x99\x81"
 
 
-def open_dump(path: str | Path, writable: bool = False) -> LocalServer:
+def open_dump(path: str | Path, writable: bool = False, cache: Path | None = None) -> LocalServer:
     """Open a dump in a server of its own, which is read-only unless ``writable``; the files stay as they are.
 
-    Raises ``NotFound``, ``Unreadable`` (with the place and the way out) or ``Refused``.
+    What fits into :data:`IN_MEMORY` is read at once, and all of it where it is writable. Of larger ``.bson`` files the
+    first documents are there, until ``LocalServer.read_on`` has read them; the notes on them lie in ``cache``. Raises
+    ``NotFound``, ``Unreadable`` (with the place and the way out) or ``Refused``.
     """
     source = Path(path).expanduser()
     server = LocalServer()
+    opening = _Opening(server, None if writable else cache, ALL if writable else IN_MEMORY)
     try:
         if source.is_dir():
-            _folder(server, source.resolve())
+            _folder(opening, source.resolve())
         elif source.is_file():
-            _file(server, source.resolve(), _database_name(source.resolve().parent.name))
+            _file(opening, source.resolve(), _database_name(source.resolve().parent.name))
         else:
             raise NotFound(
                 f"{source} is not there: give a dump's folder, a .bson file, or a file of Extended JSON lines."
             )
     except OSError as error:
+        server.close()
         raise Refused(f"{source} cannot be read: {error.strerror or error}.") from None
+    except BaseException:
+        server.close()
+        raise
     server.read_only = not writable
     return server
 
 
-def _folder(server: LocalServer, root: Path) -> None:
+@dataclass
+class _Opening:
+    server: LocalServer
+    cache: Path | None
+    left: int  # bytes that may still be read into memory
+
+    def takes(self, path: Path) -> bool:
+        """Whether a file is small enough for memory; a packed one is taken for ten times as large."""
+        size = path.stat().st_size * (PACKED if path.name.endswith(".gz") else 1)
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def _folder(opening: _Opening, root: Path) -> None:
     found = False
     for folder in [root, *sorted(p for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))]:
         names: set[str] = set()
@@ -54,7 +83,7 @@ def _folder(server: LocalServer, root: Path) -> None:
             if _stem(file) in names:
                 raise Refused(f"{file} and its plain twin are both there; move one of them away.")
             names.add(_stem(file))
-            _file(server, file, _database_name(folder.name))
+            _file(opening, file, _database_name(folder.name))
             found = True
     if not found:
         raise Refused(f"{root} holds no .bson file: give the folder that mongodump wrote, or one file.")
@@ -92,7 +121,8 @@ def _free(server: LocalServer, database: str, collection: str) -> str:
     return f"{database}.{name}"
 
 
-def _file(server: LocalServer, path: Path, database: str) -> None:
+def _file(opening: _Opening, path: Path, database: str) -> None:
+    server = opening.server
     with opened(path) as stream:
         head = stream.peek(4)
         if head.startswith(_ARCHIVE):
@@ -110,7 +140,12 @@ def _file(server: LocalServer, path: Path, database: str) -> None:
             collection = str(full.python())
         ns = _free(server, database, _collection_name(collection))
         server.adopt(ns, _options(metadata))
-        server.load(ns, json_documents(stream, path) if is_text else bson_documents(stream, path))
+        if is_text:
+            server.load(ns, json_documents(stream, path))
+        elif opening.takes(path):
+            server.load(ns, bson_documents(stream, path))
+        else:
+            server.begin(ns, LargeFile(path, opening.cache))
     for spec in _indexes(metadata):
         _add_index(server, ns, spec, path)
 

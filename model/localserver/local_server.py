@@ -22,11 +22,10 @@ from model.errors import Refused, Unreadable
 from model.localserver import wire
 from model.localserver.change_log import MOST, ChangeLog
 from model.localserver.command_table import CommandTable
+from model.localserver.large_file import LargeFile, Step
+from model.localserver.physical_ids import identified
 from model.localserver.store import Collection, Index, Store
-from model.localserver.updates import with_id
-from model.mql import order
 from model.mql.command_error import CommandError
-from model.values import canonical as c
 
 _UNIX: int | None = getattr(socket, "AF_UNIX", None)
 _SOCKET = "s.sock"  # drivers tell a socket by this ending
@@ -51,6 +50,8 @@ class LocalServer:
         self._accepting: threading.Thread | None = None
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._closed = False
+        self._large: list[Collection] = []
+        self._reading = threading.Lock()
 
     def __enter__(self) -> LocalServer:
         return self
@@ -82,6 +83,40 @@ class LocalServer:
     def expect(self, ns: str, documents: Callable[[], Sequence[bytes]], count: int, size: int) -> None:
         """Take documents once the first is asked for; each has an ``_id``, and none breaks an index that follows."""
         self._collection(ns).expect(documents, count, size)
+
+    def begin(self, ns: str, file: LargeFile) -> None:
+        """Take the first documents of a large file; :meth:`read_on` reads the others. Raises ``Unreadable``."""
+        self._large.append(self._collection(ns))
+        self._large[-1].begin(file)
+
+    def learn(self, ns: str, paths: Sequence[str]) -> None:
+        """Have an index over these paths for the queries of a collection; clients are not told of it."""
+        self._collection(ns).learn(paths)
+
+    @property
+    def unread(self) -> list[str]:
+        """The collections of which only the first documents are there."""
+        return [collection.ns for collection in self._large if collection.unread]
+
+    @property
+    def troubles(self) -> list[str]:
+        """Why some files could not be read to their end, a sentence each."""
+        return [file.trouble for file in self._files if file.trouble]
+
+    @property
+    def _files(self) -> list[LargeFile]:
+        return [collection.file for collection in self._large if collection.file is not None]
+
+    def read_on(self, step: Step) -> None:
+        """Read the large files to their ends; an error of ``step`` stops that, and it goes on there another time.
+
+        ``step`` is called with bytes done and of how many.
+        """
+        with self._reading:
+            sizes = [file.size for file in self._files]
+            for at, collection in enumerate(self._large):
+                before = sum(sizes[:at])
+                collection.read_on(lambda done, _, before=before: step(before + done, sum(sizes)))  # type: ignore[misc]
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
         """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
@@ -178,8 +213,16 @@ class LocalServer:
         with self._lock:
             self._closed = True
             waker, self._waker = self._waker, None
-        if waker is None:
-            return
+        for file in self._files:
+            file.stop()
+        if waker is not None:
+            self._hang_up(waker)
+        with self._reading:
+            for file in self._files:
+                file.close()
+            self._large = []
+
+    def _hang_up(self, waker: tuple[socket.socket, socket.socket]) -> None:
         waker[1].send(b"x")
         assert self._accepting is not None
         assert self._listener is not None
@@ -214,9 +257,6 @@ def _identified(raw: bytes, ns: str, position: int) -> bytes:
     if len(raw) < 5 or int.from_bytes(raw[:4], "little") != len(raw) or raw[-1] != 0:
         raise Unreadable(f"Document {position + 1} of {ns} is no BSON: its length is wrong.")
     try:
-        if order.field(raw, b"_id\x00") is not None:
-            return raw
-        # Made from the position, so that a document keeps its _id each time its dump is opened.
-        return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
+        return identified(raw, position)
     except Unreadable:
         return raw

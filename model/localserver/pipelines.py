@@ -53,11 +53,13 @@ def matching(
     natural = next((descending for name, descending in sort if name == "$natural"), None)
     if natural is not None:
         sort = ()
-    found, ordered, _ = collection.find(matcher, sort)
-    found = limit.watch(found)
-    hits = (raw for _, raw in found if matcher.matches(raw))
     if natural:
-        return reversed(list(hits))
+        return (raw for _, raw in limit.watch(collection.backwards()) if matcher.matches(raw))
+    candidates, ordered, _ = collection.find(matcher, sort, allowed=limit)
+    found = ((position, raw) for position, raw in limit.watch(candidates) if matcher.matches(raw))
+    if not ordered and collection.large is not None:
+        return collection.in_order(found, sort)
+    hits = (raw for _, raw in found)
     return hits if ordered else iter(sorted_documents(hits, sort))
 
 
@@ -79,8 +81,11 @@ def aggregate(
 ) -> Iterator[bytes]:
     """The documents that a pipeline makes of a collection (None: there is none)."""
     stages = stages_of(pipeline)
+    documents: Iterator[bytes]
     first = stages[0][0] if stages else ""
-    if first in _SOURCES:
+    if first == "$sample" and collection is not None:
+        documents, done = iter(collection.sample(_size_of(stages[0]))), 1
+    elif first in _SOURCES:
         documents, done = iter(_SOURCES[first](db, collection)), 1
     else:
         filter, sort = beginning(pipeline)
@@ -181,9 +186,13 @@ def _count(stage: tuple[str, Element]) -> Stage:
     return work
 
 
-def _sample(stage: tuple[str, Element]) -> Stage:
+def _size_of(stage: tuple[str, Element]) -> int:
     size = _member(stage, "size")
-    count = int(order.number(*size)) if size is not None and arithmetic.is_number(size) else 0
+    return max(0, int(order.number(*size))) if size is not None and arithmetic.is_number(size) else 0
+
+
+def _sample(stage: tuple[str, Element]) -> Stage:
+    count = _size_of(stage)
 
     def work(documents: Documents) -> Documents:
         everything = list(documents)

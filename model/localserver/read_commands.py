@@ -22,6 +22,7 @@ from model.mql.order import Element
 from model.values import canonical as c
 
 BATCH_BYTES = 16 * 1024 * 1024
+REPLY_BYTES = 4 * 1024 * 1024  # of several documents: a reply is copied a few times on its way
 FIRST_BATCH = 101
 _LARGEST = wire.MESSAGE_LIMIT - 1_000_000
 _KEPT_CURSORS = 500
@@ -87,7 +88,7 @@ class Cursors:
             if len(raw) > _LARGEST:
                 raise CommandError(10334, f"BSONObj size: {len(raw)} is invalid: a reply cannot hold it")
             size += len(raw) + 16
-            if batch and size > BATCH_BYTES:
+            if batch and size > REPLY_BYTES:
                 cursor.documents = itertools.chain([raw], cursor.documents)
                 return batch, True
             batch.append(raw)
@@ -167,6 +168,8 @@ class ReadCommands:
         matcher = compile_filter(command.document("query"))
         collection = self.collection(command)
         skip, limit = command.integer("skip"), abs(command.integer("limit"))
+        if collection is not None and collection.unread:
+            raise CommandError(50, "operation exceeded time limit: the file of the dump was not read to its end")
         if matcher.everything and collection is not None:
             total = collection.count
         else:

@@ -1,25 +1,35 @@
-"""Databases, collections and their indexes, in memory: every document as the bytes that came.
+"""Databases, collections and their indexes: every document as the bytes that came.
 
 A collection has one lock. Documents are immutable bytes, so a reader takes a snapshot under the lock and matches
 outside it; a write finds, checks and replaces under the lock, which makes it atomic. Indexes are built when they
 are first needed: 20,000 documents load in the time that it takes to count them.
+
+A collection is in memory, or it is one large file of a dump: its documents and indexes stay on disk then, nothing
+writes to it, and it is read without the lock.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import json
+import random
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import bson
 
 from model.errors import Unreadable
 from model.localserver.change_log import ChangeLog
+from model.localserver.disk_order import Entry, sorted_on_disk
+from model.localserver.documents_on_disk import AscendingIds, DocumentsOnDisk
+from model.localserver.large_file import LargeFile, Step
+from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.filters import Matcher, compile_filter
@@ -44,7 +54,7 @@ class Index:
     sparse: bool = False
     partial: bytes | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    entries: list[tuple[tuple[Key, ...], int]] | None = None
+    entries: Sequence[Entry] | None = None
     multikey: bool = False
     uses: int = 0  # queries that it served
     since: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))  # from when on they are counted
@@ -80,6 +90,11 @@ class Index:
         self.multikey = True
         return list(product(*(column or [NULL_KEY] for column in columns)))
 
+    @property
+    def definition(self) -> str:
+        """All that decides on its entries."""
+        return json.dumps([self.keys, self.sparse, (self.partial or b"").hex()], default=str)
+
     def span(self, prefix: tuple[Key, ...], low: Key | None = None, high: Key | None = None) -> tuple[int, int]:
         """The stretch of entries that begin with ``prefix``, the next key between low and high, both included."""
         entries = self.entries or []
@@ -109,6 +124,8 @@ class Collection:
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
         self._coming: Callable[[], Sequence[bytes]] | None = None
+        self.file: LargeFile | None = None  # where its documents are once that was read to its end
+        self.large: DocumentsOnDisk | None = None  # its documents, from then on
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
@@ -116,8 +133,18 @@ class Collection:
         self._own: dict[tuple[str, ...], Index] = {}
 
     @property
-    def docs(self) -> dict[int, bytes]:
+    def docs(self) -> Mapping[int, bytes]:
         """The documents under their numbers."""
+        return self._held if self.large is None else self.large
+
+    @property
+    def unread(self) -> bool:
+        """Whether there are more documents in its large file than are here."""
+        return self.file is not None and self.large is None
+
+    @property
+    def _held(self) -> dict[int, bytes]:
+        """The documents in memory."""
         if self._coming is not None:
             with self.lock:
                 if self._coming is not None:
@@ -128,7 +155,7 @@ class Collection:
     @property
     def count(self) -> int:
         """How many documents there are."""
-        return self._next if self._coming is not None else len(self._docs)
+        return self._next if self._coming is not None else len(self.docs)
 
     @property
     def size(self) -> int:
@@ -144,11 +171,53 @@ class Collection:
         """Take documents exactly as they are, without a look at them."""
         with self.lock:
             for raw in raws:
-                self.docs[self._next] = raw
+                self._held[self._next] = raw
                 self._next += 1
                 self._size += len(raw)
             for index in self._all():
                 index.entries = None
+
+    def begin(self, file: LargeFile) -> None:
+        """Take the first documents of a large file, for as long as it was not read to its end."""
+        self.load(file.head())
+        self.file = file
+
+    def learn(self, paths: Sequence[str]) -> None:
+        """Have an index over these paths, where there is none that begins with them."""
+        with self.lock:
+            key = tuple(paths)
+            if not any(_leads(key, index) for index in self._all()):
+                self._own[key] = Index([(path, 1) for path in key], "(made on demand)")
+
+    def read_on(self, step: Step) -> None:
+        """Read its large file to its end, and be that file from then on; ``step`` may stop it, to go on later.
+
+        Its unique indexes come with it, and those that were learned.
+        """
+        file = self.file
+        if file is None or not self.unread:
+            return
+        documents = file.go_on(step)
+        wanted = [index for index in self._all() if index.unique or index in self._own.values()]
+        built = [(index, self._on_disk(file, documents, index, UNLIMITED, step)) for index in wanted]
+        with self.lock:
+            for index in self._all():
+                index.entries = None
+            for index, entries in built:
+                index.entries = entries
+            self.large, self._size = documents, documents.size
+            self._docs = {}
+
+    def _on_disk(
+        self, file: LargeFile, documents: DocumentsOnDisk, index: Index, allowed: TimeLimit, step: Step | None = None
+    ) -> Sequence[Entry]:
+        """The entries of an index over its large file."""
+        if index.name == "_id_" and file.ascending:
+            return AscendingIds(documents)
+        kept = file.index(index.definition, Index(index.keys, "", False, index.sparse, index.partial), allowed, step)
+        index.multikey = kept.multikey
+        index.unique = index.unique and (kept.unique or index.name == "_id_")
+        return kept.entries
 
     def insert(self, raw: bytes) -> None:
         """Add a document; raises ``CommandError`` 11000 where a unique index has its key."""
@@ -156,7 +225,7 @@ class Collection:
             entries = self._checked(raw, None)
             position = self._next
             self._next += 1
-            self.docs[position] = raw
+            self._held[position] = raw
             self._size += len(raw)
             for index, keys in entries:
                 for key in keys:
@@ -174,7 +243,7 @@ class Collection:
                     self._forget(index, before, position)
                     for key in keys:
                         insort(self._built(index), (key, position))
-            self.docs[position] = raw
+            self._held[position] = raw
             self._size += len(raw) - len(old)
             if self.log is not None:
                 self.log.note("replace" if whole else "update", self.ns, old, raw)
@@ -190,7 +259,7 @@ class Collection:
                     for position in wanted:
                         self._forget(index, index.keys_of(self.docs[position]), position)
             for position in wanted:
-                old = self.docs.pop(position)
+                old = self._held.pop(position)
                 self._size -= len(old)
                 if self.log is not None:
                     self.log.note("delete", self.ns, old, None)
@@ -229,11 +298,13 @@ class Collection:
             keyValue=shown,
         )
 
-    def _built(self, index: Index) -> list[tuple[tuple[Key, ...], int]]:
+    def _built(self, index: Index, allowed: TimeLimit = UNLIMITED) -> list[Entry]:
+        if index.entries is None and self.large is not None and self.file is not None:
+            index.entries = self._on_disk(self.file, self.large, index, allowed)
         if index.entries is None:
             index.multikey = False
             index.entries = sorted((key, pos) for pos, raw in self.docs.items() for key in index.keys_of(raw))
-        return index.entries
+        return cast("list[Entry]", index.entries)  # those on disk are read alone, as nothing is written there
 
     def add_index(self, index: Index) -> None:
         """Add an index; a unique one is refused with 11000 where documents share a key."""
@@ -251,28 +322,30 @@ class Collection:
     # Choosing the documents to look at.
 
     def find(
-        self, matcher: Matcher, sort: Sort = (), own: bool = True
+        self, matcher: Matcher, sort: Sort = (), own: bool = True, allowed: TimeLimit = UNLIMITED
     ) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
         """The documents that may match, whether they come in the order asked for, and the index used or ''.
 
         They are a superset: the caller still asks the matcher. Without ``own`` only the indexes that somebody created
         are thought of, as elsewhere there would be no others.
         """
-        with self.lock:
+        with self._reading:
+            if self.large is not None:
+                self.large.check()
             index, fixed = self._choose(matcher, sort, own)
-            if own and fixed == 0 and self._learn(matcher, sort):
+            if own and fixed == 0 and self._learn(matcher, sort, index):
                 index, fixed = self._choose(matcher, sort, own)
             if index is None:
-                return iter(list(self.docs.items())), not sort, ""
-            self._built(index)
+                return self._natural(), not sort, ""
+            self._built(index, allowed)
             single = all(len(set(matcher.equal[path])) == 1 for path, _ in index.keys[:fixed])
             ordered = single and not index.multikey and _serves(index, fixed, sort)
             if sort and not ordered and not fixed:
-                return iter(list(self.docs.items())), False, ""
+                return self._natural(), False, ""
             index.uses += 1
             backwards = bool(sort) and ordered and sort[-1][1]
             if sort and ordered:
-                return self._still_there(self._walk(index, fixed, matcher, backwards)), True, index.name
+                return self._walk(index, fixed, matcher, backwards), True, index.name
             positions = self._stretches(index, fixed, matcher)
             if index.multikey:
                 positions = list(dict.fromkeys(positions))
@@ -280,13 +353,45 @@ class Collection:
                 positions = sorted(positions)  # natural order
             return self._still_there(positions), ordered or not sort, index.name
 
-    def _walk(self, index: Index, fixed: int, matcher: Matcher, backwards: bool) -> Iterator[int]:
-        """The positions in the order of an index, a few at a time: who reads a page need not wait for all of them."""
+    @property
+    def _reading(self) -> AbstractContextManager[object]:
+        """The lock, where there is something that another thread might write."""
+        return nullcontext() if self.large is not None else self.lock
+
+    def _natural(self) -> Iterator[tuple[int, bytes]]:
+        return iter(list(self.docs.items())) if self.large is None else self.large.stream()
+
+    def backwards(self) -> Iterator[tuple[int, bytes]]:
+        """All documents, the one that came last first."""
+        return iter(list(self.docs.items())[::-1]) if self.large is None else self.large.backwards()
+
+    def sample(self, count: int) -> list[bytes]:
+        """Some documents, each as likely as any other."""
+        with self._reading:
+            chosen = range(len(self.docs)) if self.large is not None else list(self.docs)
+            return [self.docs[position] for position in random.sample(chosen, min(count, len(chosen)))]
+
+    def in_order(self, found: Iterable[tuple[int, bytes]], sort: Sort) -> Iterator[bytes]:
+        """Documents of a large file in an order that no index has, sorted on disk."""
+        paths = [(order.path_of(path), descends) for path, descends in sort]
+        keys = ((tuple(order.sort_key(raw, *path) for path in paths), position) for position, raw in found)
+        for _, position in sorted_on_disk(keys, [descends for _, descends in sort]):
+            yield self.docs[position]
+
+    def _walk(self, index: Index, fixed: int, matcher: Matcher, backwards: bool) -> Iterator[tuple[int, bytes]]:
+        """The documents in the order of an index, a few at a time: who reads a page need not wait for all of them."""
         prefix = tuple(matcher.equal[path][0] for path, _ in index.keys[:fixed])
         low, high = _bounds(index, fixed, matcher)
-        last: tuple[tuple[Key, ...], int] | None = None
+        if isinstance(index.entries, AscendingIds) and self.large is not None and not backwards:
+            return self.large.stream(*index.span(prefix, low, high))
+        return self._still_there(self._positions(index, prefix, low, high, backwards))
+
+    def _positions(
+        self, index: Index, prefix: tuple[Key, ...], low: Key | None, high: Key | None, backwards: bool
+    ) -> Iterator[int]:
+        last: Entry | None = None
         while True:
-            with self.lock:
+            with self._reading:
                 entries = self._built(index)
                 start, stop = index.span(prefix, low, high)
                 if last is not None and backwards:
@@ -329,10 +434,11 @@ class Collection:
     def _all(self) -> Iterator[Index]:
         return chain(self.indexes.values(), self._own.values())
 
-    def _learn(self, matcher: Matcher, sort: Sort) -> bool:
+    def _learn(self, matcher: Matcher, sort: Sort, chosen: Index | None) -> bool:
         """Make an index for a query that is asked again and again and that no index serves; whether one was made.
 
-        A dump may lack the index on the document's id; a page must not cost a scan all the same.
+        A dump may lack the index on the document's id; a page must not cost a scan all the same. Of a large file one
+        is made at once for an order that no index has.
         """
         wanted = list(matcher.equal)[:1]
         if len({descends for _, descends in sort}) == 1:
@@ -341,7 +447,7 @@ class Collection:
         if not key or len(self.docs) < _WORTH_AN_INDEX or any(_leads(key, index) for index in self._all()):
             return False
         self._asked[key] += 1
-        if self._asked[key] < 2:
+        if self._asked[key] < 2 and not (self.large is not None and sort and chosen is None):
             return False
         while len(self._own) >= _MOST_OWN_INDEXES:
             del self._own[next(iter(self._own))]

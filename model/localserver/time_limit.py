@@ -19,6 +19,11 @@ class TimeLimit:
     def __init__(self, milliseconds: int) -> None:
         self._until = clock() + milliseconds / 1000 if milliseconds > 0 else None
 
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None for any time."""
+        return None if self._until is None else max(0.0, self._until - clock())
+
     def lift(self) -> None:
         """Allow any time from here on: a cursor that waits for its reader does not work meanwhile."""
         self._until = None

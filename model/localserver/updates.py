@@ -14,6 +14,7 @@ from bson.objectid import ObjectId
 
 from model.errors import Unreadable
 from model.localserver import update_values
+from model.localserver.physical_ids import with_id
 from model.localserver.pipelines import update_pipeline
 from model.mql import order
 from model.mql.command_error import CommandError
@@ -58,22 +59,6 @@ def replacement(old: bytes, new: bytes) -> bytes:
                 "replacement document. Consider using an aggregation pipeline with $replaceWith.",
             )
     return with_id(new, order.field(old, b"_id\x00"))
-
-
-def with_id(new: bytes, kept: Element | None) -> bytes:
-    """The document with ``_id`` first: the one to keep, else its own; a different one of its own is refused."""
-    own = order.field(new, b"_id\x00")
-    if kept is None:
-        kept = own
-    elif own is not None and own != kept and order.key(*own) != order.key(*kept):
-        raise CommandError(
-            66, "After applying the update, the (immutable) field '_id' was found to have been altered to another value"
-        )
-    if kept is None or (new.startswith(b"_id\x00" + kept[1], 5) and new[4] == kept[0]):
-        return new
-    head = bytes((kept[0],)) + b"_id\x00" + kept[1]
-    rest = c.without(new, ["_id"])
-    return (len(rest) + len(head)).to_bytes(4, "little") + head + rest[4:]
 
 
 def new_id() -> Element:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from model.errors import Unreadable
 from model.localserver import pipelines, wire
+from model.localserver.physical_ids import with_id
 from model.localserver.projections import compile_projection
 from model.localserver.retryable_writes import Retries, Statements
 from model.localserver.store import Collection, Sort, Store, refuse_damaged
-from model.localserver.updates import Update, checked, compile_update, new_id, seeded, with_id
+from model.localserver.updates import Update, checked, compile_update, new_id, seeded
 from model.localserver.wire import Command
 from model.mql import functions, order
 from model.mql.command_error import CommandError

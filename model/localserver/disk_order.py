@@ -1,0 +1,229 @@
+"""Orders of more documents than memory should hold: keys sorted by runs in temporary files, and kept sorted on disk.
+
+A key is a tuple of :mod:`model.mql.order`, kept as marshalled bytes. A decimal number cannot be marshalled: it becomes
+its text under a tag that no key has, and the entry a third part that says so.
+"""
+
+from __future__ import annotations
+
+import heapq
+import marshal
+import os
+import struct
+import sys
+import tempfile
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, TypeAlias, overload
+
+from model.mql.order import Key
+
+Entry: TypeAlias = tuple[tuple[Key, ...], int]
+"""The keys of a document, one for each path of its index, and its position."""
+
+TOGETHER, TOGETHER_BYTES = 40_000, 8 << 20
+"""Entries that are sorted in memory, and about how many bytes of them; what one run on disk holds."""
+
+_DECIMAL = "decimal"
+_BLOCK = 512  # entries that are written or read at once
+_WEIGHED = 128  # of so many entries one is weighed
+_place = struct.Struct("<Q")
+
+
+class ReadAt:
+    """A file that many threads read, each at a place of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._lock = threading.Lock()
+
+    def read(self, at: int, size: int) -> bytes:
+        """So many bytes from a place on; fewer at the end."""
+        if hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), size, at)
+        with self._lock:
+            self._file.seek(at)
+            return self._file.read(size)
+
+    @property
+    def stat(self) -> os.stat_result:
+        """The size and the time of the open file, as they are now."""
+        return os.fstat(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+class Places:
+    """Places in a file as numbers of eight bytes each, on disk."""
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._file, self.count = ReadAt(path), count
+
+    def pair(self, at: int, end: int) -> tuple[int, int]:
+        """A place and the next one; behind the last comes ``end``."""
+        found = self._file.read(8 * at, 16)
+        return _place.unpack_from(found)[0], _place.unpack_from(found, 8)[0] if at + 1 < self.count else end
+
+    def some(self, start: int, stop: int, end: int) -> list[int]:
+        """Several places one behind the other, and where the last of these ends."""
+        found = array("Q", self._file.read(8 * start, 8 * (min(stop + 1, self.count) - start)))
+        if sys.byteorder == "big":
+            found.byteswap()
+        return [*found, end] if stop >= self.count else list(found)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+class DiskEntries(Sequence[Entry]):
+    """The entries of one index in order, on disk; a slice reads them together."""
+
+    def __init__(self, path: Path, places: Path, count: int) -> None:
+        self._file, self._places = ReadAt(path), Places(places, count)
+        self._end, self._count = path.stat().st_size, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Entry]: ...
+    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
+        if isinstance(at, slice):
+            start, stop, step = at.indices(self._count)
+            return self._some(start, stop)[::step] if stop > start else []
+        place, end = self._places.pair(at, self._end)
+        return _entry(self._file.read(place, end - place))
+
+    def _some(self, start: int, stop: int) -> list[Entry]:
+        places = self._places.some(start, stop, self._end)
+        data = self._file.read(places[0], places[-1] - places[0])
+        first = places[0]
+        return [_entry(data[a - first : b - first]) for a, b in pairwise(places)]
+
+    def __iter__(self) -> Iterator[Entry]:
+        for start in range(0, self._count, _BLOCK):
+            yield from self._some(start, min(self._count, start + _BLOCK))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._file.close()
+        self._places.close()
+
+
+def write_entries(entries: Iterable[Entry], path: Path, places: Path) -> tuple[int, bool]:
+    """Write entries in their order; how many there were, and whether their keys are all different."""
+    count, unique, at = 0, True, 0
+    before: tuple[Key, ...] | None = None
+    with path.open("wb") as file, places.open("wb") as beside:
+        for entry in entries:
+            data = _packed(entry)
+            file.write(data)
+            beside.write(_place.pack(at))
+            at += len(data)
+            count += 1
+            unique = unique and entry[0] != before
+            before = entry[0]
+    return count, unique
+
+
+def sorted_on_disk(
+    rows: Iterable[Entry], descending: Sequence[bool] = (), folder: Path | None = None, together: int | None = None
+) -> Iterator[Entry]:
+    """Entrys by their keys, each of which may descend; equal ones by their position. Memory holds one run of them."""
+    most = together or TOGETHER
+    by = _ordering(descending)
+    runs: list[IO[bytes]] = []
+    held: list[Entry] = []
+    weight = 0
+    try:
+        for row in rows:
+            if not len(held) % _WEIGHED:
+                weight += _WEIGHED * len(_packed(row))
+            held.append(row)
+            if len(held) >= most or weight > TOGETHER_BYTES:
+                runs.append(_put_down(sorted(held, key=by), folder))
+                held, weight = [], 0
+        held.sort(key=by)
+        yield from heapq.merge(*map(_back, runs), held, key=by)
+    finally:
+        for run in runs:
+            run.close()
+
+
+def _ordering(descending: Sequence[bool]) -> Callable[[Entry], Any] | None:
+    if not any(descending):
+        return None
+    return lambda row: (
+        [_Down(key) if down else key for key, down in zip(row[0], descending, strict=True)],
+        row[1],
+    )
+
+
+class _Down:
+    # Turns the order of a key around.
+    def __init__(self, key: Key) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Down) -> bool:
+        return other.key < self.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Down) and self.key == other.key
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _put_down(rows: list[Entry], folder: Path | None) -> IO[bytes]:
+    run = tempfile.TemporaryFile(prefix="palimpsest-", dir=folder)  # noqa: SIM115 - closed with the sorting
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        try:
+            data = marshal.dumps(block)
+        except ValueError:
+            data = marshal.dumps([(_plain(keys), at, True) for keys, at in block])
+        run.write(_place.pack(len(data)) + data)
+    run.seek(0)
+    return run
+
+
+def _back(run: IO[bytes]) -> Iterator[Entry]:
+    while head := run.read(8):
+        for row in marshal.loads(run.read(_place.unpack(head)[0])):
+            yield row if len(row) == 2 else (_whole(row[0]), row[1])
+
+
+def _packed(entry: Entry) -> bytes:
+    try:
+        return marshal.dumps(entry)
+    except ValueError:
+        return marshal.dumps((_plain(entry[0]), entry[1], True))
+
+
+def _entry(data: bytes) -> Entry:
+    found = marshal.loads(data)
+    return found if len(found) == 2 else (_whole(found[0]), found[1])
+
+
+def _plain(value: Any) -> Any:
+    """A key without decimal numbers."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return (_DECIMAL, str(value)) if isinstance(value, Decimal) else value
+
+
+def _whole(value: Any) -> Any:
+    """The inverse of :func:`_plain`."""
+    if not isinstance(value, tuple):
+        return value
+    if len(value) == 2 and value[0] == _DECIMAL:
+        return Decimal(value[1])
+    return tuple(map(_whole, value))

@@ -1,0 +1,109 @@
+"""The folder in the cache for one large file of a dump, named after all that tells whether the file has changed.
+
+A process works in a folder of its own, which takes the name once the file was read to its end, and a name beside it
+where reading was stopped: so nobody finds half a folder, and whoever goes on has it alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from model.errors import Refused
+
+KEPT_BYTES = 16 << 30
+"""Bytes above which the folders that were opened longest ago are removed."""
+
+_ENDS = 1 << 16  # bytes at either end of a file that count for its name
+_LEFT_BEHIND = 24 * 3600  # seconds after which a folder of a process that died is removed
+
+
+class DumpCache:
+    """The folder of one file; ``path`` is where it is now."""
+
+    def __init__(self, file: Path, cache: Path | None) -> None:
+        """``cache`` is the folder for all of them; without one, or where it cannot be used, all is temporary."""
+        self._final = self._parts = None
+        self.path = Path()
+        if cache is not None:
+            with contextlib.suppress(OSError):
+                cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+                name = _name_of(file)
+                self._final, self._parts = cache / name, cache / f"{name}.part"
+                _make_room(cache, self._final)
+                self._take(cache, name)
+        if self.path == Path():
+            self._final = self._parts = None
+            try:
+                self.path = Path(tempfile.mkdtemp(prefix="palimpsest-"))
+            except OSError as error:
+                raise Refused(
+                    f"A large dump needs room for notes ({error.strerror or error}); make room for temporary files, "
+                    "or set TMPDIR to a folder that has it."
+                ) from None
+
+    def _take(self, cache: Path, name: str) -> None:
+        assert self._final is not None
+        assert self._parts is not None
+        if self._final.is_dir():
+            os.utime(self._final)
+            self.path = self._final
+            return
+        own = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=cache))
+        with contextlib.suppress(OSError):
+            own.rmdir()
+            self._parts.rename(own)
+        own.mkdir(mode=0o700, exist_ok=True)
+        self.path = own
+
+    def finish(self) -> None:
+        """Give the folder its name: everything that is needed lies in it."""
+        if self._final is None or self.path == self._final:
+            return
+        with contextlib.suppress(OSError):  # where another process was faster, this one goes on with its own
+            self.path.rename(self._final)
+            self.path = self._final
+
+    def leave(self) -> None:
+        """Leave what was read so far to whoever goes on; a temporary folder goes."""
+        if self.path == self._final:
+            return
+        if self._parts is not None and not self._parts.exists():
+            with contextlib.suppress(OSError):
+                self.path.rename(self._parts)
+                return
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _name_of(file: Path) -> str:
+    """The name of a file's folder; another one as soon as the file is another."""
+    found = file.stat()
+    digest = hashlib.sha256(
+        f"{file.resolve()}\0{found.st_size}\0{found.st_mtime_ns}\0".encode("utf-8", "surrogateescape")
+    )
+    with file.open("rb") as stream:
+        digest.update(stream.read(_ENDS))
+        stream.seek(max(0, found.st_size - _ENDS))
+        digest.update(stream.read(_ENDS))
+    return digest.hexdigest()[:32]
+
+
+def _make_room(cache: Path, wanted: Path) -> None:
+    """Remove what processes left behind, and the oldest folders above what is kept."""
+    folders = []
+    for folder in cache.iterdir():
+        with contextlib.suppress(OSError):
+            size = sum(each.stat().st_size for each in folder.iterdir())
+            folders.append((folder.stat().st_mtime, size, folder))
+    left = KEPT_BYTES
+    for changed, size, folder in sorted(folders, reverse=True):
+        left -= size
+        temporary = "." in folder.name and folder.suffix != ".part"
+        dead = temporary and time.time() - changed > _LEFT_BEHIND
+        if dead or (left < 0 and not temporary and folder != wanted):  # one that is open elsewhere stays readable
+            shutil.rmtree(folder, ignore_errors=True)

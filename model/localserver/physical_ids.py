@@ -1,0 +1,31 @@
+"""The ``_id`` of a stored document: kept in front, and made where a document has none."""
+
+from __future__ import annotations
+
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.mql.order import Element
+from model.values import canonical as c
+
+
+def identified(raw: bytes, position: int) -> bytes:
+    """A document with an ``_id``; one without it gets it by its position, so that it keeps it whenever it is read."""
+    if order.field(raw, b"_id\x00") is not None:
+        return raw
+    return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
+
+
+def with_id(new: bytes, kept: Element | None) -> bytes:
+    """The document with ``_id`` first: the one to keep, else its own; a different one of its own is refused."""
+    own = order.field(new, b"_id\x00")
+    if kept is None:
+        kept = own
+    elif own is not None and own != kept and order.key(*own) != order.key(*kept):
+        raise CommandError(
+            66, "After applying the update, the (immutable) field '_id' was found to have been altered to another value"
+        )
+    if kept is None or (new.startswith(b"_id\x00" + kept[1], 5) and new[4] == kept[0]):
+        return new
+    head = bytes((kept[0],)) + b"_id\x00" + kept[1]
+    rest = c.without(new, ["_id"])
+    return (len(rest) + len(head)).to_bytes(4, "little") + head + rest[4:]

@@ -1,0 +1,63 @@
+"""The pace of long work and the time that is left, out of how far it has come at what moment."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Literal
+
+from model.text.display import size_text
+
+WINDOW = 5.0  # seconds of which the pace is taken
+SOON = 0.5  # seconds before anything is said of it
+
+
+class Pace:
+    """The pace over the last seconds; told by :meth:`reached`."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+        self._total: int | None = None
+
+    def reached(self, done: int, total: int | None, now: float | None = None) -> None:
+        """Note how far the work has come; where it is less than before, another work has begun."""
+        now = time.monotonic() if now is None else now
+        if self._seen and done < self._seen[-1][1]:
+            self._seen.clear()
+        if len(self._seen) > 1 and now - self._seen[-2][0] < 0.1:
+            self._seen.pop()  # a few a second are enough
+        self._seen.append((now, done))
+        self._total = total
+        while now - self._seen[0][0] > WINDOW:
+            self._seen.popleft()
+
+    @property
+    def rate(self) -> float | None:
+        """What is done in a second; None where too little was seen of it."""
+        if not self._seen or self._seen[-1][0] - self._seen[0][0] < SOON:
+            return None
+        (began, first), (now, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (now - began)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left at this pace; None where that is not known."""
+        rate = self.rate
+        if not rate or self._total is None:
+            return None
+        return max(0, self._total - self._seen[-1][1]) / rate
+
+    def words(self, unit: Literal["rows", "bytes"]) -> list[str]:
+        """The pace and what is left as people read them, as far as they are known."""
+        rate, left = self.rate, self.left
+        pace = [] if rate is None else [f"{size_text(round(rate))}/s" if unit == "bytes" else f"{round(rate):,}/s"]
+        return pace + ([] if left is None else [f"{duration(left)} left"])
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: ``8 s``, ``3 min``, ``2 h 5 min``."""
+    whole = max(1, round(seconds))
+    if whole < 90:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

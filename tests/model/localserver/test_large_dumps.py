@@ -1,0 +1,294 @@
+"""A dump too large for memory is read where it lies: its first documents at once, all of them once it was read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo
+import pytest
+from bson import Decimal128, Int64, ObjectId
+from pymongo.collection import Collection
+
+from model.errors import Cancelled, Refused, Unreadable
+from model.localserver import LocalServer, dumps, large_file, open_dump
+from model.localserver.disk_order import sorted_on_disk
+from tests.model.localserver.local_client import split
+
+MIXED: list[Any] = [3, 1.5, Int64(2), Decimal128("2.25"), "b", "a", None, [7, 2], {"x": 1}, True, ObjectId(b"0" * 12)]
+ROWS = [
+    bson.encode({"_id": i, "docId": f"d{i * 7 % 40}", "v": i // 40, "mixed": MIXED[i % len(MIXED)], "text": "x" * 90})
+    for i in range(400)
+]
+METADATA = """{"indexes": [{"v": 2, "unique": true, "key": {"docId": 1, "v": 1}, "name": "versions"}]}"""
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "IN_MEMORY", 0)
+    monkeypatch.setattr(large_file, "HEAD_MOST", 12)
+    monkeypatch.setattr(large_file, "CHUNK", 1000)
+    monkeypatch.setattr("model.localserver.documents_on_disk.CHUNK", 700)
+    monkeypatch.setattr("model.localserver.disk_order.TOGETHER", 30)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "dump" / "shop" / "contracts.bson"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(ROWS))
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def nothing(done: int, total: int) -> None:
+    pass
+
+
+def stop_at(part: float) -> Callable[[int, int], None]:
+    def step(done: int, total: int) -> None:
+        if done >= part * total:
+            raise Cancelled
+
+    return step
+
+
+def everything(server: LocalServer) -> list[bytes]:
+    with pymongo.MongoClient[Any](server.uri) as client:
+        return [raw for batch in client.shop.contracts.find_raw_batches() for raw in split(batch)]
+
+
+def asked(server: LocalServer, ask: Callable[[Collection[Any]], Any]) -> Any:
+    with pymongo.MongoClient[Any](server.uri) as client:
+        return ask(client.shop.contracts)
+
+
+@pytest.fixture
+def small(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    with monkeypatch.context() as patch:
+        patch.setattr(dumps, "IN_MEMORY", 1 << 20)
+        server = open_dump(file)
+    assert server.unread == []
+    with server:
+        yield server
+
+
+QUERIES: dict[str, Callable[[Collection[Any]], Any]] = {
+    "a document": lambda c: list(c.find({"_id": 77})),
+    "by id": lambda c: list(c.find().sort("_id", 1)),
+    "by id behind one": lambda c: list(c.find({"_id": {"$gt": 100, "$lte": 300}}).sort("_id", 1).limit(20)),
+    "by id, the last ones": lambda c: list(c.find().sort("_id", -1).limit(300)),
+    "versions": lambda c: list(c.find({"docId": "d21"}).sort([("docId", 1), ("v", -1)])),
+    "page": lambda c: list(c.find({}, {"v": 1}).sort([("docId", 1), ("v", 1)]).limit(90)),
+    "several": lambda c: list(c.find({"docId": {"$in": ["d1", "d2", "none"]}}).sort("_id", 1)),
+    "any types": lambda c: [row["mixed"] for row in c.find().sort([("mixed", 1), ("_id", 1)])],
+    "mixed directions": lambda c: [row["_id"] for row in c.find().sort([("docId", -1), ("v", 1)])],
+    "an array's field, descending": lambda c: [row["_id"] for row in c.find().sort([("mixed", -1), ("_id", -1)])],
+    "filter": lambda c: list(c.find({"mixed": {"$gt": 1}}).limit(30)),
+    "natural, backwards": lambda c: list(c.find().sort("$natural", -1).limit(5)),
+    "count": lambda c: (c.estimated_document_count(), c.count_documents({"v": 3})),
+    "distinct": lambda c: c.distinct("docId"),
+    "groups": lambda c: sorted(c.aggregate([{"$group": {"_id": "$v", "n": {"$sum": 1}}}]), key=lambda g: g["_id"]),
+    "indexes": lambda c: {name: index["key"] for name, index in c.index_information().items()},
+}
+
+
+@pytest.mark.parametrize("with_index", [True, False], ids=["index in the metadata", "no index"])
+def test_queries_are_answered_as_from_memory(
+    file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, with_index: bool
+) -> None:
+    if with_index:
+        (file.parent / "contracts.metadata.json").write_text(METADATA)
+    with monkeypatch.context() as patch:
+        patch.setattr(dumps, "IN_MEMORY", 1 << 20)
+        small = open_dump(file)
+    with small, open_dump(file, cache=cache) as large:
+        large.read_on(nothing)
+        for name, ask in QUERIES.items():
+            for _ in range(2):  # the second time there may be an index for it
+                assert asked(large, ask) == asked(small, ask), name
+
+
+def test_its_first_documents_are_there_before_it_was_read(file: Path, cache: Path) -> None:
+    with open_dump(file, cache=cache) as server:
+        assert server.unread == ["shop.contracts"]
+        assert everything(server) == ROWS[:12]
+        with pytest.raises(pymongo.errors.ExecutionTimeout):
+            asked(server, lambda c: c.estimated_document_count())
+        seen: list[tuple[int, int]] = []
+        server.read_on(lambda done, total: seen.append((done, total)))
+        assert {total for _, total in seen} == {file.stat().st_size}
+        assert server.unread == []
+        assert everything(server) == ROWS
+
+
+def test_reading_goes_on_where_it_was_stopped_also_in_another_process(
+    file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in (0.3, 0.6):
+        with open_dump(file, cache=cache) as server:
+            with pytest.raises(Cancelled):
+                server.read_on(stop_at(part))
+            assert server.unread, "what was not read is not taken for all"
+            assert everything(server) == ROWS[:12]
+    seen: list[int] = []
+    with open_dump(file, cache=cache) as server:
+        server.read_on(lambda done, _: seen.append(done))
+        assert seen[0] > 0.5 * file.stat().st_size
+        assert everything(server) == ROWS
+    with open_dump(file, cache=cache) as server:
+        server.read_on(stop_at(0))  # there is nothing left to be stopped
+        assert everything(server) == ROWS
+
+
+def test_what_was_kept_is_not_believed_of_a_file_that_changed(file: Path, cache: Path) -> None:
+    with open_dump(file, cache=cache) as server:
+        server.read_on(nothing)
+    before = file.stat()
+    other = [bson.encode({**bson.decode(raw), "text": "y" * 90}) for raw in reversed(ROWS)]
+    file.write_bytes(b"".join(other))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+    with open_dump(file, cache=cache) as server:
+        server.read_on(nothing)
+        assert everything(server) == other
+        assert asked(server, lambda c: [row["_id"] for row in c.find().sort("_id", 1)]) == list(range(400))
+
+
+def test_a_file_that_is_written_to_while_it_is_open_is_said(file: Path, cache: Path) -> None:
+    with open_dump(file, cache=cache) as server:
+        server.read_on(nothing)
+        file.write_bytes(b"".join(ROWS[5:]))
+        with pytest.raises(pymongo.errors.OperationFailure, match="has changed since it was opened; open it again"):
+            everything(server)
+
+
+def test_notes_that_were_lost_or_cut_are_made_again(file: Path, cache: Path) -> None:
+    with open_dump(file, cache=cache) as server:
+        server.read_on(nothing)
+        asked(server, QUERIES["page"])
+    (folder,) = cache.iterdir()
+    for name in ("places", "noted.json", *(f.name for f in folder.glob("*.places"))):
+        os.truncate(folder / name, 10)
+        with open_dump(file, cache=cache) as server:
+            server.read_on(nothing)
+            assert everything(server) == ROWS
+            assert len(asked(server, QUERIES["page"])) == 90
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    with open_dump(file, cache=tmp_path / "taken" / "cache") as server:
+        server.read_on(nothing)
+        assert everything(server) == ROWS
+
+
+def test_a_packed_file_is_unpacked_on_its_way(file: Path, cache: Path) -> None:
+    packed = file.with_name("contracts.bson.gz")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    with open_dump(packed, cache=cache) as server:
+        assert everything(server) == ROWS[:12]
+        with pytest.raises(Cancelled):
+            server.read_on(stop_at(0.5))
+        server.read_on(nothing)
+        assert everything(server) == ROWS
+    with open_dump(packed, cache=cache) as server:
+        server.read_on(stop_at(0))
+        assert asked(server, QUERIES["a document"]) == [bson.decode(ROWS[77])]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said", "left"),
+    [
+        (lambda data: data[:-50], "is cut off: document 400, which begins at byte", 399),
+        (lambda data: data[: len(b"".join(ROWS[:200]))] + b"\xff\xff\xff\x7f" + data, "document 201, at byte", 200),
+        (lambda data: data[: len(b"".join(ROWS[:20])) - 1] + b"\x01" + data, "document 20, at byte", 19),
+        (lambda data: data[: len(b"".join(ROWS[:300])) + 2], "document 301, which begins at byte", 300),
+    ],
+    ids=["cut", "no document", "a wrong end", "cut in a length"],
+)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+def test_damage_is_said_with_its_place_and_what_comes_before_it_is_shown(
+    file: Path, cache: Path, damage: Callable[[bytes], bytes], said: str, left: int, packed: bool
+) -> None:
+    data = damage(file.read_bytes())
+    file.write_bytes(gzip.compress(data) if packed else data)
+    for _ in range(2):  # also out of the cache
+        with open_dump(file, cache=cache) as server:
+            server.read_on(nothing)
+            assert everything(server) == ROWS[:left]
+            (trouble,) = server.troubles
+            assert said in trouble
+            assert f"The {left} documents before that are shown." in trouble
+
+
+def test_packed_data_that_end_too_early_are_said(file: Path, cache: Path) -> None:
+    file.write_bytes(gzip.compress(os.urandom(8) + b"".join(ROWS))[:200])
+    with pytest.raises(Unreadable, match="cut off"):
+        open_dump(file, cache=cache)
+    whole = gzip.compress(b"".join(bson.encode({"_id": i, "data": os.urandom(90)}) for i in range(400)))
+    file.write_bytes(whole[: len(whole) // 2])
+    with open_dump(file, cache=cache) as server:
+        server.read_on(nothing)
+        assert 150 < len(everything(server)) < 250
+        assert "gzip data end too early" in server.troubles[0]
+
+
+def test_a_bomb_is_not_unpacked(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_file, "BOMB_FROM", 20_000)
+    monkeypatch.setattr(large_file, "BOMB_TIMES", 3)
+    file.write_bytes(gzip.compress(ROWS[0] * 1000))
+    with open_dump(file, cache=cache) as server:
+        with pytest.raises(Refused, match="unpacks to more than 3 times its size"):
+            server.read_on(nothing)
+        assert server.unread
+
+
+def test_a_disk_without_room_is_said(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_file, "SPARE", 1 << 60)
+    file.write_bytes(gzip.compress(file.read_bytes()))
+    with open_dump(file, cache=cache) as server, pytest.raises(Refused, match="no room to unpack"):
+        server.read_on(nothing)
+
+
+def test_documents_without_an_id_keep_the_one_they_are_given(file: Path, cache: Path) -> None:
+    rows = [bson.encode({"n": i}) for i in range(50)]
+    file.write_bytes(b"".join(rows))
+    with open_dump(file, cache=cache) as server:
+        first = asked(server, lambda c: list(c.find()))
+        server.read_on(nothing)
+        found = asked(server, lambda c: list(c.find().sort("_id", 1)))
+        assert [row["n"] for row in found] == list(range(50))
+        assert found[:12] == first
+        assert asked(server, lambda c: c.find_one({"_id": found[30]["_id"]})) == found[30]
+
+
+def test_the_oldest_folders_of_a_full_cache_are_forgotten(
+    file: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.localserver.dump_cache.KEPT_BYTES", 5000)
+    for number in range(4):
+        other = tmp_path / f"other{number}.bson"
+        other.write_bytes(b"".join(ROWS[number:]))
+        with open_dump(other, cache=cache) as server:
+            server.read_on(nothing)
+        for folder in cache.iterdir():
+            os.utime(folder, (number, number) if folder.stat().st_mtime > 1000 else None)
+    assert len(list(cache.iterdir())) < 4
+
+
+def test_rows_are_sorted_on_disk_as_in_memory() -> None:
+    rows = [(((10, 1, i * 7 % 11), (15, bytes([i % 5]))), i) for i in range(500)]
+    assert list(sorted_on_disk(rows, together=7)) == sorted(rows)
+    down = sorted(rows, key=lambda row: (row[0][1], row[1]))
+    down.sort(key=lambda row: row[0][0], reverse=True)
+    assert list(sorted_on_disk(rows, [True, False], together=7)) == down

@@ -1,0 +1,88 @@
+"""A session on a dump too large for memory: at once on its first documents, and on all of them once it was read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bson
+import pytest
+from bson import ObjectId
+
+from model.errors import Cancelled, Refused
+from model.localserver import dumps, large_file
+from model.session import Session
+
+VERSIONS = [
+    bson.encode({"_id": ObjectId(n.to_bytes(12, "big")), "docId": f"d{n // 4 * 37 % 80:02}", "v": n % 4, "n": n})
+    for n in range(320)
+]
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "IN_MEMORY", 0)
+    monkeypatch.setattr(large_file, "HEAD_MOST", 120)
+    monkeypatch.setattr(large_file, "CHUNK", 1000)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shop" / "contracts.bson"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(VERSIONS))
+    return path
+
+
+def test_an_open_session_has_read_all_of_a_large_dump(file: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int | None]] = []
+    with Session.open(file, home=tmp_path / "home", checkpoint=lambda *at: seen.append(at)) as session:
+        assert session.unread == ()
+        assert session.info("shop.contracts").layout == "versions"
+        assert session.count("shop.contracts") == (80, "")
+        assert [row.id.python() for row in session.documents("shop.contracts", limit=3).rows] == ["d00", "d01", "d02"]
+        assert len(list(session.history("shop.contracts", "d77"))) == 4
+        assert list(session.scan()) == []
+    assert seen[-1][1] == file.stat().st_size
+
+
+def test_what_needs_all_documents_waits_until_a_large_dump_is_read(file: Path, tmp_path: Path) -> None:
+    with Session.open(file, home=tmp_path / "home", at_once=True) as session:
+        assert session.unread == ("shop.contracts",)
+        page = session.documents("shop.contracts", limit=5)
+        assert len(page.rows) == 5
+        assert page.total is None
+        assert "not read yet" in page.total_note
+        for ask in (
+            lambda: list(session.scan()),
+            lambda: session.activity(),
+            lambda: session.export("shop.contracts", str(tmp_path / "out.bson")),
+        ):
+            with pytest.raises(Refused, match="Only the first documents"):
+                ask()
+
+        def stop(done: int, total: int | None) -> None:
+            raise Cancelled
+
+        with pytest.raises(Cancelled):
+            session.read_on(stop)
+        assert session.unread
+        session.read_on()
+        assert session.unread == ()
+        assert session.documents("shop.contracts", limit=5).total in (None, 80)
+        assert session.export("shop.contracts", str(tmp_path / "out.bson")).documents == 80
+
+
+def test_a_dump_that_is_cut_off_is_said_beside_what_comes_before(file: Path) -> None:
+    file.write_bytes(b"".join(VERSIONS)[:-5])
+    with Session.open(file) as session:
+        assert len(session.troubles) == 1
+        assert "is cut off: document 320," in session.troubles[0]
+        assert session.version("shop.contracts", session.find_id("shop.contracts", "d00")).v is not None
+
+
+def test_a_large_dump_is_held_in_memory_where_it_is_to_be_edited(file: Path, tmp_path: Path) -> None:
+    with Session.open(file, home=tmp_path / "home", into_memory=True) as session:
+        assert session.unread == ()
+        assert session.create_index("shop.contracts").kind == "applied"
+        found = session.edit("shop.contracts", "d05", {"n": -1})
+        assert found.kind == "applied", found.detail
