@@ -1,4 +1,4 @@
-"""The in-process server behind a door: it speaks TLS, and lets in whom it knows, by SCRAM-SHA-256 or by certificate."""
+"""The in-process server behind a door: it speaks TLS, and lets in whom it knows, by SCRAM or by certificate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import socket
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,18 +23,20 @@ from model.localserver.local_server import LocalServer
 from model.localserver.wire import Command
 from model.values import canonical as c
 from model.values.canonical import decode
+from tests.privileges import (
+    ANYTHING,
+    FREE,
+    Need,
+    Privilege,
+    of_role,
+    permitted,
+    refusal,
+    sees_collection,
+    sees_database,
+)
 
-FREE = {"hello", "isMaster", "ismaster", "ping", "buildInfo", "endSessions", "connectionStatus", "logout"}
-WRITES = {"insert", "update", "delete", "create", "createIndexes", "drop", "dropDatabase"}
 ROUNDS = 4096
-
-Privilege = Mapping[str, Any]
-ANYTHING: Privilege = {"resource": {"anyResource": True}, "actions": ["find", "insert", "update", "remove"]}
-
-
-def may(db: str, *actions: str, collection: str = "") -> Privilege:
-    """A privilege on a database, or on one collection of it."""
-    return {"resource": {"db": db, "collection": collection}, "actions": list(actions)}
+HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
 
 
 class _ClosedAtTheEnd(ssl.SSLSocket):
@@ -48,8 +51,9 @@ ssl.SSLContext.sslsocket_class = _ClosedAtTheEnd
 class GuardedServer:
     """Listens on a port of its own. Without users everybody may do everything.
 
-    ``users`` have passwords, ``subjects`` certificates; each has the privileges that stand under its name in
-    ``rights``, else all. What goes over the wire is kept in :attr:`seen`, as it goes.
+    ``users`` have passwords, and everybody else whose certificate ``clients`` has signed comes in by that. Each has the
+    privileges that stand under its name in ``rights``, else all; :meth:`allow` changes them in mid-work. Commands make
+    further users, with roles.
     """
 
     def __init__(
@@ -59,9 +63,24 @@ class GuardedServer:
         certificate: Path | None = None,
         clients: Path | None = None,
         breaks_off: bool = False,
+        replica_set: str = "",
+        mechanism: str = "SCRAM-SHA-256",
     ) -> None:
-        self.store = LocalServer()
+        self.store = LocalServer(replica_set=replica_set)
+        self.mechanism = mechanism
+        self.lists_databases = True
+        """Whether ``listDatabases`` shows everybody what they may see, as MongoDB does, or refuses those without it."""
+        self.lists_collections = True
+        """Whether `listCollections` can leave out those that somebody may not see, or refuses as old servers do."""
+        self.hangs_up_on = ""
+        """The name of the command on whose arrival the connection ends, without a farewell of TLS."""
+        self.expired: set[str] = set()
+        """Users who have to log in once more before anything else is answered."""
+        self.answered: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
         self._users, self._rights = dict(users or {}), dict(rights or {})
+        self._roles: dict[str, list[Privilege]] = {}
+        self._held: dict[str, list[str]] = {}  # the roles of users who were made by a command
         self._guarded = users is not None
         self._breaks_off = breaks_off
         self._tls: ssl.SSLContext | None = None
@@ -73,6 +92,7 @@ class GuardedServer:
                 self._tls.load_verify_locations(clients)
         self.seen = bytearray()
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self.store._commands.address = self.host
         self._connections: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
 
@@ -122,6 +142,8 @@ class GuardedServer:
             while (command := wire.receive(connection)) is not None:
                 if self._tls is None:
                     self.seen += repr({name: value.data for name, value in command.fields.items()}).encode()
+                if command.name == self.hangs_up_on:
+                    return
                 answer = visitor.answer(command)
                 if not command.silent:
                     connection.sendall(wire.reply(command, answer))
@@ -133,25 +155,53 @@ class GuardedServer:
         return self._users.get(user)
 
     def rights(self, user: str) -> Sequence[Privilege]:
-        """The privileges of a user."""
-        return self._rights.get(user, [ANYTHING])
+        """The privileges of a user; none of somebody who is not logged in."""
+        if not self._guarded:
+            return [ANYTHING]
+        if user in self._held:
+            return [each for role in self._held[user] for each in self._roles.get(role, ())]
+        return self._rights.get(user, [ANYTHING]) if user else []
 
-    def allows(self, user: str, command: Command) -> bool:
-        """Whether a user may do this."""
-        if command.name in FREE or not self._guarded:
-            return True
-        action = "insert" if command.name in WRITES else "find"
-        named = command.get(command.name)
-        where = command.text(command.name) if named is not None and named[0] == c.STRING else ""
-        for right in self.rights(user) if user else ():
-            resource = right["resource"]
-            here = resource.get("anyResource") or (
-                resource.get("db") in ("", command.database)
-                and (not where or resource.get("collection") in ("", where))
-            )
-            if here and action in right["actions"] and (command.name != "listDatabases" or resource.get("anyResource")):
-                return True
-        return False
+    def managed(self, name: str, fields: Mapping[str, Any]) -> bytes | None:
+        """The reply to a command that makes, changes or drops a user or a role; None for any other command."""
+        named = str(fields[name])
+        if name in ("createRole", "updateRole"):
+            self._roles[named] = of_role(fields)
+        elif name == "dropRole":
+            self._roles.pop(named)
+        elif name == "createUser":
+            self._users[named] = fields["pwd"]
+            self._held[named] = [each if isinstance(each, str) else each["role"] for each in fields["roles"]]
+        elif name == "dropUser":
+            self._users.pop(named)
+            self._held.pop(named)
+        else:
+            return None
+        return wire.pack(ok=1.0)
+
+    def allow(self, user: str, privileges: Sequence[Privilege]) -> None:
+        """Give a user other privileges from now on."""
+        self._rights[user] = privileges
+
+    def change_password(self, user: str, password: str) -> None:
+        """Let a user in by another password from now on."""
+        self._users[user] = password
+
+    def refusal(self, user: str, command: Command) -> tuple[int, str, str] | None:
+        """Why a command is not answered: code, name and words of the error; None where it is."""
+        if not self._guarded or command.name in FREE:
+            return None
+        if not user:
+            return 13, "Unauthorized", f"Command {command.name} requires authentication"
+        if user in self.expired:
+            return 391, "ReauthenticationRequired", "Reauthentication required: the authentication has expired"
+        rights = self.rights(user)
+        lenient = {"listDatabases": self.lists_databases, "listCollections": self.lists_collections}
+        listing = Need(command.name, "" if command.name == "listDatabases" else command.database)
+        strict = not lenient.get(command.name, True)
+        if (strict and not listing.met_by(rights)) or not permitted(command, rights):
+            return 13, "Unauthorized", refusal(command)
+        return None
 
 
 class _Visitor:
@@ -172,14 +222,29 @@ class _Visitor:
             return self._by_certificate()
         if command.name == "connectionStatus":
             return self._status()
-        if not self._server.allows(self._user, command):
-            return wire.pack(
-                ok=0.0, errmsg=f"not authorized to execute {command.name}", code=13, codeName="Unauthorized"
-            )
+        if (refused := self._server.refusal(self._user, command)) is not None:
+            self._server.refused[command.name] += 1
+            code, name, words = refused
+            return wire.pack(ok=0.0, errmsg=words, code=code, codeName=name)
+        self._server.answered[command.name] += 1
+        if (done := self._server.managed(command.name, _plain(command))) is not None:
+            return done
         reply = self._server.store._commands.answer(command)
         if command.get("saslSupportedMechs"):
-            return c.document([*c.fields(reply), *c.fields(wire.pack(saslSupportedMechs=["SCRAM-SHA-256"]))])
-        return reply
+            return c.document([*c.fields(reply), *c.fields(wire.pack(saslSupportedMechs=[self._server.mechanism]))])
+        return self._visible(command, reply)
+
+    def _visible(self, command: Command, reply: bytes) -> bytes:
+        """A list of databases or collections with those alone on which the user has some privilege."""
+        rights, found = self._server.rights(self._user), decode(reply)
+        if command.name == "listDatabases" and not Need("listDatabases").met_by(rights):
+            found["databases"] = [each for each in found["databases"] if sees_database(each["name"], rights)]
+        elif command.name == "listCollections" and command.flag("authorizedCollections"):
+            db, batch = command.database, found["cursor"]["firstBatch"]
+            found["cursor"]["firstBatch"] = [each for each in batch if sees_collection(db, each["name"], rights)]
+        else:
+            return reply
+        return c.encode(found)
 
     def _refuse(self) -> bytes:
         return wire.pack(ok=0.0, errmsg="Authentication failed.", code=18, codeName="AuthenticationFailed")
@@ -189,8 +254,10 @@ class _Visitor:
         parts = dict(piece.split(b"=", 1) for piece in first.split(b","))
         user = parts[b"n"].decode().replace("=2C", ",").replace("=3D", "=")
         password = self._server.password(user)
-        if _plain(command)["mechanism"] != "SCRAM-SHA-256" or password is None:
+        if _plain(command)["mechanism"] != self._server.mechanism or password is None:
             return self._refuse()
+        if self._server.mechanism == "SCRAM-SHA-1":  # the secret there is a digest of both
+            password = hashlib.md5(f"{user}:mongo:{password}".encode()).hexdigest()
         salt = base64.b64encode(hashlib.sha256(user.encode()).digest()[:16])
         reply = b"r=" + parts[b"r"] + base64.b64encode(os.urandom(12)) + b",s=" + salt + b",i=%d" % ROUNDS
         self._said, self._asked = [first, reply], (user, password)
@@ -200,15 +267,17 @@ class _Visitor:
         final = bytes(_plain(command)["payload"])
         bare, _, proof = final.rpartition(b",p=")
         user, password = self._asked
+        kind = HASHES[self._server.mechanism]
         salt = base64.b64decode(dict(piece.split(b"=", 1) for piece in self._said[1].split(b","))[b"s"])
-        salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, ROUNDS)
-        client = hmac.digest(salted, b"Client Key", "sha256")
+        salted = hashlib.pbkdf2_hmac(kind, password.encode(), salt, ROUNDS)
+        client = hmac.digest(salted, b"Client Key", kind)
         signed = b",".join((*self._said, bare))
-        signature = hmac.digest(hashlib.sha256(client).digest(), signed, "sha256")
+        signature = hmac.digest(hashlib.new(kind, client).digest(), signed, kind)
         if base64.b64decode(proof) != bytes(a ^ b for a, b in zip(client, signature, strict=True)):
             return self._refuse()
         self._user = user
-        verifier = hmac.digest(hmac.digest(salted, b"Server Key", "sha256"), signed, "sha256")
+        self._server.expired.discard(user)
+        verifier = hmac.digest(hmac.digest(salted, b"Server Key", kind), signed, kind)
         return wire.pack(conversationId=1, done=True, payload=Binary(b"v=" + base64.b64encode(verifier)), ok=1.0)
 
     def _by_certificate(self) -> bytes:

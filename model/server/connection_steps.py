@@ -198,6 +198,8 @@ def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> Connect
         if not told:
             wanted = "name a user" if address.user is None else "ask for the role read"
             return ConnectionStep("Rights", "warning", f"The databases may not be listed; {wanted}.")
+    if not told and not databases and who.get("authenticatedUsers"):
+        return ConnectionStep("Rights", "warning", "This user sees no database; ask for the role read.")
     if not told:
         return ConnectionStep("Rights", "ok", f"{len(databases)} databases are to be seen: {_listed(databases)}.")
     writes, reads = _where(told, _WRITES), _where(told, _READS)

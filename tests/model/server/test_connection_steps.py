@@ -15,7 +15,8 @@ from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.server import Server
 from model.session import Session
 from tests.certificates import Authority
-from tests.guarded_server import GuardedServer, may
+from tests.guarded_server import GuardedServer
+from tests.privileges import may
 
 PASSWORD = "p4ss w/rd"
 HASTE = "serverSelectionTimeoutMS=20000"
