@@ -12,7 +12,7 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path as FilePath
@@ -71,13 +71,20 @@ class Catalogue:
         """The databases this user may see, without the server's own; the only one, where it is to be the only one."""
         return [self.database] if self.database else self._server.databases()
 
+    @property
+    def unseen(self) -> Mapping[str, str]:
+        """What this user could not be shown: databases (under ""), collections of one, documents of a collection."""
+        with self._lock:
+            unread = {ns: info.why for ns, (info, _) in self._known.items() if recognise.may_not_be_read(info)}
+        return {**self._server.unseen, **unread}
+
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection with its layout, looked at anew."""
         names = [db] if db is not None else self.databases()
         wanted, there = db or self.database, False
         for name in names:
             by = self._profile
-            for found_info, profile in recognise.recognise(self._port, name, by, checkpoint):
+            for found_info, profile in recognise.recognise(self._port, name, by, checkpoint, self._server.unseen):
                 there = True
                 info = self._with_grounds(found_info)
                 with self._lock:
@@ -151,6 +158,9 @@ class Catalogue:
         if found is None and by is not self._profile:
             return self.known(ns)  # a layout was stated meanwhile, and all is recognised anew
         if found is None:
+            if left_out := self.unseen.get(db):
+                next(iter(self._port.find(ns, limit=1)), None)  # most often its refusal is the reason
+                raise NotFound(f"No collection {ns} is to be seen in {self._source}. {left_out}")
             raise NotFound(
                 f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
             )

@@ -309,6 +309,14 @@ class Session:
         """Each collection of one database, or of all, with the layout recognised or stated for it."""
         return self._catalogue.collections(db, checkpoint)
 
+    @property
+    def unseen(self) -> Mapping[str, str]:
+        """What this user may not see, as far as it was looked for; each sentence names the privilege that is missing.
+
+        Under "" databases that may not be listed, under a database its collections, under a collection its documents.
+        """
+        return self._catalogue.unseen
+
     def info(self, ns: str) -> CollectionInfo:
         """One collection, as it was recognised before where possible; raises ``NotFound``."""
         return self._catalogue.info(ns)

@@ -35,7 +35,7 @@ from gui.pages.page_registry import PAGES
 from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
-from gui.window.source_model import SourceModel, SourceNode, plan
+from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
 from model.records import CollectionInfo
 from model.session import SavedConnection, Session
 
@@ -261,8 +261,9 @@ class Sidebar(QWidget):
         lines = plan(infos, names, root)
         if session.database:
             lines.append(SourceNode("others", tr("Other databases"), root, session, loaded=True))
-        elif session.named_database and names == [session.named_database]:
+        elif session.named_database and names == [session.named_database] and "" not in session.unseen:
             lines.append(SourceNode("message", tr("No other database can be seen"), root))
+        add_unseen(lines, session.unseen, root)
         self.model.put_children(root, lines)
         self._opened.add(root.key)
         if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):

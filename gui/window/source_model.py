@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -65,6 +65,16 @@ def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Sour
         assert line.parent is not None
         line.parent.children.append(line)
     return [made[name] for name in sorted(made)]
+
+
+def add_unseen(lines: list[SourceNode], unseen: Mapping[str, str], parent: SourceNode) -> None:
+    """Say below the databases of a connection what this user may not list; documents say so where they are shown."""
+    homes = {line.name: line for line in lines if line.kind == "database"}
+    for place, why in unseen.items():
+        if place in homes:
+            homes[place].children.append(SourceNode("message", translated(why), homes[place]))
+        elif not place:
+            lines.append(SourceNode("message", translated(why), parent))
 
 
 class SourceModel(CellModel):

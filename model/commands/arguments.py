@@ -57,5 +57,14 @@ def choose_layout(args: argparse.Namespace, session: Session) -> None:
                 print(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
 
 
+def tell_unseen(session: Session, documents: bool = True) -> None:
+    """Say on standard error what this user may not see: databases, collections, and ``documents`` of some of them."""
+    for place, sentence in session.unseen.items():
+        if "." not in place:
+            print(sentence, file=sys.stderr)
+        elif documents:
+            print(f"{place} was left out: {sentence}", file=sys.stderr)
+
+
 def _insists(args: argparse.Namespace) -> bool:
     return getattr(args, "yes_layout", False)

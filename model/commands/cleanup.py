@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from model.commands.arguments import open_session
+from model.commands.arguments import open_session, tell_unseen
 from model.commands.output import Progress, moment, table
 from model.commands.write import outcome_json
 from model.counting.pending import effect, token_name
@@ -46,6 +46,8 @@ def _json_note(other: Held) -> str:
 def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
     with Progress("Looking at token") as progress:
         places = list(args.ns) or [info.ns for info in session.collections() if info.layout == "pending"]
+        if not args.ns:
+            tell_unseen(session)
         if not places:
             return _nothing_looked_at(session, args)
         tokens, young = _chosen(session, places, args, progress)

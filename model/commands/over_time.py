@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from model.commands.arguments import choose_layout, document, open_session
+from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import Progress, json_row, moment, table
 from model.errors import Refused
 from model.names import id_name, version_name
@@ -58,6 +58,8 @@ def activity(args: argparse.Namespace) -> int:
             count = _activity_table(rows, progress)
         for note in found.notes:
             print(note, file=sys.stderr)
+        if not all("." in place for place in args.places) or not args.places:
+            tell_unseen(session)
         if found.undated:
             says = "change has no time and is" if found.undated == 1 else "changes have no time and are"
             print(f"{found.undated:,} {says} left out.", file=sys.stderr)

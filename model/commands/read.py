@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 
 from model import text
-from model.commands.arguments import choose_layout, document, open_session
+from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import Progress, json_row, moment, number, size, table
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts.numbering_ways import WAYS
@@ -26,19 +26,20 @@ def collections(args: argparse.Namespace) -> int:
                 row = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields), "documents": info.documents}
                 by = {"writer": info.writer} if info.writer else {}
                 print(json_row(**row, confidence=info.confidence, why=_grounds(info), **by))
-            return 0
-        rows = (
-            (
-                info.ns,
-                info.layout,
-                number(info.documents),
-                f"{info.confidence:.0%}",
-                _named(info.fields.items()),
-                f"{_grounds(info)} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
+        else:
+            rows = (
+                (
+                    info.ns,
+                    info.layout,
+                    number(info.documents),
+                    f"{info.confidence:.0%}",
+                    _named(info.fields.items()),
+                    f"{_grounds(info)} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
+                )
+                for info in found
             )
-            for info in found
-        )
-        table(("Collection", "Layout", "Documents", "Sure", "Fields", "Why"), rows, right=(2, 3), progress=progress)
+            table(("Collection", "Layout", "Documents", "Sure", "Fields", "Why"), rows, right=(2, 3), progress=progress)
+        tell_unseen(session, documents=False)  # of these the rows tell
     return 0
 
 

@@ -12,7 +12,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from model.errors import Refused
+from model.errors import NotAllowed, Refused
 from model.layouts.reserved_fields import place_of
 from model.server import guards
 from model.server.retry import Port
@@ -58,9 +58,25 @@ def place_in(raw: bytes) -> Place:
 
 
 def place(server: Port, ns: str, archive: str) -> Place | None:
-    """The place that the feed of a collection has come to; None where none is kept."""
-    found = next(iter(server.find(archive + SUFFIX, guards.by_id(Value.of(ns)), limit=1)), None)
+    """The place that the feed of a collection has come to; None where none is kept, or none may be read."""
+    found = _row(server, archive, Value.of(ns))
     return None if found is None else place_in(found)
+
+
+def unread(server: Port, ns: str, archive: str) -> str:
+    """Why this user may not read how far the feed has come, one sentence; "" where it may."""
+    try:
+        next(iter(server.find(archive + SUFFIX, guards.by_id(Value.of(ns)), limit=1)), None)
+    except NotAllowed as refusal:
+        return f"How far its feed has come is not known. {refusal}"
+    return ""
+
+
+def _row(server: Port, archive: str, key: Value) -> bytes | None:
+    try:
+        return next(iter(server.find(archive + SUFFIX, guards.by_id(key), limit=1)), None)
+    except NotAllowed:
+        return None
 
 
 def note_key(ns: str, id: Value, v: Value, what: str) -> Value:
@@ -71,7 +87,7 @@ def note_key(ns: str, id: Value, v: Value, what: str) -> Value:
 def deleted(server: Port, ns: str, archive: str, id: Value, v: Value) -> dt.datetime | None:
     """The time at which a document was deleted after this version, if its feed saw that; else None."""
     key = note_key(ns, id, v, DELETED)
-    found = next(iter(server.find(archive + SUFFIX, guards.by_id(key), limit=1)), None)
+    found = _row(server, archive, key)
     return _date(c.get(found, ("at",))) if found is not None else None
 
 
@@ -82,6 +98,8 @@ def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int
     whole = {"$gte": Value.document(c.document(named)), "$lt": Value.document(c.document([*named, ("v", _BEYOND)]))}
     try:
         raws = list(server.find(archive + SUFFIX, {"_id": whole, **of}, limit=_NOTES))  # by the index, of thousands
+    except NotAllowed:
+        return {}
     except Refused:  # this server does not compare documents
         raws = list(server.find(archive + SUFFIX, of, limit=_NOTES))
     found: dict[tuple[str, int | None], dt.datetime | None] = {}

@@ -23,7 +23,7 @@ from model.layouts.log import Log
 from model.layouts.plain import Plain
 from model.layouts.recognition import find_embedded, find_logs, find_version_documents
 from model.layouts.recognition.contradictions import refuted
-from model.layouts.recognition.find_archives import is_past_of, pair
+from model.layouts.recognition.find_archives import is_past, is_past_of, pair
 from model.layouts.recognition.find_writers import written
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.lock_fields import with_lock
@@ -65,14 +65,20 @@ class _Found:
 
 
 def recognise(
-    server: Port, db: str, profile: Stated | None = None, checkpoint: Checkpoint = no_checkpoint
+    server: Port,
+    db: str,
+    profile: Stated | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    unseen: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
     """Each collection of a database with its layout; a layout that the profile states is taken as it is.
 
     An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
-    ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason.
+    ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason. ``unseen`` says
+    under a database's name what the list of its collections left out.
     """
     collections = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
+    left_out = (unseen or {}).get(db, "")
     known = {ns for ns, _ in collections}
     stated_ones = {each.ns: each for each in (profile.collections if profile else ()) if each.ns in known}
     claimed = {each.archive: each for each in (profile.collections if profile else ()) if has_archive(each.layout)}
@@ -98,7 +104,13 @@ def recognise(
         elif ns in claimed:
             yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
         else:
-            yield _judged(here, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
+            made = _judged(here, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
+            yield _with_what_is_hidden(made, found, left_out)
+
+
+def may_not_be_read(info: CollectionInfo) -> bool:
+    """Whether a collection was only listed, as this user may not read it; its ``why`` names the privilege."""
+    return info.confidence == 0.0 and info.documents is None
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
@@ -330,6 +342,37 @@ def _judged(
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
     return replace(info_of(profile, sample.count, made_by.confidence, why, others), doubt=doubt), profile
+
+
+def _with_what_is_hidden(
+    made: tuple[CollectionInfo, CollectionProfile], found: Mapping[str, _Found], left_out: str
+) -> tuple[CollectionInfo, CollectionProfile]:
+    """A collection by itself, with the doubt that its other half may be where this user cannot read.
+
+    To write to it as if it had none would leave a version out that other programs rely on, or make one up.
+    """
+    info, profile = made
+    sample = found[info.ns].sample
+    hidden = [each for each in found.values() if each.trouble]
+    if sample is None or info.doubt or not sample.documents or not (hidden or left_out):
+        return made
+    doubt = _doubt_of_hidden(info, sample, hidden, left_out)
+    return (replace(info, doubt=doubt, why=doubt), profile) if doubt else made
+
+
+def _doubt_of_hidden(info: CollectionInfo, sample: Sample, hidden: Sequence[_Found], left_out: str) -> str:
+    names = {each.ns.partition(".")[2]: each.trouble for each in hidden}
+    if info.layout == Plain.name:
+        for past, why in names.items():
+            if is_past_of(past, sample.name):
+                return f"{past} may hold the earlier versions of {sample.name}, and cannot be read. {why}"
+        near = find_version_documents.near_miss(sample)
+        return f"{near} They may be in another collection. {left_out or hidden[0].trouble}" if near else ""
+    current = next((each for each in names if is_past_of(sample.name, each)), "")
+    if current or (left_out and is_past(sample.name)):
+        whose = current or "another collection, which is not to be seen"
+        return f"{sample.name} is named as the history of {whose}. {names.get(current) or left_out}"
+    return ""
 
 
 def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterator[Proposal]:

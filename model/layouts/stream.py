@@ -74,7 +74,7 @@ class Stream(Layout):
         """A sentence on how far the archive's feed has come; "" where it keeps no place that we know."""
         place = feed_state.place(self.server, self.ns, self.archive.ns)
         if place is None:
-            return ""
+            return feed_state.unread(self.server, self.ns, self.archive.ns)
         way = ", by polling" if place.way == "polling" else ""
         return f"{place.words[0].upper()}{place.words[1:]}{way}."
 

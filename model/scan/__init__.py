@@ -165,6 +165,7 @@ class Scan:
 
     def _all(self) -> Iterator[Finding | Unchecked]:
         infos = self._listed()
+        yield from self._left_out()
         self._reading.total = None if self._ids is not None else _total(infos, self._catalogue)
         begun, after = self._mark.ns, self._mark.after
         for info in infos:
@@ -180,6 +181,8 @@ class Scan:
         if why := _cannot(info):
             yield Unchecked(info.ns, why)
             return
+        if info.doubt and info.layout == "plain":
+            yield Unchecked(info.ns, info.doubt)
         self._reading.histories = 0
         if self._catalogue.is_stated(info.ns):
             yield from self._looked_through(info)
@@ -278,6 +281,13 @@ class Scan:
                 if info.belongs_to is None and not self._keeps_copies(info):
                     found.setdefault(info.ns, info)
         return list(found.values())
+
+    def _left_out(self) -> Iterator[Unchecked]:
+        """The databases that the user may not list, and those of which it sees some collections only."""
+        databases = [each for each in self._places if "." not in each]
+        for place, why in self._catalogue.unseen.items():
+            if "." not in place and (place in databases or not self._places):
+                yield Unchecked(place or "*", why)
 
     def _keeps_copies(self, info: CollectionInfo) -> bool:
         """Whether a collection is the quarantine of repairs, and not somebody's own of that name."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from bson.raw_bson import RawBSONDocument
 
-from model.errors import Refused
+from model.errors import NotAllowed, Refused
 
 _UNKNOWN_STAGE = (40573, 40324, 59, 115, 238, 303)
 _DENIED = (13, 18, 391, 8000)
@@ -22,7 +22,7 @@ _WORDS = ("$changestream", "change stream")
 
 
 class NoChanges(Refused):
-    """The server has no change streams."""
+    """The server has no change streams, or none for this user."""
 
 
 class HistoryLost(Refused):
@@ -89,6 +89,8 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
     """
     code = getattr(error, "code", None)
     text = str(error).lower()
+    if isinstance(known := trouble(error), NotAllowed):
+        return NoChanges(str(known))
     if alone and hasattr(error, "details") and code not in _DENIED:
         return NoChanges("This server has no change streams.")
     if code == _TOO_LARGE:
@@ -97,4 +99,4 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
         return HistoryLost("The server's history does not go back to where the feed stood.")
     if code in _UNKNOWN_STAGE or (code is not None and code not in _DENIED and any(word in text for word in _WORDS)):
         return NoChanges("This server has no change streams.")
-    return trouble(error)
+    return known

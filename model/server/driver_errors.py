@@ -17,11 +17,13 @@ from pymongo import errors as e
 from model.address import Address
 from model.errors import NotAllowed, Refused, Unreachable
 from model.server.duplicate_key import DuplicateKey
+from model.server.privileges import UNAUTHORIZED, lacks
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
 BAD_CREDENTIALS = (18, 8000)
-NOT_ALLOWED = 13
+EXPIRED = 391
+_ANONYMOUS = "requires authentication"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ _TOO_LONG = Meaning("no", False, "A value is too long for an index of this colle
 _FULL = Meaning("no", False, "The server has no room left; free some, or raise the quota, and try again.")
 _DENIED = Meaning("no", False, "This user may not write here; ask for the readWrite role or use another user.")
 _LOGIN = Meaning("no", False, "The server does not accept this user name and password any more; connect again.")
+_NO_USER = "The server answers only whom it knows; name a user in the address, or on the page Login of the connection."
 _INVALID = Meaning("no", False, "The collection has rules for its documents, and this one does not meet them.")
 _VIEW = Meaning("no", False, "This is a view, and views cannot be written to; write to the collection behind it.")
 _UNCONFIRMED = Meaning("unknown", True, "The server could not confirm the write as safely as the connection asks.")
@@ -215,12 +218,12 @@ def _connecting(error: Exception, uri: str) -> Refused:
             "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
         )
     if isinstance(error, e.OperationFailure):
-        if error.code in BAD_CREDENTIALS or ("auth" in text.lower() and error.code != NOT_ALLOWED):
+        if error.code in BAD_CREDENTIALS or ("auth" in text.lower() and error.code != UNAUTHORIZED):
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
-        if error.code == NOT_ALLOWED and "@" in uri.partition("://")[2].partition("/")[0]:
+        if error.code == UNAUTHORIZED and "@" in uri.partition("://")[2].partition("/")[0]:
             # Nothing is asked of a server here that a user could lack a right for: there are some that call this so.
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
-        if error.code == NOT_ALLOWED:
+        if error.code == UNAUTHORIZED:
             return NotAllowed(f"{host} wants a user name and password for this, or another user.")
         return Unreachable(f"{host} answers with an error: {said(error)}.")
     if isinstance(error, e.ProtocolError | bson.errors.BSONError):
@@ -334,12 +337,29 @@ def _configured_wrongly(text: str, host: str) -> Unreachable:
     return Unreachable("The options of the address do not fit together; check what stands behind the ? in it.")
 
 
-def cannot_read(error: Exception, uri: str) -> Refused:
-    """Why a read failed, as the error to raise."""
-    return _no_secret(_reading(error, uri), uri)
+def cannot_read(error: Exception, uri: str, command: str, place: str) -> Refused:
+    """Why a command that reads something failed, as the error to raise."""
+    return _no_secret(_reading(error, uri, command, place), uri)
 
 
-def _reading(error: Exception, uri: str) -> Refused:
+def cannot_write(error: Exception, command: str, place: str) -> str:
+    """Why somebody may not write, one sentence; "" where the error is about anything else."""
+    return _denied(error, command, place) if is_denied(error) else ""
+
+
+def is_denied(error: BaseException) -> bool:
+    """Whether the server knows the user and does not allow this; Atlas says so in words alone."""
+    if not isinstance(error, e.OperationFailure):
+        return False
+    text = said(error).lower()
+    return error.code == UNAUTHORIZED or (error.code == 8000 and ("not allowed" in text or "not authorized" in text))
+
+
+def _denied(error: BaseException, command: str, place: str) -> str:
+    return _NO_USER if _ANONYMOUS in str(error) else lacks(command, place)
+
+
+def _reading(error: Exception, uri: str, command: str, place: str) -> Refused:
     host = host_of(uri)
     if isinstance(error, e.ExecutionTimeout):
         return Refused("The query took longer than allowed; narrow the filter or add an index.")
@@ -352,10 +372,10 @@ def _reading(error: Exception, uri: str) -> Refused:
     if isinstance(error, e.CursorNotFound):
         return Refused("The server closed the query in the meantime; run it again.")
     if isinstance(error, e.OperationFailure):
-        if error.code == NOT_ALLOWED:
-            return NotAllowed("This user may not read here; ask for the read role or use another user.")
-        if error.code in BAD_CREDENTIALS:
-            return Unreachable(f"{host} does not accept this user name and password any more.")
+        if is_denied(error):
+            return NotAllowed(_denied(error, command, place))
+        if error.code in BAD_CREDENTIALS or error.code == EXPIRED:
+            return Unreachable(f"{host} does not accept this user name and password any more; connect again.")
         if error.code == 50:
             return Refused("The query took longer than allowed; narrow the filter or add an index.")
         if (known := CODES.get(error.code or 0)) in (_AWAY, _GAVE_UP, _BUSY, _IN_THE_WAY):

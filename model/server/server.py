@@ -30,8 +30,9 @@ from model.address import Address
 from model.errors import InDoubt, NotAllowed, Refused, Unreachable
 from model.records import ServerFacts
 from model.server import change_stream, driver
-from model.server.driver_errors import cannot_connect, cannot_read, meaning, without_password
+from model.server.driver_errors import cannot_connect, cannot_read, cannot_write, is_denied, meaning, without_password
 from model.server.port import Reply, Terms, Write, bson_of
+from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import decode
@@ -107,6 +108,9 @@ class Server:
         self._uri = uri
         self._name = name
         self._facts: ServerFacts | None = None
+        self.unseen: dict[str, str] = {}
+        """What this user could not be shown when the collections of a database were listed last, or under "" the
+        databases: a sentence for each."""
         self._largest: dict[tuple[str, bool], int] = {}
         self._databases: dict[str, Database[RawBSONDocument]] = {}
         self._from_secondary = False
@@ -227,20 +231,39 @@ class Server:
     # --- reading
 
     def databases(self) -> list[str]:
-        """The databases this user may see, without ``admin``, ``config`` and ``local``."""
+        """The databases this user may see, without ``admin``, ``config`` and ``local``.
+
+        Where they may not be listed: those that the user's privileges and the address name; see :attr:`unseen`.
+        """
         try:
             names = [str(name) for name in self._client.list_database_names()]
+            self.unseen.pop("", None)
         except Exception as error:
+            if not is_denied(error):
+                raise self._trouble(error, "listDatabases", "the cluster") from None
             given = self._client.get_default_database(default="").name if _names_a_database(self._uri) else ""
-            if given and isinstance(error, OperationFailure) and error.code == 13:
-                return [given]
-            raise self._trouble(error) from None
+            names = list({*databases_in(self._privileges()), given} - {""})
+            if not names:
+                refusal = self._trouble(error, "listDatabases", "the cluster")
+                raise type(refusal)(f"{refusal} Or name a database in the address.") from None
+            lacked = missing("listDatabases", "the cluster")
+            self.unseen[""] = f"There may be other databases: this user lacks the privilege {lacked}."
         return sorted(name for name in names if name not in OWN_DATABASES)
 
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
-        """Name, type ("collection", "view", …) and options of each collection of a database, by name."""
-        rows = self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)
-        found = [decode(raw) for raw in rows]
+        """Name, type ("collection", "view", …) and options of each collection of a database, by name.
+
+        Where they may not be listed: those on which the user has a privilege; see :attr:`unseen`.
+        """
+        try:
+            found = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
+            self.unseen.pop(db, None)
+        except NotAllowed as refusal:
+            found = self._own_collections(db)
+            if not found:
+                raise refusal from None
+            lacked = missing("listCollections", db)
+            self.unseen[db] = f"There may be other collections in {db}: this user lacks the privilege {lacked}."
         try:
             return sorted(
                 (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
@@ -248,7 +271,18 @@ class Server:
                 if not str(row["name"]).startswith("system.")
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise self._trouble(error) from None
+            raise self._trouble(error, "listCollections", db) from None
+
+    def _own_collections(self, db: str) -> list[dict[str, Any]]:
+        """The collections on which the user has a privilege: listed by the server, else by these privileges."""
+        command = {"listCollections": 1, "nameOnly": True, "authorizedCollections": True}
+        with suppress(Refused):
+            return [decode(raw) for raw in self._rows(f"{db}.$cmd", command, few=True)]
+        return [{"name": name} for name in collections_in(db, self._privileges())]
+
+    def _privileges(self) -> Privileges:
+        told = self.logged_in().get("authenticatedUserPrivileges") or ()
+        return [each for each in told if isinstance(each, Mapping)]
 
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
@@ -305,9 +339,9 @@ class Server:
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 return 0
-            raise self._trouble(error) from None
+            raise self._trouble(error, "count", ns) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error) from None
+            raise self._trouble(error, "count", ns) from None
 
     def explain(self, ns: str, command: Terms, max_ms: int) -> dict[str, Any]:
         """The server's own words on how it runs a ``find`` or ``aggregate``, which it does for that.
@@ -325,9 +359,9 @@ class Server:
         except OperationFailure as error:
             if error.code == COMMAND_NOT_FOUND:
                 raise Refused("This server does not explain queries.") from None
-            raise self._trouble(error) from None
+            raise self._trouble(error, "find", ns) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error) from None
+            raise self._trouble(error, "find", ns) from None
 
     def changes(
         self,
@@ -346,6 +380,10 @@ class Server:
         place = None if after is None else RawBSONDocument(after, RAW)
         looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"
         stages = [{"$project": {"fullDocument": 0}}] if take == "bare" else []
+
+        def trouble(error: Exception) -> Refused:
+            return self._trouble(error, "changes", ns)
+
         try:
             stream = self._collection(ns).watch(
                 stages,
@@ -355,8 +393,8 @@ class Server:
                 batch_size=None if take == "many" else 1,
             )
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise change_stream.said(error, self._trouble, self.facts().topology == "standalone") from None
-        return change_stream.Changes(stream, self._trouble)
+            raise change_stream.said(error, trouble, self.facts().topology == "standalone") from None
+        return change_stream.Changes(stream, trouble)
 
     def _rows(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0
@@ -407,9 +445,9 @@ class Server:
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 raise _NoSuchNamespace(f"There is no collection {ns}.") from None
-            raise self._trouble(error) from None
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd")) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error) from None
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd")) from None
 
     def _database(self, ns: str) -> Database[RawBSONDocument]:
         name = ns.partition(".")[0]
@@ -430,8 +468,8 @@ class Server:
             with pymongo.timeout(self._client.options.server_selection_timeout):
                 _ = self._client.is_primary
 
-    def _trouble(self, error: Exception) -> Refused:
-        return cannot_read(error, self._uri)
+    def _trouble(self, error: Exception, command: str, place: str) -> Refused:
+        return cannot_read(error, self._uri, command, place)
 
     # --- measuring
 
@@ -447,7 +485,7 @@ class Server:
         try:
             return self._client.start_session()
         except PyMongoError as error:
-            raise self._trouble(error) from None
+            raise self._trouble(error, "startSession", "the cluster") from None
 
     def in_scratch(self, db: str, command: Terms, session: Any = None) -> Mapping[str, Any]:
         """Run any command, in a scratch database only; raises ``Refused`` with the server's own words."""
@@ -457,7 +495,9 @@ class Server:
             plain: CodecOptions[dict[str, Any]] = CodecOptions()
             return self._client.get_database(db).command(SON(_parts(command)), session=session, codec_options=plain)
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error) from None
+            target = command[next(iter(command))]
+            place = f"{db}.{target}" if isinstance(target, str) else db
+            raise self._trouble(error, asked_for(command), place) from None
 
     # --- writing
 
@@ -474,7 +514,7 @@ class Server:
                     f"{ns} holds duplicates, so the unique index cannot be created; settle them first."
                 ) from None
             if said.applied == "no":
-                raise self._trouble(error) from None
+                raise self._trouble(error, "createIndexes", ns) from None
             raise InDoubt(without_password(said.sentence, self._uri)) from None
 
     def send(self, write: Write) -> Reply:
@@ -489,7 +529,7 @@ class Server:
                 self._reach()
                 reply = self._send(write)
             except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
-                return self._failed(error, sent, write.ns)
+                return self._failed(error, sent, write)
         if reply.applied == "no" and sent.attempts > 1:
             return LOST_BEFORE
         return reply
@@ -499,7 +539,7 @@ class Server:
         together = self._facts is not None and self._facts.sessions
         return pymongo.timeout(self.patience) if together else nullcontext()
 
-    def _failed(self, error: Exception, sent: driver.Sent, ns: str) -> Reply:
+    def _failed(self, error: Exception, sent: driver.Sent, write: Write) -> Reply:
         if isinstance(error, Refused):  # out of a value that cannot be sent
             return Reply("no", sentence=str(error), error=error)
         said = meaning(error)
@@ -513,11 +553,12 @@ class Server:
             return LOST_BEFORE  # this error is not about the first attempt, or came before the second
         if said.duplicate is not None and said.duplicate.index and not said.duplicate.fields:
             with suppress(Refused):
-                key = said.duplicate.among(self.indexes(ns))
+                key = said.duplicate.among(self.indexes(write.ns))
                 said = replace(said, sentence=key.sentence, duplicate=key)
-        sentence = without_password(said.sentence, self._uri)
+        denied = cannot_write(error, write.kind, write.ns)
+        sentence = without_password(denied or said.sentence, self._uri)
         trouble: Refused = Refused(sentence)
-        if isinstance(error, OperationFailure) and error.code == 13:
+        if denied:
             trouble = NotAllowed(sentence)
         elif said.retry:
             trouble = Unreachable(sentence)

@@ -9433,6 +9433,10 @@ Zum Verbinden öffnen</translation>
       <translation>Enthält {0} von {1}{2}.</translation>
     </message>
     <message>
+      <source>How far its feed has come is not known. {0}</source>
+      <translation>Wie weit das Nachführen gekommen ist, ist nicht bekannt. {0}</translation>
+    </message>
+    <message>
       <source>Inserted and replaced documents keep the order of their fields.{0}</source>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
     </message>
@@ -10149,6 +10153,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Zertifikatsdatei {0} kann nicht gelesen werden ({1}); prüfen Sie Pfad und Rechte.</translation>
     </message>
     <message>
+      <source>The check measures in a database of its own, {0}…. {1}</source>
+      <translation>Die Prüfung misst in einer eigenen Datenbank, {0}…. {1}</translation>
+    </message>
+    <message>
       <source>The client certificate cannot be used: the password of its key is wrong, or the file lacks one of the two.</source>
       <translation>Das Client-Zertifikat kann nicht verwendet werden: Das Passwort seines Schlüssels ist falsch, oder der Datei fehlt eines der beiden.</translation>
     </message>
@@ -10381,6 +10389,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hat mit einem Dokument ohne _id geantwortet; lesen Sie es noch einmal.</translation>
     </message>
     <message>
+      <source>The server answers only whom it knows; name a user in the address, or on the page Login of the connection.</source>
+      <translation>Der Server antwortet nur denen, die er kennt; nennen Sie einen Benutzer in der Adresse oder auf der Seite Anmeldung der Verbindung.</translation>
+    </message>
+    <message>
       <source>The server closed the query in the meantime; run it again.</source>
       <translation>Der Server hat die Abfrage inzwischen geschlossen; führen Sie sie noch einmal aus.</translation>
     </message>
@@ -10561,6 +10573,14 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt keine Zeitzone {0}; wählen Sie eine wie Europe/Berlin oder UTC.</translation>
     </message>
     <message>
+      <source>There may be other collections in {0}: this user lacks the privilege {1}.</source>
+      <translation>In {0} kann es weitere Collections geben: diesem Benutzer fehlt das Recht {1}.</translation>
+    </message>
+    <message>
+      <source>There may be other databases: this user lacks the privilege {0}.</source>
+      <translation>Es kann weitere Datenbanken geben: diesem Benutzer fehlt das Recht {0}.</translation>
+    </message>
+    <message>
       <source>These are records of what happened to other documents, and records are not changed from here.</source>
       <translation>Dies sind Aufzeichnungen dessen, was anderen Dokumenten geschah, und die werden von hier nicht geändert.</translation>
     </message>
@@ -10609,8 +10629,8 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Sitzung ist schreibgeschützt; erlauben Sie das Schreiben, um Änderungen zu speichern.</translation>
     </message>
     <message>
-      <source>This user may not read here; ask for the read role or use another user.</source>
-      <translation>Dieser Benutzer darf hier nicht lesen; bitten Sie um die Rolle read oder nehmen Sie einen anderen.</translation>
+      <source>This user lacks the privilege {0}; ask for it, or use another user.</source>
+      <translation>Diesem Benutzer fehlt das Recht {0}; bitten Sie darum, oder nehmen Sie einen anderen Benutzer.</translation>
     </message>
     <message>
       <source>This user may not write here; ask for the readWrite role or use another user.</source>
@@ -10619,6 +10639,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This user may read nothing; ask for the role read.</source>
       <translation>Dieser Benutzer darf nichts lesen; bitten Sie um die Rolle read.</translation>
+    </message>
+    <message>
+      <source>This user sees no database; ask for the role read.</source>
+      <translation>Dieser Benutzer sieht keine Datenbank; bitten Sie um die Rolle read.</translation>
     </message>
     <message>
       <source>This way of logging in needs a user; name it in the address.</source>
@@ -11549,6 +11573,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Die Werte, die dort einzugeben sind: {1}.</translation>
     </message>
     <message>
+      <source>{0} They may be in another collection. {1}</source>
+      <translation>{0} Sie können in einer anderen Collection sein. {1}</translation>
+    </message>
+    <message>
       <source>{0} To have it once more, insert it under another id.</source>
       <translation>{0} Um es noch einmal zu haben, fügen Sie es unter einer anderen Id ein.</translation>
     </message>
@@ -11633,8 +11661,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Dokumente für diesen Schlüssel</translation>
     </message>
     <message>
-      <source>{0} does not accept this user name and password any more.</source>
-      <translation>{0} nimmt diesen Benutzernamen mit Passwort nicht mehr an.</translation>
+      <source>{0} does not accept this user name and password any more; connect again.</source>
+      <translation>{0} nimmt diesen Benutzernamen mit Passwort nicht mehr an; verbinden Sie sich neu.</translation>
     </message>
     <message>
       <source>{0} does not accept this user name and password; check both, and authSource.</source>
@@ -11813,6 +11841,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
     </message>
     <message>
+      <source>{0} is named as the history of {1}. {2}</source>
+      <translation>{0} heißt wie die Historie von {1}. {2}</translation>
+    </message>
+    <message>
       <source>{0} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
       <translation>{0} ist kein BSON: Es beginnt nicht mit einem Dokument; nehmen Sie eine .bson-Datei oder Zeilen mit Extended JSON.</translation>
     </message>
@@ -11907,6 +11939,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} loses {1}</source>
       <translation>{0} verliert {1}</translation>
+    </message>
+    <message>
+      <source>{0} may hold the earlier versions of {1}, and cannot be read. {2}</source>
+      <translation>{0} hält vielleicht die früheren Versionen von {1} und lässt sich nicht lesen. {2}</translation>
     </message>
     <message>
       <source>{0} missing</source>

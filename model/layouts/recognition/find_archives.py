@@ -107,6 +107,11 @@ def is_past_of(past: str, current: str) -> bool:
     return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
 
 
+def is_past(name: str) -> bool:
+    """Whether a collection is named as the history of something."""
+    return any(word in PAST for word in words(name))
+
+
 def _stems(name: str) -> list[str]:
     return [word if word in PAST else word.removesuffix("s") for word in words(name)]
 

@@ -401,7 +401,7 @@ def test_an_error_that_quotes_the_password_loses_it() -> None:
         "mongodb://u:p%40ss%2Fword@h/?authMechanismProperties=AWS_SESSION_TOKEN:t0ken&tlsCertificateKeyFilePassword=k3y"
     )
     for secret in ("p@ss/word", "p%40ss%2Fword", "t0ken", "k3y"):
-        said = cannot_read(e.OperationFailure(f"failed for {secret}", 2), uri)
+        said = cannot_read(e.OperationFailure(f"failed for {secret}", 2), uri, "find", "shop.orders")
         assert secret not in str(said)
         assert "…" in str(said)
     assert without_password("nothing to hide", "mongodb://h/") == "nothing to hide"

@@ -1,0 +1,55 @@
+"""The privileges of MongoDB that commands take, as its manual names them, and those that a user is told to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+UNAUTHORIZED = 13
+Privileges: TypeAlias = Sequence[Mapping[str, Any]]
+"""What ``connectionStatus`` tells: resources, each with the actions that are allowed on it."""
+
+_ACTIONS: Mapping[str, tuple[str, ...]] = {
+    "aggregate": ("find",),
+    "count": ("find",),
+    "update": ("update",),
+    "replace": ("update",),
+    "upsert": ("insert", "update"),
+    "delete": ("remove",),
+    "createIndexes": ("createIndex",),
+    "changes": ("find", "changeStream"),
+}
+"""The actions that a command or a kind of write takes, where they are not called as it is."""
+
+
+def asked_for(command: Mapping[str, Any]) -> str:
+    """The name under which the privileges of a command are known here: its own, or that of a stage with its own."""
+    stages = [each for each in command.get("pipeline", ()) if isinstance(each, Mapping)]
+    special = (name for stage in stages for name in ("$indexStats", "$changeStream") if name in stage)
+    return {"$indexStats": "indexStats", "$changeStream": "changes"}.get(next(special, ""), next(iter(command)))
+
+
+def missing(command: str, place: str) -> str:
+    """The privilege that somebody lacks to whom a command was refused: ``find on shop.orders``."""
+    actions = " and ".join(_ACTIONS.get(command, (command,)))
+    return f"{actions} on {place}"
+
+
+def lacks(command: str, place: str) -> str:
+    """The sentence for whom a command was refused."""
+    return f"This user lacks the privilege {missing(command, place)}; ask for it, or use another user."
+
+
+def databases_in(privileges: Privileges) -> list[str]:
+    """The databases that privileges name, by name."""
+    return sorted({str(each.get("db") or "") for each in _resources(privileges)} - {""})
+
+
+def collections_in(db: str, privileges: Privileges) -> list[str]:
+    """The collections of a database that privileges name, by name."""
+    named = (each for each in _resources(privileges) if each.get("db") in ("", db))
+    return sorted({str(each.get("collection") or "") for each in named} - {""})
+
+
+def _resources(privileges: Privileges) -> Iterable[Mapping[str, Any]]:
+    return (each["resource"] for each in privileges if isinstance(each.get("resource"), Mapping))

@@ -1,0 +1,211 @@
+"""Users who may see a part only: what they cannot see is named with the privilege that is missing, the rest works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import bson
+import pytest
+from bson import ObjectId
+from pytestqt.qtbot import QtBot
+
+from gui.pages.page_request import PageRequest
+from gui.window.opening import Opening
+from gui.window.source_model import SourceNode
+from model.errors import NotAllowed, Refused
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from tests.guarded_server import GuardedServer
+from tests.gui.conftest import look
+from tests.gui.window.windows import document, new_window, wait_idle
+from tests.journeys.command_support import Rows, Run
+from tests.journeys.test_main_journey import type_into
+from tests.privileges import Privilege, may
+
+__all__ = ["look"]  # a fixture
+
+PASSWORD = "s3cret-of-eva"
+EVERYTHING = ("find", "insert", "update", "remove", "listIndexes")
+ORDERS = may("shop", *EVERYTHING, collection="orders")
+ARCHIVE = may("shop", *EVERYTHING, collection="orders_archive")
+BOTH = (ORDERS, ARCHIVE)
+
+
+def orders(server: GuardedServer) -> None:
+    """A collection with its archive, beside others."""
+    for at, name in enumerate(("Ada", "Bob", "Cyd", "Dan")):
+        for v in (1, 2, 3):
+            body = {"v": v, "customer": name, "city": "Rome" if v < 2 else "Oslo", "total": at * 10 + v}
+            place = "orders" if v == 3 else "orders_archive"
+            key = {"_id": at} if v == 3 else {"_id": ObjectId(), "docId": at}
+            server.store.load(f"shop.{place}", [bson.encode(key | body | {"_w": ObjectId()})])
+    server.store.index("shop.orders_archive", [("docId", 1), ("v", 1)], unique=True)
+    server.store.load("shop.payroll", [bson.encode({"_id": 1, "salary": 1})])
+    server.store.load("staff.people", [bson.encode({"_id": 1})])
+
+
+@pytest.fixture
+def server() -> Iterator[GuardedServer]:
+    with GuardedServer({"eva": PASSWORD}, {"eva": BOTH}) as made:
+        made.lists_databases = False
+        orders(made)
+        yield made
+
+
+def address(server: GuardedServer) -> str:
+    return f"mongodb://eva:{PASSWORD}@{server.host}/?serverSelectionTimeoutMS=60000"
+
+
+def test_one_collection_and_its_archive_are_enough_to_read_edit_and_undo(
+    server: GuardedServer, run: Run, rows: Rows
+) -> None:
+    uri = address(server)
+    status, out, err = run("collections", uri)
+    assert status == 0
+    assert "shop.orders" in out
+    assert "archive=shop.orders_archive" in out
+    assert "payroll" not in out + err
+    assert err.splitlines() == [
+        "There may be other databases: this user lacks the privilege listDatabases on the cluster.",
+        "There may be other collections in shop: this user lacks the privilege listCollections on shop.",
+    ]
+    assert [row["state"] for row in rows("history", uri, "shop.orders", "1")[1]] == ["present"] * 3
+    assert run("edit", uri, "shop.orders", "1", "--set", "total=5")[0] == 0
+    assert run("undo", "1", "--source", uri)[0] == 0
+    status, out, err = run("scan", uri)
+    assert status == 0
+    assert "Not checked: shop: There may be other collections in shop" in out
+    assert run("activity", uri, "--json")[0] == 0
+    status, _, err = run("history", uri, "shop.payroll", "1")
+    assert (status, err) == (
+        2,
+        "This user lacks the privilege find on shop.payroll; ask for it, or use another user.\n",
+    )
+
+
+def test_collections_are_found_in_the_privileges_where_the_server_lists_none(server: GuardedServer, run: Run) -> None:
+    server.lists_collections = False
+    _, out, _ = run("collections", address(server))
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["shop.orders", "shop.orders_archive"]
+
+
+@pytest.mark.parametrize("rights", [(ORDERS,), (ORDERS, may("shop", "listCollections"))], ids=["unseen", "listed"])
+def test_a_collection_whose_archive_is_out_of_sight_is_read_and_not_written(
+    server: GuardedServer, run: Run, rights: tuple[Privilege, ...]
+) -> None:
+    server.allow("eva", rights)
+    before = server.store.store.get("shop", "orders").docs.copy()  # type: ignore[union-attr]
+    uri = address(server)
+    assert run("show", uri, "shop.orders", "1")[0] == 0
+    status, _, err = run("edit", uri, "shop.orders", "1", "--set", "total=5")
+    assert status == 2
+    missing = "find on shop.orders_archive" if len(rights) > 1 else "listCollections on shop"
+    assert f"lacks the privilege {missing}" in err
+    assert "nothing is written there until" in err
+    assert server.store.store.get("shop", "orders").docs == before  # type: ignore[union-attr]
+    _, out, _ = run("scan", uri, "shop.orders")
+    assert "Not checked: shop.orders: " in out
+    assert missing in out
+
+
+def test_an_archive_by_itself_is_not_taken_for_all_there_is(server: GuardedServer, run: Run) -> None:
+    server.allow("eva", (ARCHIVE,))
+    status, _, err = run("edit", address(server), "shop.orders_archive", "1", "--set", "total=5")
+    assert status == 2
+    assert "is named as the history of another collection" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        (("edit", "URI", "shop.orders", "1", "--set", "total=5"), "insert on shop.orders_archive"),
+        (("insert", "URI", "shop.orders", '{"total": 5}', "--id", "77"), "insert on shop.orders"),
+        (("restore", "URI", "shop.orders", "1", "1"), "insert on shop.orders_archive"),
+    ],
+)
+def test_who_may_only_read_hears_what_a_write_lacks(
+    server: GuardedServer, run: Run, command: tuple[str, ...], missing: str
+) -> None:
+    server.allow("eva", [may("shop", "find", "listCollections", "listIndexes")])
+    status, _, err = run(*(word.replace("URI", address(server)) for word in command))
+    assert status == 2
+    assert f"This user lacks the privilege {missing}; ask for it" in err
+
+
+def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more(server: GuardedServer) -> None:
+    with Session.open(address(server)) as session:
+        id = session.find_id("shop.orders", "1")
+        base = session.version("shop.orders", id)
+        content = canonical.put(base.content or b"", ("total",), Value.of(5))
+        server.allow("eva", [may("shop", "find", collection="orders"), ARCHIVE])
+        outcome = session.save("shop.orders", id, base, content)
+        assert (outcome.kind, "lacks the privilege update on shop.orders;" in outcome.detail) == ("refused", True)
+        assert session.version("shop.orders", id).v == base.v
+        server.allow("eva", [ORDERS])
+        with pytest.raises(NotAllowed, match=re.escape("lacks the privilege find on shop.orders_archive;")):
+            session.version("shop.orders", id, Value.of(1))
+        server.allow("eva", BOTH)
+        assert session.save("shop.orders", id, base, content).kind == "applied"
+
+
+def test_a_login_that_runs_out_is_renewed_and_one_that_cannot_be_is_said(server: GuardedServer) -> None:
+    with Session.open(address(server)) as session:
+        id = session.find_id("shop.orders", "1")
+        server.expired.add("eva")
+        base = session.version("shop.orders", id)
+        content = canonical.put(base.content or b"", ("total",), Value.of(5))
+        assert not server.expired, "the driver logs in once more by itself"
+        server.change_password("eva", "another")
+        server.expired.add("eva")
+        with pytest.raises(Refused, match="does not accept this user name and password any more; connect again"):
+            session.version("shop.orders", id)
+        with pytest.raises(Refused, match="does not accept this user name and password any more; connect again"):
+            session.save("shop.orders", id, base, content)
+    server.change_password("eva", PASSWORD)
+    with Session.open(address(server)) as session:
+        assert session.save("shop.orders", id, base, content).kind == "applied"
+
+
+def lines(nodes: list[SourceNode]) -> Iterator[str]:
+    """The lines of the sidebar, one below another."""
+    for node in nodes:
+        yield node.name
+        yield from lines(node.children)
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_the_window_shows_what_may_be_seen_says_what_may_not_and_keeps_the_edit_that_is_refused(
+    qtbot: QtBot, server: GuardedServer
+) -> None:
+    window = new_window(qtbot)
+    window.open(Opening(address(server), "shop"))
+    wait_idle(qtbot, lambda: bool(window.sessions) and bool(window.workspace.sidebar.ns_known(window.sessions[0])))
+    session = window.sessions[0]
+    (root,) = [root for root in window.workspace.sidebar.model.roots if root.session is session]
+    shown = list(lines(root.children))
+    assert shown[:3] == ["shop", "orders", "orders_archive"]
+    assert shown[3:] == [
+        "There may be other collections in shop: this user lacks the privilege listCollections on shop.",
+        "There may be other databases: this user lacks the privilege listDatabases on the cluster.",
+    ]
+    window.workspace.open(session, PageRequest("document", "shop.orders", Value.of(1)))
+    wait_idle(qtbot)
+    page = document(window)
+    qtbot.waitUntil(lambda: page.editor.is_loaded)
+    type_into(page, ("total",), "5")
+    server.allow("eva", [may("shop", "find", "listIndexes", collection="orders"), ARCHIVE])
+    page.editor.save()
+    wait_idle(qtbot)
+    assert page.dirty
+    assert page.editor.notices.lines["refused"].text == (
+        "Nothing was saved. This user lacks the privilege update on shop.orders; ask for it, or use another user."
+    )
+    server.allow("eva", BOTH)
+    page.editor.save()
+    wait_idle(qtbot)
+    assert not page.dirty
+    assert "refused" not in page.editor.notices.lines
+    window.close_quietly()
