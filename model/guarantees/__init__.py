@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from model.errors import Cancelled, Refused
+from model.errors import Cancelled, NotAllowed, Refused
 from model.guarantees import fidelity, races, replies
 from model.guarantees.races import WRITERS, Race
 from model.guarantees.scratch import Scratch
@@ -106,6 +106,8 @@ def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
         race = races.insertions(scratch, rounds, step)
     except Cancelled:
         raise
+    except NotAllowed as error:
+        return _made("unique", "unknown", f"It could not be measured: {error}")
     except Refused as error:
         return _made(
             "unique",

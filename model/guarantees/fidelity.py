@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bson import ObjectId
 
-from model.errors import Refused
+from model.errors import NotAllowed, Refused
 from model.guarantees.scratch import Scratch
 from model.server.guards import by_id
 from model.server.retry import Write, run
@@ -82,6 +82,8 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
         sent = c.document([("value", value)])
         try:
             back = scratch.read("types", scratch.insert("types", sent))
+        except NotAllowed:
+            raise  # of what this user may not do nothing is known
         except Refused:
             ends["refused"].append(name)
             continue
@@ -125,6 +127,8 @@ def names(scratch: Scratch) -> tuple[str, ...]:
         try:
             if scratch.read("names", scratch.insert("names", sent)) == sent:
                 continue
+        except NotAllowed:
+            raise
         except Refused:
             pass
         refused.append(what)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bson import Int64, ObjectId
 
-from model.errors import Refused
+from model.errors import NotAllowed, Refused
 from model.guarantees.scratch import Scratch
 from model.server.driver import next_number
 from model.values.canonical import Value
@@ -39,6 +39,8 @@ def retry(scratch: Scratch) -> Retry:
     try:
         for _ in range(2):
             scratch.command(command, session)
+    except NotAllowed:
+        raise  # of what this user may not do nothing is known
     except Refused as error:
         return Retry(0, str(error))
     found = scratch.command({"find": "retries", "filter": {"_id": id}})
@@ -61,6 +63,8 @@ def tells_of_changes(scratch: Scratch) -> str:
                 break
             more = {"getMore": Int64(cursor), "collection": "changes", "maxTimeMS": _WAIT_MS}
             events = list(scratch.command(more, session)["cursor"]["nextBatch"])
+    except NotAllowed:
+        raise
     except Refused as error:
         return str(error)
     return "The server opens one and tells of nothing."

@@ -51,10 +51,8 @@ class Scratch:
     def __enter__(self) -> Self:
         try:
             self.command({"insert": "begun", "documents": [{"_id": 1}]})
-        except NotAllowed:
-            raise NotAllowed(
-                f"The check needs a user who may write to a database of its own, {SCRATCH}…; use another user."
-            ) from None
+        except NotAllowed as refusal:
+            raise NotAllowed(f"The check measures in a database of its own, {SCRATCH}…. {refusal}") from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

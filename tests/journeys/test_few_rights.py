@@ -134,6 +134,15 @@ def test_who_may_only_read_hears_what_a_write_lacks(
     assert f"This user lacks the privilege {missing}; ask for it" in err
 
 
+def test_what_a_user_may_not_have_measured_is_unknown_and_not_unsafe(server: GuardedServer, run: Run) -> None:
+    server.allow("eva", [may("", "find", "insert", "update", "dropDatabase")])
+    status, out, _ = run("check", address(server), "--quick")
+    assert (status, "UNSAFE" in out) == (0, False)
+    assert re.search(
+        r"unknown +Unique indexes: It could not be measured: This user lacks the privilege createIndex", out
+    )
+
+
 def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more(server: GuardedServer) -> None:
     with Session.open(address(server)) as session:
         id = session.find_id("shop.orders", "1")
