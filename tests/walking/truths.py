@@ -25,6 +25,9 @@ from model.values.canonical import Value
 COUNTERS = ("insurance.stats", "insurance_2019.stats")
 """The collections of the sample with tokens: to look for them means to look at every collection."""
 
+SEQUENCES = "insurance.counters"
+"""The counters of the sample, by which a scan judges the numbers in the collections beside them."""
+
 
 def stale(page: Page) -> list[str]:
     """What a page shows and is not so, or not any more."""
@@ -194,7 +197,8 @@ def _repair(page: RepairPage) -> Iterator[str]:
     # Of all databases, only the collections that were written may have other findings than when they were read.
     written = {entry.ns for entry in page.session.journal.entries(1000, page.session.source) if not entry.gone}
     places = {page.ns} if "." in page.ns else {ns for ns in written if ns.startswith(page.ns)}
-    scan = page.session.scan(sorted(places), None if page.id is None else [page.id]) if places else ()
+    counters = {SEQUENCES} if any(ns.startswith("insurance.") for ns in places) else set()  # they tell of others too
+    scan = page.session.scan(sorted(places | counters), None if page.id is None else [page.id]) if places else ()
     fresh = {(each.code, each.ns, each.id, each.versions) for each in scan if isinstance(each, Finding)}
     findings = [(item, item.finding) for item in panel.plan.items if item.finding.ns in places or page.id is not None]
     left = {item.no for item, each in findings if (each.code, each.ns, each.id, each.versions) in fresh}

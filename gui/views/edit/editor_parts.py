@@ -136,7 +136,6 @@ class EditorHead(QWidget):
         row = boxes.row(self, 16, 0, gap=12)
         row.addWidget(self.id)
         row.addWidget(self.base)
-        row.addWidget(self.now)
         self.views = QButtonGroup(self)
         tabs = QHBoxLayout()
         tabs.setContentsMargins(theme.px(8), 0, 0, 0)
@@ -151,6 +150,7 @@ class EditorHead(QWidget):
             tabs.addWidget(tab)
         self.views.idToggled.connect(self._view)
         row.addLayout(tabs)
+        row.addWidget(self.now)  # behind the tabs: it comes as somebody else writes, and moves none of them
         row.addStretch(1)
         self.finder = FindField()
         row.addWidget(self.finder, 1)

@@ -61,9 +61,11 @@ def test_a_refresh_ends_no_edit(opened: Open, desk: Desk, idle: Callable[[], Non
     panel = opened(desk)
     type_into(panel, ("status",), "lapsed")
     type_into(panel, ("notes",), "half a senten", end=False)
+    tabs = [tab.mapTo(panel, QPoint()) for tab in panel.head.views.buttons()]
     desk.move(lambda content: put(content, product="Other"))
     panel.reload()
     idle()
+    assert [tab.mapTo(panel, QPoint()) for tab in panel.head.views.buttons()] == tabs, "moved under the pointer"
     assert panel.tree.has_editor
     assert panel.tree.editor.text == "half a senten"
     assert get(panel.content, "status").python() == "lapsed"
