@@ -41,13 +41,12 @@ class Own:
     @cached_property
     def names(self) -> frozenset[str]:
         """All names that the layout keeps for itself, ``_id`` included."""
-        named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
-        return frozenset(filter(None, ("_id", *named, *self.others)))
+        return frozenset(self._names)
 
     @cached_property
-    def stored_names(self) -> tuple[bytes, ...]:
-        """The names as they are stored."""
-        return tuple(map(c.name_bytes, self.names))
+    def _names(self) -> tuple[str, ...]:
+        named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
+        return tuple(dict.fromkeys(filter(None, ("_id", *named, *self.others))))
 
     def stamped(self, stamp: Stamp) -> dict[str, Value | None]:
         """What a write brings along beside number and hash: None takes out what it cannot say."""
@@ -63,7 +62,7 @@ class Own:
 
     def parted(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
         """The layout's own fields by name, and the users' part of a document."""
-        return c.parted(raw, self.stored_names)
+        return c.parted(raw, self._names)
 
 
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:

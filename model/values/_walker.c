@@ -266,10 +266,13 @@ static PyObject *parted(PyObject *module, PyObject *args)
     if (end < 0 || end != size - 1 || count > MOST_NAMES)
         Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < count; i++) {
-        char *name;
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(names, i), &name, &lengths[i]) < 0)
+        wanted[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), &lengths[i]);
+        if (wanted[i] == NULL && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
             return NULL;
-        wanted[i] = name;
+        if (wanted[i] == NULL || memchr(wanted[i], 0, (size_t)lengths[i]) != NULL) {
+            PyErr_Clear(); /* bytes that are no text, or a name that none can have */
+            Py_RETURN_NONE;
+        }
     }
     PyObject *kept = PyDict_New(), *content = NULL;
     unsigned char *out = PyMem_Malloc((size_t)size), *to = out + 4;
@@ -293,16 +296,13 @@ static PyObject *parted(PyObject *module, PyObject *args)
         to += at - from, from = field.stop;
         if (!values)
             continue;
-        PyObject *name = PyUnicode_DecodeUTF8((const char *)raw + field.name, length, "surrogateescape");
-        if (name == NULL)
-            goto failed;
+        PyObject *name = PyTuple_GetItem(names, i);
         int there = PyDict_Contains(kept, name);
         if (there == 0) {
             PyObject *value = value_of(state, raw, &field);
             there = value == NULL ? -1 : PyDict_SetItem(kept, name, value);
             Py_XDECREF(value);
         }
-        Py_DECREF(name);
         if (there < 0)
             goto failed;
     }

@@ -16,6 +16,7 @@ import struct
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, TypeAlias, cast
 
@@ -85,6 +86,8 @@ _FIXED = {
     MAX_KEY: 0,
     MIN_KEY: 0,
 }
+_COUNTED = {STRING: 4, CODE: 4, SYMBOL: 4, OBJECT: 0, ARRAY: 0}
+"""What is to be added to the length that a payload begins with."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -192,15 +195,21 @@ def walked(raw: bytes, start: int = 0) -> Iterator[Element]:
 
 def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
     """Walk on from the field that begins at ``at``, in a document that ends at ``end``."""
+    find, fixed, counted, length_at = raw.find, _FIXED.get, _COUNTED.get, _int32
     while at < end:
         kind = raw[at]
-        name_end = raw.find(b"\x00", at + 1, end)
-        if name_end < 0:
+        begin = find(0, at + 1, end) + 1
+        if not begin:
             raise Unreadable(f"The field name at byte {at + 1} does not end.")
-        stop = element_end(raw, kind, name_end + 1)
-        if stop > end:
-            raise Unreadable(f"The value at byte {name_end + 1} leads out of its document.")
-        yield raw[at + 1 : name_end], kind, name_end + 1, stop
+        size = fixed(kind)
+        if size is None and (extra := counted(kind)) is not None and begin + 4 <= end:
+            size = length_at(raw, begin)[0] + extra
+        stop = begin + size if size is not None else 0
+        if stop > end or size is None or (size < 5 and kind in _COUNTED):
+            stop = element_end(raw, kind, begin)  # the other types; or says what is wrong
+            if stop > end:
+                raise Unreadable(f"The value at byte {begin} leads out of its document.")
+        yield raw[at + 1 : begin - 1], kind, begin, stop
         at = stop
 
 
@@ -344,30 +353,59 @@ def _check_position(at: int, count: int) -> None:
 
 def without(raw: bytes, names: Collection[str]) -> bytes:
     """The document without some top-level fields, cut out of the bytes."""
-    return _parted(raw, tuple(map(name_bytes, names)), False)[1]
+    return _parted(raw, tuple(names), False)[1]
 
 
-def parted(raw: bytes, names: tuple[bytes, ...]) -> tuple[dict[str, Value], bytes]:
+def parted(raw: bytes, names: tuple[str, ...]) -> tuple[dict[str, Value], bytes]:
     """Some top-level fields by name, the first of each, and the document without any of them; in one walk."""
     return _parted(raw, names, True)
 
 
-def _parted(raw: bytes, names: tuple[bytes, ...], values: bool) -> tuple[dict[str, Value], bytes]:
+def _parted(raw: bytes, names: tuple[str, ...], values: bool) -> tuple[dict[str, Value], bytes]:
     if walker is not None and (found := walker.parted(raw, names, values)) is not None:
         return cast("tuple[dict[str, Value], bytes]", found)
     kept: dict[str, Value] = {}
-    parts, kept_from, cut = [], 4, False
-    for name, kind, a, b in elements(raw):
-        if name in names:
-            parts.append(raw[kept_from : a - len(name) - 2])
-            kept_from, cut = b, True
-            if values and (told := name_of(name)) not in kept:
-                kept[told] = Value(kind, raw[a:b])
-    if not cut:
+    parts, kept_from = [], 4
+    for at, begin, stop in _named(raw, _stored(names)):
+        parts.append(raw[kept_from:at])
+        kept_from = stop
+        if values and (told := name_of(raw[at + 1 : begin - 1])) not in kept:
+            kept[told] = Value(raw[at], raw[begin:stop])
+    if not parts:
         return kept, raw
     parts.append(raw[kept_from:-1])
     body = b"".join(parts)
     return kept, _pack_int32(len(body) + 5) + body + b"\x00"
+
+
+@lru_cache(maxsize=256)
+def _stored(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(map(name_bytes, names))
+
+
+def _named(raw: bytes, names: Collection[bytes]) -> list[tuple[int, int, int]]:
+    """Where each field with one of the names begins, its payload too, and where it ends."""
+    found, at, size = [], 4, len(raw)
+    find, fixed, counted, length_at = raw.find, _FIXED.get, _COUNTED.get, _int32
+    end = -1 if size < 5 or length_at(raw, 0)[0] != size or raw[-1] else size - 1
+    while at < end:
+        kind = raw[at]
+        begin = find(0, at + 1, end) + 1
+        length = fixed(kind)
+        if length is None and (extra := counted(kind)) is not None and begin + 4 <= end:
+            length = length_at(raw, begin)[0] + extra
+            length = None if length < 5 else length
+        if not begin or length is None or begin + length > end:
+            break
+        stop = begin + length
+        if raw[at + 1 : begin - 1] in names:
+            found.append((at, begin, stop))
+        at = stop
+    if at == end:
+        return found
+    # Rare types and damage: the walk that knows all of them, and says what is wrong.
+    walk = elements(raw)
+    return [(a - len(name) - 2, a, b) for name, _, a, b in walk if name in names]
 
 
 def only(raw: bytes, names: Collection[str]) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-from model.layouts.checks.facts import Fact, place, right_type
+from model.layouts.checks.facts import Fact, are_whole, place, right_type
 from model.layouts.checks.rules import (
     CheckContext,
     DamageDraft,
@@ -24,6 +24,8 @@ from model.names import version_name
 
 def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """The damage of one document and its rows in the archive."""
+    if _are_complete(facts, ground):
+        return []
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     rows = [(at, fact) for at, fact in placed if fact.archived]
@@ -48,6 +50,14 @@ def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraf
         drafts += times(placed, ground)
     drafts += hashes(facts)
     return drafts
+
+
+def _are_complete(facts: Sequence[Fact], ground: CheckContext) -> bool:
+    """Whether one current document and its rows are numbered without a gap, and nothing else is to be said."""
+    if ground.dated or ground.holds_current or facts[0].archived:
+        return False
+    rows = facts[1:]
+    return all(fact.archived for fact in rows) and are_whole((*rows, facts[0]))
 
 
 def _place(fact: Fact, ground: CheckContext) -> int:

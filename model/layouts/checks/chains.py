@@ -105,15 +105,14 @@ class Chains:
 
     def _take(self, part: Part) -> Callable[[bytes], tuple[Value, Fact] | None]:
         def take(raw: bytes) -> tuple[Value, Fact] | None:
-            if damage := damage_of(raw):
+            damage, id, fact = part.reader.read(raw)
+            if damage:
                 version = (part.reader.own.version,) if part.reader.own.version else ()
                 self._spotted.append(unreadable(self.profile.ns, part.ns, raw, damage, part.reader.id, version))
-            id = part.reader.id_of(raw)
-            if id is None or id.type == c.ARRAY:
+            if id is None or fact is None or id.type == c.ARRAY:
                 why = f"have no {part.reader.id}" if id is None else f"have an array as {part.reader.id}"
                 self._left_out[why] = self._left_out.get(why, 0) + 1
                 return None
-            fact = part.reader.fact(id, raw)
             if fact.damaged:
                 self._left_out["do not decode"] = self._left_out.get("do not decode", 0) + 1
             return id, fact
@@ -130,7 +129,8 @@ class Chains:
                     if self._suspect(facts, ground):
                         waiting[id] = len(facts)
                     last = id
-                yield from self._drained()
+                if self._spotted:
+                    yield from self._drained()
                 if len(waiting) >= TOGETHER or sum(waiting.values()) >= FACTS_TOGETHER:
                     yield from self._examined(list(waiting), ground)
                     waiting = {}
@@ -145,7 +145,13 @@ class Chains:
         sources: list[Iterator[EqualIds[Fact]]] = [
             runs(reading, part.ns, part.reader.id, self._take(part), reading.after) for part in self.parts
         ]
+        if len(sources) == 1:
+            yield from (each.items for each in sources[0])
+            return
         heads = [next(source, None) for source in sources]
+        while len(heads) == 2 and heads[0] is not None and heads[1] is not None and heads[0].key == heads[1].key:
+            yield heads[0].items + heads[1].items  # most documents of two collections are in both
+            heads = [next(source, None) for source in sources]
         while left := [head.key for head in heads if head is not None]:
             try:
                 least = min(left)
@@ -184,7 +190,7 @@ class Chains:
 
     def _judged(self, facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
         drafts = self.judge(facts, ground)
-        if any(fact.damaged and fact.v is None for fact in facts):
+        if drafts and any(fact.damaged and fact.v is None for fact in facts):
             drafts = [each for each in drafts if each.code not in GAPS]  # the missing version may be a damaged document
         return drafts
 
@@ -276,6 +282,9 @@ def left_out(count: int, why: str) -> str:
 
 def grouped(items: Sequence[tuple[Value, Fact]]) -> dict[Value, list[Fact]]:
     """Facts by their exact id."""
+    first = items[0][0]
+    if all(id is first or id == first for id, _ in items):
+        return {first: [fact for _, fact in items]}
     found: dict[Value, list[Fact]] = {}
     for id, fact in items:
         found.setdefault(id, []).append(fact)

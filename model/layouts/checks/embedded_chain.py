@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from model.errors import Unreadable
-from model.layouts.checks.facts import Fact, FactReader, place, right_type
+from model.layouts.checks.facts import Fact, FactReader, are_whole, place, right_type
 from model.layouts.checks.rules import CheckContext, DamageDraft, hashes, listed, missing_below, times, wrong_types
 from model.layouts.gaps import loss
 from model.layouts.reserved_fields import legible_field
@@ -42,6 +42,8 @@ def embedded_chain(
     elements = _elements(past)
     previous = [reader.fact(id, value.data) for value in elements or () if value.type == c.OBJECT]
     facts = [*previous, current]
+    if not drafts and not ground.dated and elements is not None and len(previous) == len(elements) and are_whole(facts):
+        return drafts
     drafts += wrong_types(facts, ground)
     top = place(current.v, ground.dated)
     if ground.dated:

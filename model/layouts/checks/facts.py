@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
+from model.layouts.checks.bson_damage import damage_of
 from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.outlines import is_flagged
 from model.layouts.reserved_fields import WHOLE_NUMBERS, Own, legible, number_of
@@ -18,9 +20,8 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A stored version without its content."""
+class Fact(NamedTuple):
+    """A stored version without its content; a tuple, as a scan makes one of each."""
 
     id: Value
     physical: Value
@@ -73,6 +74,25 @@ def place(v: Value | None, dated: bool) -> int | None:
     return number_of(v)
 
 
+def are_whole(facts: Iterable[Fact]) -> bool:
+    """Whether versions are numbered 1, 2, 3 … in the order given, their times too, with no hash that is wrong.
+
+    Nothing that is counted from 1 has any damage then but in what a layout has besides; most histories are so.
+    """
+    expected, latest = 0, -(1 << 63)
+    for fact in facts:
+        expected, v, at = expected + 1, fact.v, fact.at
+        if v is None or v.type not in WHOLE_NUMBERS or fact.sealed:
+            return False
+        if int.from_bytes(v.data, "little", signed=True) != expected:
+            return False
+        if at is not None:
+            if at < latest:
+                return False
+            latest = at
+    return True
+
+
 @dataclass(frozen=True)
 class FactReader:
     """Makes facts of the stored documents of one collection."""
@@ -92,31 +112,51 @@ class FactReader:
         except Unreadable:
             return None
 
+    def read(self, raw: bytes) -> tuple[str, Value | None, Fact | None]:
+        """What damages a document, its id and its fact, in one walk where all is well; None for what cannot be read."""
+        damage = "" if c.walker is not None and c.walker.survives(raw) else damage_of(raw)
+        try:
+            kept, content = self.own.parted(raw)
+        except Unreadable:
+            id = self.id_of(raw)
+            return damage, id, None if id is None else self._damaged(id, raw)
+        id = kept.get(self.id) if self.id == self.own.id else self.id_of(raw)
+        return damage, id, None if id is None else self._made(id, kept, self._digest(kept, content), content)
+
     def fact(self, id: Value, raw: bytes) -> Fact:
         """The fact of a document."""
-        p, own = self.profile, self.own
         try:
-            kept, content = own.parted(raw)
+            kept, content = self.own.parted(raw)
         except Unreadable:
-            found = legible(raw)
-            whole = blake2b(raw, digest_size=16).digest()
-            v = found.get(own.version) if own.version else None
-            return Fact(id, found.get("_id", id), self.archived, v, whole, damaged=True)
+            return self._damaged(id, raw)
+        return self._made(id, kept, self._digest(kept, content), content)
+
+    def _digest(self, kept: Mapping[str, Value], content: bytes) -> bytes:
+        digest = blake2b(content, digest_size=16)
+        if self.beside and (beside := kept.get(self.beside)) is not None:
+            digest.update(beside.data)
+        return digest.digest()
+
+    def _damaged(self, id: Value, raw: bytes) -> Fact:
+        found = legible(raw)
+        whole = blake2b(raw, digest_size=16).digest()
+        v = found.get(self.own.version) if self.own.version else None
+        return Fact(id, found.get("_id", id), self.archived, v, whole, damaged=True)
+
+    def _made(self, id: Value, kept: Mapping[str, Value], digest: bytes, content: bytes = b"") -> Fact:
+        p, own = self.profile, self.own
         physical = kept.get("_id", id)
         sealed, stored = "", kept.get(own.hash) if own.hash else None
         if stored is not None and p.hash:
             sealed = hash_trouble(Sealed(content, stored, physical), p)
         at = kept.get(own.at) if own.at else None
         made = physical if physical.type == c.OBJECT_ID else kept.get(own.token) if own.token else None
-        digest = blake2b(content, digest_size=16)
-        if self.beside and (beside := kept.get(self.beside)) is not None:
-            digest.update(beside.data)
         return Fact(
             id,
             physical,
             self.archived,
             kept.get(own.version) if own.version else None,
-            digest.digest(),
+            digest,
             sealed,
             stored is not None,
             bool(self.flag) and is_flagged(kept.get(self.flag)),

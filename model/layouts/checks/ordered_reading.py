@@ -34,9 +34,19 @@ class OrderedReading:
     documents: int = 0  # stored documents looked at so far
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
-    last: Value | None = None  # documents up to this id are done; None where the collection has to be read anew
+    _done: Value | bytes | None = None
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def last(self) -> Value | None:
+        """The id up to which documents are done; None where the collection has to be read anew."""
+        return physical_of(self._done) if isinstance(self._done, bytes) else self._done
+
+    @last.setter
+    def last(self, done: Value | bytes | None) -> None:
+        # A document stands for its id, which is asked for once in a thousand documents.
+        self._done = done
 
     def looked(self) -> None:
         """Count a document that was looked at; a gentle scan rests now and then as long as it has worked."""
@@ -58,9 +68,9 @@ class BrokenOff(Exception):
     """A read ended before its end, with the reason as a sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class EqualIds(Generic[T]):
-    """The results of documents whose ids the server finds equal."""
+    """The results of documents whose ids the server finds equal; those of one id hold it as one object."""
 
     key: Key
     items: list[tuple[Value, T]]
@@ -102,6 +112,9 @@ def runs(
                 reading.looked()
                 taken = take(raw)
                 if taken is None:
+                    continue
+                if items and taken[0] == items[-1][0]:
+                    items.append((items[-1][0], taken[1]))
                     continue
                 now = key_of(taken[0])
                 if key is not None and now != key:
@@ -148,6 +161,7 @@ def all_of(
         last = None  # of a mark: what follows it cannot be said, so this begins anew
     tries, begun = 0, last is not None
     reading.in_order = True
+    latest: bytes | None = None
     while True:
         try:
             where = None if last is None else _behind(reading.port, "_id", last)
@@ -158,11 +172,12 @@ def all_of(
                 begun = True
                 yield raw
                 if reading.in_order:
-                    tries, last = 0, physical_of(raw)
+                    tries, latest = 0, raw
             return
         except NotAllowed:
             raise
         except Refused as error:
+            last, latest = last if latest is None else physical_of(latest), None
             tries += 1
             if tries == TRIES and isinstance(error, Unreachable):
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.layouts.checks.facts import Fact, right_type
+from model.layouts.checks.facts import Fact, are_whole, right_type
 from model.layouts.checks.rules import (
     CheckContext,
     DamageDraft,
@@ -23,6 +23,8 @@ from model.names import version_name
 
 def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """The damage in one document's versions, each a document of its own."""
+    if not ground.dated and are_whole(facts):
+        return []
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     if not ground.dated:
@@ -38,6 +40,8 @@ def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDra
 def flagged(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     """The damage in one document's versions of a flagged collection: as for any, and C1 of the flag."""
     drafts = own_documents(facts, ground)
+    if not drafts and facts[-1].flagged and are_whole(facts) and not any(fact.flagged for fact in facts[:-1]):
+        return drafts
     levels = list(by_place(numbered(facts, ground)))
     if not levels:
         return drafts

@@ -13,7 +13,7 @@ from model.layouts.checks.chains import finding, left_out, unreadable
 from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.checks.facts import Fact, FactReader
 from model.layouts.checks.field_orders import FieldOrders
-from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids, physical_of
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids
 from model.layouts.checks.rules import ORDER_ONLY, CheckContext, DamageDraft, ground_of, hashes
 from model.layouts.reserved_fields import legible, legible_field
 from model.names import id_name
@@ -47,12 +47,14 @@ class SingleDocuments:
             if self.shared:
                 yield from self._sharing(ids)
         else:
+            plain = self.judge is None and not self.shared  # nothing is looked at but the bytes
             with ExternalSort() as spool:
                 try:
                     for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
                         reading.histories += 1
-                        yield from self._looked(raw, ground, left, spool if self.shared else None)
-                        reading.last = physical_of(raw) if reading.in_order and not self.shared else None
+                        if not plain or damage_of(raw):
+                            yield from self._looked(raw, ground, left, spool if self.shared else None)
+                        reading.last = raw if reading.in_order and not self.shared else None
                 except BrokenOff as error:
                     yield Unchecked(self.profile.ns, str(error))
                 yield from self._shared(spool)

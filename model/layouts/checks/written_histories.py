@@ -10,7 +10,7 @@ from typing import Protocol
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
 from model.findings import Evidence, Finding, Unchecked
-from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, physical_of
+from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of
 from model.names import version_name
 from model.records import Version
 from model.server.retry import Port
@@ -49,7 +49,7 @@ class WrittenHistories:
             for raw in all_of(reading, self.profile.ns, last=reading.after):
                 if (found := c.get(raw, (self.profile.id,))) is not None:
                     yield from self._of(found)
-                reading.last = physical_of(raw) if reading.in_order else None
+                reading.last = raw if reading.in_order else None
         except BrokenOff as error:
             yield Unchecked(self.profile.ns, str(error))
 
