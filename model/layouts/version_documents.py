@@ -243,8 +243,20 @@ class VersionDocuments:
                 total = number_of(c.get(raw, ("n",)))
                 return total if any_version or not total else total - self._deleted(filter, until)
         except Refused:
-            return None
+            return self._counted(filter, any_version, until)
         return 0
+
+    def _counted(self, filter: Terms | None, any_version: bool, until: float) -> int | None:
+        """How many documents match, one by one, for a server that does not group so; None in want of time."""
+        total = 0
+        try:
+            for key in self.heads.picked(filter, None, any_version, TOGETHER):
+                total += any_version or not self._is_over(key)
+                if time.monotonic() > until:
+                    return None
+        except Refused:
+            return None
+        return total
 
     def _deleted(self, filter: Terms | None, until: float) -> int:
         """How many documents end with a tombstone that matches; raises ``Refused`` where that takes too long."""

@@ -19,6 +19,7 @@ _DENIED = (13, 18, 391, 8000)
 _LOST = (286, 280, 136, 260, 222, 50811)
 _TOO_LARGE = 10334
 _WORDS = ("$changestream", "change stream")
+_SWITCHED_OFF = "modifychangestreams has not been run"
 
 
 class NoChanges(Refused):
@@ -93,6 +94,10 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
         return NoChanges(str(known))
     if alone and hasattr(error, "details") and code not in _DENIED:
         return NoChanges("This server has no change streams.")
+    if _SWITCHED_OFF in text:  # under a code that elsewhere means a lost history
+        return NoChanges(
+            "Change streams are switched off for this collection; the command modifyChangeStreams switches them on."
+        )
     if code == _TOO_LARGE:
         return TooLarge("The server cannot tell of a change in one answer, which holds 16 MB at most.")
     if code in _LOST or ("resume" in text and "oplog" in text):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import bson.errors
+import pymongo
 from pymongo import errors as e
 
 from model.address import Address
@@ -21,9 +22,9 @@ from model.server.privileges import UNAUTHORIZED, lacks
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
-BAD_CREDENTIALS = (18, 8000)
-EXPIRED = 391
+ATLAS = 8000  # names the reason in words alone
 _ANONYMOUS = "requires authentication"
+_TIER = "atlas tier"  # what it does not allow, it allows nobody
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ _NO_USER = "The server answers only whom it knows; name a user in the address, o
 _INVALID = Meaning("no", False, "The collection has rules for its documents, and this one does not meet them.")
 _VIEW = Meaning("no", False, "This is a view, and views cannot be written to; write to the collection behind it.")
 _UNCONFIRMED = Meaning("unknown", True, "The server could not confirm the write as safely as the connection asks.")
+_NUMBERED = Meaning(
+    "no", False, "This server takes no retryable writes; add retryWrites=false to the address and connect again."
+)
 _DUPLICATE = Meaning("no", False, DuplicateKey().sentence, DuplicateKey())
 
 CODES: Mapping[int, Meaning] = {
@@ -109,6 +113,7 @@ CODES: Mapping[int, Meaning] = {
 }
 """What a server's code says of a write; a code that is not here is a refusal in the server's own words."""
 
+_NOT_NUMBERED = re.compile(r"retryable writes are not supported|not support retryable writes", re.IGNORECASE)
 _NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space left", re.IGNORECASE)
 
 
@@ -153,10 +158,12 @@ def _of_code(error: e.OperationFailure) -> Meaning:
         return _GAVE_UP
     if _NO_ROOM.search(text):
         return _FULL
-    if code == 8000:  # Atlas names the reason in words alone
+    if _NOT_NUMBERED.search(text):
+        return _NUMBERED
+    if code == ATLAS:
         if "auth" in text.lower():
             return _LOGIN if "not authorized" not in text.lower() else _DENIED
-        return _DENIED if "not allowed" in text.lower() else Meaning("no", False, _refusal(text))
+        return _DENIED if is_denied(error) else Meaning("no", False, _refusal(text))
     if code is None:
         return _BROKEN
     return CODES.get(code) or Meaning("no", False, _refusal(text))
@@ -218,7 +225,7 @@ def _connecting(error: Exception, uri: str) -> Refused:
             "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
         )
     if isinstance(error, e.OperationFailure):
-        if error.code in BAD_CREDENTIALS or ("auth" in text.lower() and error.code != UNAUTHORIZED):
+        if error.code in (18, ATLAS) or ("auth" in text.lower() and error.code != UNAUTHORIZED):
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
         if error.code == UNAUTHORIZED and "@" in uri.partition("://")[2].partition("/")[0]:
             # Nothing is asked of a server here that a user could lack a right for: there are some that call this so.
@@ -329,12 +336,24 @@ def _configured_wrongly(text: str, host: str) -> Unreachable:
     if "dns" in low or "srv" in low or "resolution" in low:
         return Unreachable(f"{host} is not known to DNS as a MongoDB cluster; check the name and the network.")
     if "wire version" in low:
-        return Unreachable(f"{host} speaks a version of MongoDB's protocol that is too old or too new for this driver.")
+        return Unreachable(_of_another_time(text, host))
     if "certificate" in low or "tls" in low or "ssl" in low or "no such file" in low or "private key" in low:
         return Unreachable(
             "A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address."
         )
     return Unreachable("The options of the address do not fit together; check what stands behind the ? in it.")
+
+
+def _of_another_time(text: str, host: str) -> str:
+    """Why a server and this driver have no version of the protocol in common, and what helps."""
+    driver = f"PyMongo {pymongo.version}, the driver of this program"
+    if found := re.search(r"wire version (\d+).*requires at least (\d+) \(MongoDB ([\d.]+)\)", text):
+        speaks, needed, oldest = found.groups()
+        return (
+            f"{host} is too old for {driver}: it speaks version {speaks} of the protocol, and version {needed} is "
+            f"needed, that of MongoDB {oldest}; PyMongo 4.11 still speaks to MongoDB 4.0 and what is like it."
+        )
+    return f"{host} is too new for {driver}; update PyMongo."
 
 
 def cannot_read(error: Exception, uri: str, command: str, place: str) -> Refused:
@@ -352,7 +371,9 @@ def is_denied(error: BaseException) -> bool:
     if not isinstance(error, e.OperationFailure):
         return False
     text = said(error).lower()
-    return error.code == UNAUTHORIZED or (error.code == 8000 and ("not allowed" in text or "not authorized" in text))
+    if error.code == ATLAS:
+        return "not authorized" in text or ("not allowed" in text and _TIER not in text)
+    return error.code == UNAUTHORIZED
 
 
 def _denied(error: BaseException, command: str, place: str) -> str:
@@ -374,11 +395,14 @@ def _reading(error: Exception, uri: str, command: str, place: str) -> Refused:
     if isinstance(error, e.OperationFailure):
         if is_denied(error):
             return NotAllowed(_denied(error, command, place))
-        if error.code in BAD_CREDENTIALS or error.code == EXPIRED:
+        known = _of_code(error)
+        if known is _LOGIN:
             return Unreachable(f"{host} does not accept this user name and password any more; connect again.")
+        if known is _FULL:
+            return Refused(known.sentence)
         if error.code == 50:
             return Refused("The query took longer than allowed; narrow the filter or add an index.")
-        if (known := CODES.get(error.code or 0)) in (_AWAY, _GAVE_UP, _BUSY, _IN_THE_WAY):
+        if known in (_AWAY, _GAVE_UP, _BUSY, _IN_THE_WAY):
             how = "is too busy" if known in (_BUSY, _IN_THE_WAY) else "is changing over or shutting down"
             return Unreachable(f"{host} {how}; try again in a moment.")
         return Refused(f"The server does not accept the query: {said(error)}.")

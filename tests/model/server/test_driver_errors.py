@@ -72,6 +72,8 @@ ANSWERS: list[tuple[e.OperationFailure, str, bool, str]] = [
     (answered(8000, "user is not allowed to do action [insert] on [a.b]"), "no", False, "readWrite"),
     (answered(8000, "not authorized on shop to execute command"), "no", False, "readWrite"),
     (answered(8000, "you are over your space quota, using 513 MB of 512 MB"), "no", False, "no room left"),
+    (answered(301, "Retryable writes are not supported"), "no", False, "retryWrites=false"),
+    (answered(20, "This MongoDB deployment does not support retryable writes"), "no", False, "retryWrites=false"),
     (answered(8000, "this cluster is paused"), "no", False, "this cluster is paused"),
     *((answered(code), "no", False, "no room left") for code in (12501, 14031)),
     (answered(96, "WiredTiger: No space left on device"), "no", False, "no room left"),
@@ -159,3 +161,16 @@ def test_a_meaning_is_data_that_nobody_can_change() -> None:
     with pytest.raises(AttributeError):
         CODES[91].applied = "yes"  # type: ignore[misc]
     assert all(isinstance(said, Meaning) for said in CODES.values())
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ("bad auth : authentication failed", "user name and password"),
+        ("not authorized on shop to execute command", "find on shop.orders"),
+        ("you are over your space quota, using 513 MB of 512 MB", "no room left"),
+        ("$indexStats is not allowed in this atlas tier", "$indexStats is not allowed in this atlas tier"),
+    ],
+)
+def test_a_read_that_atlas_refuses_says_why(said: str, part: str) -> None:
+    assert part in str(cannot_read(answered(8000, said), "mongodb://u:s3cr3t@h/", "find", "shop.orders"))

@@ -24,6 +24,8 @@ from model.values.canonical import Value
 from tests.model.server.faulty_server import FaultyServer
 
 SECRET = "s3cr3t"
+OLD = "Server at h:1 reports wire version 7, but this version of PyMongo requires at least 9 (MongoDB 4.4)."
+NEW = "Server at h:1 requires wire version 40, but this version of PyMongo only supports up to 29."
 
 
 def failure(code: int) -> e.OperationFailure:
@@ -358,7 +360,8 @@ def test_an_address_that_leads_nowhere_is_one_sentence_without_the_password(uri:
             "signed by an authority that is not known here",
         ),
         (e.ServerSelectionTimeoutError("h:1: SSL handshake failed"), Unreachable, "TLS failed"),
-        (e.ConfigurationError("reports wire version 2, but this version of PyMongo requires"), Unreachable, "too old"),
+        (e.ConfigurationError(OLD), Unreachable, "too old for PyMongo"),
+        (e.ConfigurationError(NEW), Unreachable, "too new for PyMongo"),
         (e.ConfigurationError("Private key doesn't match certificate: [SSL] PEM lib"), Unreachable, "key is wrong"),
         (e.ConfigurationError("PLAIN requires a username"), Unreachable, "needs a user"),
         (e.ConfigurationError("password is not supported by MONGODB-OIDC"), Unreachable, "takes no password"),

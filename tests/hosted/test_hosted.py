@@ -1,0 +1,111 @@
+"""On every server that people really have each action works, or says why not and writes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from model.layouts import update_operators
+from model.server import change_stream
+from model.session import Session
+from model.values.canonical import EMPTY, Value
+from tests.hosted.actions import ACTIONS, Action
+from tests.hosted.matrix import MODEL, Cell, cells
+from tests.servers.hosted_server import PROFILES, HostedServer
+
+NAMED = {action.name: action for action in ACTIONS}
+SHORT = ("page versions", "count", "save archive", "undo embedded")
+
+
+def wrong(actions: list[Action], names: list[str]) -> list[tuple[str, str, Cell]]:
+    """The cells of the matrix that are neither works nor a sentence."""
+    return [(name, action.name, cell) for action, name, cell in cells(actions, names) if cell.verdict == "wrong"]
+
+
+def test_what_people_do_every_day_works_on_every_server_or_says_why_not() -> None:
+    assert not wrong([NAMED[name] for name in SHORT], list(PROFILES))
+
+
+def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not() -> None:
+    seed = random.randrange(10**6)
+    draw = random.Random(seed)
+    name = draw.choice(sorted(PROFILES))
+    drawn = draw.sample([action for action in ACTIONS if action.name not in SHORT], 20)
+    print(f"seed {seed}: {name}, {', '.join(action.name for action in drawn)}")
+    assert not wrong(drawn, [name])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_action_works_on_every_server_or_says_why_not(name: str) -> None:
+    assert not wrong(ACTIONS, [name])
+
+
+# --- what the matrix convicts
+
+
+def _lost_history(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(change_stream, "_SWITCHED_OFF", "no such words")
+
+
+def _set_equal_numbers(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(update_operators, "equal_numbers", lambda a, b: False)
+
+
+def _with_id(patch: pytest.MonkeyPatch) -> None:
+    whole = update_operators.Whole
+    body = property(
+        lambda self: [{"$replaceWith": {"$literal": Value.document(self.raw)}}] if self.pipeline else self.raw
+    )
+    patch.setattr(whole, "body", body)
+
+
+@pytest.mark.parametrize(
+    ("habit", "action", "name"),
+    [
+        (_lost_history, "feed", "documentdb-5"),
+        (_set_equal_numbers, "change a type", "cosmos-vcore"),
+        (_with_id, "set a name with a dollar", "documentdb-postgres"),
+    ],
+)
+def test_forms_of_the_program_that_were_wrong_are_convicted(
+    monkeypatch: pytest.MonkeyPatch, habit: Callable[[pytest.MonkeyPatch], None], action: str, name: str
+) -> None:
+    assert not wrong([NAMED[action]], [name])
+    habit(monkeypatch)
+    assert wrong([NAMED[action]], [name])
+
+
+# --- what servers say of themselves
+
+
+@pytest.mark.parametrize("wire", [6, 7, 8])
+def test_a_server_too_old_for_the_driver_is_told_with_what_helps(wire: int) -> None:
+    with HostedServer(replace(MODEL, wire=wire)) as server, pytest.raises(Exception, match="too old") as refusal:
+        Session.open(server.uri)
+    assert f"speaks version {wire} of the protocol" in str(refusal.value)
+    assert "PyMongo 4.11 still speaks to MongoDB 4.0" in str(refusal.value)
+
+
+@pytest.mark.parametrize("wire", [9, 13, 17, 21, 25])
+def test_every_version_of_the_protocol_that_the_driver_speaks_is_enough(wire: int) -> None:
+    with HostedServer(replace(MODEL, wire=wire)) as server:
+        server.load("shop.things", [])
+        with Session.open(server.uri) as session:
+            assert session.facts.wire == wire
+            assert session.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
+
+
+def test_a_server_without_retryable_writes_says_which_option_its_address_needs() -> None:
+    with HostedServer(PROFILES["documentdb-5"]) as server:
+        server.load("shop.things", [])
+        with Session.open(server.uri) as session:
+            outcome: Any = session.create("shop.things", EMPTY, Value.of(1))
+            assert outcome.kind == "refused"
+            assert "retryWrites=false" in outcome.detail
+        with Session.open(f"{server.uri}&retryWrites=false") as session:
+            assert session.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
