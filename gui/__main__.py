@@ -27,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words == ["--serve-a-source"]:  # said by :mod:`model.local_process` alone
+        from model import local_process
+
+        return local_process.serve()
     if words[:1] == ["tour"]:
         if trouble := _missing_for("offscreen"):
             return _say(trouble)
@@ -58,6 +62,10 @@ def _run(words: list[str]) -> int:
     if not asked.new_window and running_instance.hand_over(request):
         print("It is in the window that is open already; --new-window opens another one.")
         return 0
+    if request["source"]:
+        from model import sources
+
+        sources.start_early(request["source"], asked.into_memory)  # it gets ready while Qt is loaded
     from gui.window import open_windows
 
     return open_windows.run(request, asked.new_window)

@@ -194,6 +194,7 @@ class Session:
         home: FilePath | None = None,
         at_once: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
+        apart: bool = False,
     ) -> Session:
         """Connect, and ask the server for its facts.
 
@@ -202,10 +203,11 @@ class Session:
 
         ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
         is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
-        data folder, or ``PALIMPSEST_HOME``). Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
+        data folder, or ``PALIMPSEST_HOME``). ``apart`` serves what is held in memory from a process of its own.
+        Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
-        opened = sources.connect(str(source), read_only, into_memory, password, home)
+        opened = sources.connect(str(source), read_only, into_memory, password, home, apart)
         try:
             made = cls(opened, stated, read_only, home)
             if not at_once:

@@ -5,6 +5,7 @@ Dumps and the sample are served by the in-process server and are gone when it is
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.errors import NotFound, Refused, Unreachable
+from model.local_process import Served, ServerProcess
 from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.retry import Server
 from model.server.server import OWN_DATABASES
@@ -46,17 +48,22 @@ class Source:
             close()
 
 
-def connect(source: str, read_only: bool, into_memory: bool, password: str | None, home: Path | None) -> Source:
-    """Open a source; raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``."""
+def connect(
+    source: str, read_only: bool, into_memory: bool, password: str | None, home: Path | None, apart: bool = False
+) -> Source:
+    """Open a source; raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
+
+    ``apart`` serves what is held in memory from a process of its own.
+    """
     source = source.strip()
     if source == SAMPLE:
-        return _local(source, SAMPLE, read_only, True, home)
+        return _local(source, SAMPLE, read_only, True, home, apart)
     if "://" in source:
         if into_memory:
             raise Refused("Only a dump can be opened into memory; leave --into-memory out for a server.")
         return _remote(source, read_only, password, home)
     path = _dump(source)
-    return _local(str(path.resolve()), path.name or source, read_only, into_memory, home)
+    return _local(str(path.resolve()), path.name or source, read_only, into_memory, home, apart)
 
 
 def named(source: str) -> str:
@@ -132,11 +139,28 @@ def address_trouble(source: str) -> str:
     return ""
 
 
-def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None) -> Source:
-    from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
+def start_early(source: str, into_memory: bool) -> None:
+    """Start the process that serves a source which is going to be opened apart, so that it gets ready meanwhile."""
+    with contextlib.suppress(Refused, OSError):
+        if source == SAMPLE or (into_memory and "://" not in source):
+            served = _served(source if source == SAMPLE else named(source), None)
+            _early[served] = ServerProcess(served)
 
-    kept = folders.kept_again(home)
-    local = open_sample(kept) if source == SAMPLE else open_dump(Path(source), writable, kept / "dumps")
+
+_early: dict[Served, ServerProcess] = {}
+
+
+def _served(source: str, home: Path | None) -> Served:
+    return Served("" if source == SAMPLE else source, str(folders.kept_again(home)))
+
+
+def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None, apart: bool) -> Source:
+    # Of a dump that is only read, files may be large and be read on: that is asked of the server itself.
+    served = _served(source, home)
+    process = _process(served) if apart and writable else None
+    here = None if process is not None else _server(served, writable)
+    local = process or here
+    assert local is not None
     try:
         server = Server.connect(local.uri, read_only=read_only or not writable, socket_ms=LONGEST_ANSWER, name=name)
     except BaseException:
@@ -145,4 +169,28 @@ def _local(source: str, name: str, read_only: bool, writable: bool, home: Path |
     fixed = (
         "" if writable else f"{name} is a dump, opened read-only; open it into memory (--into-memory) to try changes."
     )
-    return Source(server, source, name, True, (server.close, local.close), fixed, local=local)
+    return Source(server, source, name, True, (server.close, local.close), fixed, local=here)
+
+
+def _server(served: Served, writable: bool) -> LocalServer:
+    from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
+
+    kept = Path(served.kept)
+    return open_dump(served.dump, writable, kept / "dumps") if served.dump else open_sample(kept)
+
+
+def _process(served: Served) -> ServerProcess | None:
+    """A process that serves a source; None where none is to be had."""
+    try:
+        return _ready(_early.pop(served) if served in _early else ServerProcess(served))
+    except OSError:
+        return None
+
+
+def _ready(process: ServerProcess) -> ServerProcess:
+    try:
+        process.wait()
+    except BaseException:
+        process.close()
+        raise
+    return process

@@ -30,6 +30,8 @@ import pymongo.common
 from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
+from model import sources
+from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
 from model.values import canonical
 from tests import servers, support
@@ -112,6 +114,32 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("PALIMPSEST_HOME", str(folder))
         patch.setenv("PALIMPSEST_CACHE", str(tmp_path_factory.getbasetemp().parent / "kept again"))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def _served_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dumps and the sample are served from the process of the tests, which is quicker and can be looked into."""
+
+    def none_to_be_had(_: object) -> None:
+        raise OSError("tests ask for the fixture server_processes")
+
+    monkeypatch.setattr(sources, "ServerProcess", none_to_be_had)
+
+
+@pytest.fixture
+def server_processes(_served_from_here: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ServerProcess]]:
+    """Dumps and the sample get processes of their own, as in the program; all that were started, ended afterwards."""
+    started: list[ServerProcess] = []
+
+    class Noted(ServerProcess):
+        def __init__(self, served: Served) -> None:
+            super().__init__(served)
+            started.append(self)
+
+    monkeypatch.setattr(sources, "ServerProcess", Noted)
+    yield started
+    for process in started:
+        process.close()
 
 
 @pytest.fixture(autouse=True)

@@ -117,6 +117,7 @@ class Opener(QObject):
                 read_only=opening.read_only,
                 into_memory=opening.into_memory,
                 password=opening.password,
+                apart=True,
             )
             try:
                 progress(1, 1)  # stopped meanwhile: nobody waits for it any more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs
 from gui.window.window import Window
 from model import text
+from model.local_process import ServerProcess
 from model.localserver import LocalServer
 from model.news import News, tell
 from model.records import Draft, Outcome
@@ -977,3 +979,15 @@ def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot:
     assert preferences.get("zoom") == 200
     assert window.size() == size
     assert window.workspace.sidebar.folded  # which leaves the room to the page
+
+
+def test_the_sample_is_served_by_another_process_that_ends_with_the_window(
+    qtbot: QtBot, server_processes: list[ServerProcess]
+) -> None:
+    window = new_window(qtbot)
+    open_sample(qtbot, window)
+    (process,) = server_processes
+    assert process.pid != os.getpid()
+    window.close_quietly()
+    wait_idle(qtbot)
+    qtbot.waitUntil(lambda: process.ended)

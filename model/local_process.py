@@ -1,0 +1,145 @@
+"""A local server in a process of its own: its work and its documents take neither time nor memory of whoever asks.
+
+The process is told on its standard input what to open, answers on its standard output with its address, and serves
+until that input ends. So it ends with whoever started it, even where that was killed; and one that hangs is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import model
+from model import errors
+from model.errors import Refused
+
+WORD = "--serve-a-source"
+"""The argument with which a program that was compiled as a whole starts itself as a server."""
+
+_PATIENCE = 5.0  # seconds for a server that is to end
+
+
+@dataclass(frozen=True)
+class Served:
+    """The source to serve: a dump's path, or the sample where it is ""; ``kept`` is the folder for what is kept."""
+
+    dump: str
+    kept: str
+
+
+class ServerProcess:
+    """A process that serves one source."""
+
+    def __init__(self, served: Served) -> None:
+        """Start it; raises ``OSError``. It gets ready by itself."""
+        words, environment = _program()
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the program that a person looks at
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        self._lock = threading.Lock()
+        self._answer: dict[str, str] | None = None
+        self._say(json.dumps(asdict(served)).encode() + b"\n")
+
+    def _say(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended; its answer is missing then
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+
+    @property
+    def uri(self) -> str:
+        """The address; waits as :meth:`wait` does."""
+        return self.wait()
+
+    def wait(self) -> str:
+        """Wait until it serves: its address; raises ``Refused`` as opening does, ``OSError`` where it has ended."""
+        with self._lock:
+            if self._answer is None:
+                assert self._process.stdout is not None
+                line = self._process.stdout.readline()
+                self._answer = json.loads(line) if line else {}
+        if "uri" in self._answer:
+            return self._answer["uri"]
+        if not self._answer:
+            raise OSError("the server has ended")
+        kind = getattr(errors, self._answer["error"], Refused)
+        raise kind(self._answer["said"])
+
+    def close(self) -> None:
+        """End it; one that has not ended in a few seconds is killed."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        threading.Thread(target=self._ended, name="palimpsest-server-ends", daemon=True).start()
+
+    def _ended(self) -> None:
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with self._lock:
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+
+def _program() -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of a process that serves."""
+    if "__compiled__" in globals() or getattr(sys, "frozen", False):
+        return [os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.executable, WORD], {**os.environ}
+    # -P: a folder called model, where the program happens to be started, is none of ours.
+    paths = [str(Path(model.__path__[0]).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    words = [sys.executable, "-P", "-m", "model.local_process"]
+    return words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def serve() -> int:
+    """Be that process; returns the exit status."""
+    from model.localserver import open_dump, open_sample
+
+    with contextlib.suppress(ValueError):  # only the main thread may
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    served = Served(**json.loads(sys.stdin.buffer.readline()))
+    try:
+        server = open_dump(served.dump, writable=True) if served.dump else open_sample(Path(served.kept))
+        answer = {"uri": server.uri}
+    except Refused as refusal:
+        _tell({"error": type(refusal).__name__, "said": str(refusal)})
+        return 0
+    with server:
+        _tell(answer)
+        while sys.stdin.buffer.read(1):
+            pass
+    return 0
+
+
+def _tell(answer: dict[str, str]) -> None:
+    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(serve())

@@ -1,0 +1,238 @@
+"""``python -m tests.benchmarks.starting``: what a start costs, and for how long the window is silent then.
+
+Commands are run as a person runs them; their processor time is told, the least of several runs. Windows are opened on a
+display of their own and looked at from outside: when the first of them is drawn, when nothing changes any more, what
+they hold then, and how long each answer takes that they are asked for every 20 ms, at rest and driven by keys, wheel
+and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn with ours.
+
+A program that was installed is compiled; here too, byte code is kept, and the first run of each is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.benchmarks.x_display import HEIGHT, WIDTH, XDisplay
+from tests.support import ROOT
+
+COMMANDS = (
+    (0.06, ["--version"]),
+    (0.2, ["diff", "{one}", "{two}"]),
+    (0.5, ["history", "sample:", "insurance.contracts", "K-204117"]),
+)
+MEGABYTES, IDLE, DRIVEN, SHARE = 130, 20, 50, 0.5
+QUIET = 1.0  # seconds without a change after which a window has settled
+_BLINK = 200  # pixels: a cursor that blinks is no change
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def ours(*words: str) -> list[str]:
+    """The program's command line."""
+    return [sys.executable, "-m", "gui", *words]
+
+
+def processor_seconds(words: list[str], environment: dict[str, str]) -> float:
+    """What a command costs, until it has ended."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@dataclass
+class Start:
+    """One start of a window: seconds since it was asked for, and processor seconds of all its processes till then."""
+
+    drawn: float = 0.0
+    drawn_cpu: float = 0.0
+    settled: float = 0.0
+    settled_cpu: float = 0.0
+    megabytes: float = 0.0  # of the process with the window
+    all_megabytes: float = 0.0  # of all its processes, what they share counted once
+    idle: list[float] = field(default_factory=list)
+    driven: list[float] = field(default_factory=list)
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that it started."""
+    children: dict[int, list[int]] = {}
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (each / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(told[1]), []).append(int(each.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def cpu_of(pid: int) -> float:
+    """The processor seconds of a process and all that it started."""
+    seconds = 0.0
+    for each in family(pid):
+        try:
+            told = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        seconds += sum(map(int, told[11:15])) / _TICKS
+    return seconds
+
+
+def megabytes_of(pid: int, what: str) -> float:
+    """Memory of one process: ``Rss``, or ``Pss``, in which shared pages are divided."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
+
+
+def changed(a: bytes, b: bytes) -> int:
+    """About how many pixels differ."""
+    if a == b:
+        return 0
+    one, other = memoryview(a).cast("I"), memoryview(b).cast("I")
+    return sum(x != y for x, y in zip(one[::7], other[::7], strict=True)) * 7
+
+
+def opened(display: XDisplay, words: list[str], environment: dict[str, str]) -> Start:
+    """Start a program, watch it until it has settled, ask it, drive it, and end it."""
+    found = Start()
+    empty = display.picture()
+    begin = time.monotonic()
+    program = subprocess.Popen(
+        words, cwd=ROOT, env=environment | {"DISPLAY": display.name, "QT_QPA_PLATFORM": "xcb"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        last, quiet_since = empty, begin
+        while True:
+            now = time.monotonic()
+            cpu = cpu_of(program.pid)
+            picture = display.picture()
+            if changed(picture, last) > _BLINK:
+                if not found.drawn:
+                    found.drawn, found.drawn_cpu = now - begin, cpu
+                found.settled, found.settled_cpu = now - begin, cpu
+                quiet_since, last = now, picture
+            if found.drawn and now - quiet_since > QUIET:
+                break
+            if now - begin > 60 or program.poll() is not None:
+                raise RuntimeError(f"{shlex.join(words)} shows no window")
+            time.sleep(0.01)
+        window = display.window()
+        display.answered()
+        found.idle = display.silences(window, 2)
+        found.megabytes = megabytes_of(program.pid, "Rss")
+        found.all_megabytes = sum(megabytes_of(each, "Pss") for each in family(program.pid))
+        found.driven = display.silences(window, 6, _driven(display, window))
+    finally:
+        program.terminate()
+        program.wait()
+    return found
+
+
+def _driven(display: XDisplay, window: int) -> Iterator[float]:
+    """Keys, then the wheel, then other sizes; each followed by the seconds to the next."""
+    display.focus(window)
+    for key in ("Tab", "Tab", *("Down",) * 20, "Return", *("Down",) * 15, "Page_Down", "Page_Down", "End", "Home"):
+        display.press(key)
+        yield 0.05
+    for turn in range(40):
+        display.wheel(WIDTH // 2, HEIGHT // 2, turn < 25)
+        yield 0.03
+    for step in range(12):
+        display.resize(window, WIDTH - 40 * step, HEIGHT - 20 * step)
+        yield 0.06
+    display.resize(window, WIDTH, HEIGHT)
+    yield 0.06
+
+
+def least(starts: list[Start], figure: str) -> float:
+    """The least that a figure was in any start: other work on the machine only adds to it."""
+    return min(float(getattr(start, figure)) for start in starts)
+
+
+def longest(starts: list[Start], figure: str) -> float:
+    """The longest answer of the start in which that was shortest, in milliseconds."""
+    return min(max(getattr(start, figure), default=0.0) for start in starts) * 1000
+
+
+def main() -> int:
+    """Measure what the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.starting", description=__doc__)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--peer", metavar="PROGRAM", default=shutil.which("git-cola") or "", help="with its arguments")
+    parser.add_argument("--only", choices=("commands", "windows"))
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        environment = os.environ | {"PALIMPSEST_HOME": folder, "PYTHONPYCACHEPREFIX": str(home / "compiled")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        missed = [] if wanted.only == "windows" else _commands(home, environment, wanted.runs)
+        if wanted.only != "commands":
+            missed += _windows(environment, shlex.split(wanted.peer), wanted.runs)
+    print(f"\nmissed: {', '.join(missed)}" if missed else "\nall reached")
+    return 1 if missed else 0
+
+
+def _commands(home: Path, environment: dict[str, str], runs: int) -> list[str]:
+    names = {"one": str(home / "one.json"), "two": str(home / "two.json")}
+    for number, file in enumerate(names.values()):
+        Path(file).write_text(json.dumps({"a": number, "b": [1, 2, 3]}))
+    missed = []
+    print(f"{'seconds of processor time':<52}{'':>10}{'to reach':>10}")
+    for target, words in COMMANDS:
+        command = ours(*(word.format_map(names) for word in words))
+        took = min([processor_seconds(command, environment) for _ in range(runs + 1)][1:])
+        print(f"palimpsest {' '.join(words):<41}{took:>10.3f}{target:>10.2f}", flush=True)
+        missed += [words[0]] if took > target else []
+    return missed
+
+
+def _windows(environment: dict[str, str], peer: list[str], runs: int) -> list[str]:
+    programs = {"sample": ours("sample:", "--new-window"), "empty": ours("--new-window")}
+    if peer:
+        programs["peer"] = [*peer, *([] if len(peer) > 1 else ["--repo", str(ROOT)])]
+    starts: dict[str, list[Start]] = {name: [] for name in programs}
+    with XDisplay() as display:
+        for run in range(runs + 1):
+            for name, words in programs.items():
+                made = opened(display, words, environment)
+                starts[name] += [made] if run else []
+    missed = []
+
+    def row(said: str, unit: str, figures: dict[str, float], target: float) -> None:
+        cells = "".join(f"{figures[name]:>10.0f}" if name in figures else f"{'':>10}" for name in programs)
+        print(f"{f'{said}, {unit}':<42}{cells}{target:>10.0f}")
+        late = [name for name, figure in figures.items() if name != "peer" and target and figure > target]
+        missed.extend(f"{said} ({name})" for name in late)
+
+    print(f"\n{'window':<42}{''.join(f'{name:>10}' for name in programs)}{'to reach':>10}")
+    for said, figure in (("first paint", "drawn"), ("settled", "settled")):
+        for unit, end in (("ms", ""), ("ms of processor time", "_cpu")):
+            found = {name: least(each, figure + end) * 1000 for name, each in starts.items()}
+            row(said, unit, found, SHARE * found.get("peer", 0.0))
+    row("memory of the window's process", "MB", {n: least(each, "megabytes") for n, each in starts.items()}, MEGABYTES)
+    row("memory of all its processes", "MB", {n: least(each, "all_megabytes") for n, each in starts.items()}, 0)
+    for said, figure, target in (
+        ("longest silence, idle", "idle", IDLE),
+        ("longest silence, driven", "driven", DRIVEN),
+    ):
+        row(said, "ms", {name: longest(each, figure) for name, each in starts.items()}, target)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
