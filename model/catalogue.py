@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
 
@@ -25,6 +26,7 @@ from model.diff import Diff, changed_fields, diff
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import recognise
 from model.layouts.base import Layout
+from model.layouts.lazy_version import Count, LazyVersion
 from model.layouts.page_query import PageQuery
 from model.layouts.registry import fields_of, info_of
 from model.layouts.reserved_fields import time_of
@@ -363,14 +365,14 @@ class Catalogue:
                 yield version
             return
         layout = self.layout(ns)
-        newer: Version | None = None
+        count, newer = partial(changed_fields, keys=layout.profile.keys), None
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
             if newer is not None:
-                yield _slim(newer, version, layout.profile.keys)
+                yield _slim(newer, version, count)
             newer = version
         if newer is not None:
-            yield _slim(newer, None, layout.profile.keys)
+            yield _slim(newer, None, count)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference between their contents."""
@@ -416,12 +418,14 @@ def _at(raw: bytes, path: str) -> Value | None:
         return None
 
 
-def _slim(version: Version, older: Version | None, keys: Sequence[str]) -> Version:
+def _slim(version: Version, older: Version | None, count: Count) -> Version:
     """A version without its content, with the number of fields that differ from the one before it."""
-    count = None
+    if isinstance(version, LazyVersion):
+        return version.compared_with(older, count)
+    changed = None
     if older is not None and older.content is not None and version.content is not None:
-        count = changed_fields(older.content, version.content, keys)
-    return replace(version, content=None, raw=None, changed=count)
+        changed = count(older.content, version.content)
+    return replace(version, content=None, raw=None, changed=changed)
 
 
 def _content(version: Version) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from bson import ObjectId
@@ -20,10 +20,13 @@ from model.layouts.checks.chains import Chains, Part
 from model.layouts.checks.facts import FactReader
 from model.layouts.content_hashes import hash_damage
 from model.layouts.current_documents import CurrentDocuments
+from model.layouts.field_reader import FieldReader
 from model.layouts.filter_rewriting import renamed
 from model.layouts.gaps import loss, newest_first, outlined, with_gaps
+from model.layouts.lazy_version import LazyVersions
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import (
+    WHOLE_NUMBERS,
     Own,
     made_version,
     number_of,
@@ -34,6 +37,7 @@ from model.layouts.reserved_fields import (
     whole_number,
 )
 from model.layouts.stamp import Stamp
+from model.layouts.version_pages import newest_down
 from model.names import id_name, version_name
 from model.records import Outline, Row, State, Stored, Version
 from model.server import guards
@@ -42,8 +46,6 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 PHANTOM = "above the current version"
-PAGE = 101
-"""Rows of a history that are read at first: mostly nobody looks further."""
 BEHIND = "archive "
 """How the detail of a current version begins that a fed archive does not hold yet."""
 
@@ -61,6 +63,8 @@ class ArchiveReader:
         self.server, self.profile = current.server, p
         self.ns = p.archive
         self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
+        self._ids = FieldReader(p.archive_id)
+        self._lazily = LazyVersions(p, p.archive_id, self.version_of)
 
     def exists(self, id: Value) -> bool:
         """Whether there is a current document, or a version of one that is gone."""
@@ -78,9 +82,8 @@ class ArchiveReader:
         """The rows of exactly this document, newest first; with ``filter`` only those that match."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
-        for raw in self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: -1}, batch=PAGE):
-            if c.get(raw, (p.archive_id,)) == id:
-                yield raw
+        found = newest_down(self.server, self.ns, where, p.archive_id, p.version)
+        return (raw for raw in found if self._ids.has(raw, id))
 
     def version_of(self, raw: bytes) -> Version:
         """A row as a version."""
@@ -93,13 +96,38 @@ class ArchiveReader:
             current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             current = None
-        rows = newest_first(map(self.version_of, self.rows_of(id)))
-        found = False
-        for version in with_gaps(self._joined(current, rows), loss(self.profile)):
+        rows, found = self.rows_of(id), False
+        if current is not None:
+            above, rows = self._above(current, rows)
+            if above is not None:
+                yield above if contents else replace(above, content=None, raw=None)
+                rows, _ = yield from self._lazily.stretch(rows, id, contents, number_of(current.v))
+                current, found = None, True
+        versions = newest_first(map(self.version_of, rows))
+        for version in with_gaps(self._joined(current, versions), loss(self.profile)):
             found = True
             yield version if contents else replace(version, content=None, raw=None)
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
+
+    def _above(self, current: Version, rows: Iterator[bytes]) -> tuple[Version | None, Iterator[bytes]]:
+        """The current version as it stands above the archive's rows, and these; None where it takes all to tell.
+
+        Nothing is missing between it and the rows then, and none of them is above it.
+        """
+        first = list(islice(rows, 2))
+        rows = chain(first, rows)
+        top = number_of(current.v)
+        values = [c.get(raw, (self.profile.version,)) for raw in first]
+        numbers = [number_of(v) if v is not None and v.type in WHOLE_NUMBERS else None for v in values]
+        if top is None or len(first) < 2:
+            return None, rows
+        if not self.holds_current and numbers[0] == top - 1:
+            return current, rows
+        if self.holds_current and numbers == [top, top - 1]:
+            next(rows)
+            return self._beside_archive(current, self.version_of(first[0])), rows
+        return None, rows
 
     def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
         """The current version among the archive's, which may hold it too, or versions above it."""

@@ -45,8 +45,13 @@ class FieldReader:
     def spans(self, raw: bytes) -> Spans:
         """The place of each field, None where it is not there. Raises ``Unreadable`` where the bytes are no BSON."""
         built = self._last
-        if built is not None and _is_built(raw, built):
-            return built[1]
+        if built is not None:
+            for place, there in built[0]:
+                if raw[place] != there:
+                    break
+            else:
+                if built[2] < len(raw):
+                    return built[1]
         built = self._by_length.get(len(raw))
         if built is not None and _is_built(raw, built):
             self._last = built
@@ -56,6 +61,11 @@ class FieldReader:
     def values(self, raw: bytes) -> list[Value | None]:
         """The fields themselves; raises ``Unreadable`` where the bytes are no BSON."""
         return [None if at is None else Value(at[0], raw[at[1] : at[2]]) for at in self.spans(raw)]
+
+    def has(self, raw: bytes, value: Value) -> bool:
+        """Whether the first of the fields is exactly this value."""
+        at = self.spans(raw)[0]
+        return at is not None and raw[at[1] : at[2]] == value.data and at[0] == value.type
 
     def legible(self, raw: bytes) -> list[Value | None]:
         """The fields, of a document that is damaged as far as it can be read."""

@@ -13,6 +13,7 @@ from model.layouts.checks.id_order import key_of
 from model.layouts.field_reader import FieldReader
 from model.layouts.gaps import loss, newest_first, with_gaps
 from model.layouts.lazy_row import RowReader
+from model.layouts.lazy_version import LazyVersions
 from model.layouts.newest_query import TOGETHER, NewestQuery
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery, with_own
@@ -24,15 +25,13 @@ from model.layouts.reserved_fields import (
     same_version,
 )
 from model.layouts.tombstones import MARK, SAID, is_marked, is_tombstone
+from model.layouts.version_pages import newest_down
 from model.names import id_name, version_name
 from model.records import Outline, Row, Stored, Version
 from model.server import guards
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
-
-PAGE = 101
-"""Versions of a history that are read at first: mostly nobody looks further."""
 
 WHOLE = (c.INT32, c.INT64, c.DATE)
 """Types of versions that a server sorts by their number or time."""
@@ -52,16 +51,18 @@ class VersionDocuments:
         self.server, self.profile, self.own, self.stored, self.flag = server, profile, own, stored, flag
         self.ns, self.claim = profile.ns, claim_of(profile)
         self.heads = NewestQuery(server, profile, self.newest)
-        self._keys = FieldReader("_id")
+        self._keys, self._ids = FieldReader("_id"), FieldReader(profile.id)
+        self._lazily = LazyVersions(profile, profile.id, self.made)
         self.row = RowReader(profile.id, profile.version, (profile.at, "_id", profile.token)).row
 
     def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
         """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
+        return (raw for raw in self._of(id, where) if self._ids.has(raw, id))
+
+    def _of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
+        """The stored versions of a document and of those whose ids a server finds equal: 1 and 1.0 come mixed."""
         p = self.profile
-        filter, order = {p.id: {"$eq": id}, **(where or {})}, {p.id: 1, p.version: -1}
-        for raw in self.server.find(self.ns, filter, sort=order, batch=PAGE):
-            if c.get(raw, (p.id,)) == id:
-                yield raw
+        return newest_down(self.server, self.ns, {p.id: {"$eq": id}, **(where or {})}, p.id, p.version)
 
     def of_each(self, ids: Sequence[Value]) -> Iterator[list[bytes]]:
         """The stored versions of each of these documents, the highest number first, by the order of the ids."""
@@ -123,17 +124,18 @@ class VersionDocuments:
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The versions by number, and those that are missing."""
-        found = False
-        versions = self._marked(newest_first(map(self.made, self.of(id))))
+        rest, found = yield from self._lazily.stretch(self._of(id), id, contents)
+        rest = (raw for raw in rest if self._ids.has(raw, id))
+        versions = self._marked(newest_first(map(self.made, rest)), not found)
         for version in with_gaps(versions, loss(self.profile), self.claim):
             found = True
             yield version if contents else replace(version, content=None, raw=None)
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
 
-    def _marked(self, versions: Iterator[Version]) -> Iterator[Version]:
-        """Mark the current version, and the numbers that are there twice."""
-        first, before = True, None
+    def _marked(self, versions: Iterator[Version], first: bool) -> Iterator[Version]:
+        """Mark the current version, which is the ``first`` one, and the numbers that are there twice."""
+        before = None
         for version in versions:
             place = place_of(version.v)
             if place is not None and place == before:

@@ -143,11 +143,12 @@ def history(layout: str, size: int, clock: str) -> Cost:
     with served(layout, 1, size, clock) as ground:
         where = ground.shop["things_past" if layout == "archive" else "things"]
         keys = [("docId", 1), ("v", -1)]
-        return ground.cost(
-            size,
-            lambda session: list(islice(session.history(NS, ID), 100)),
-            lambda: list(where.find({"docId": "d000000"}).sort(keys).limit(100)),
-        )
+
+        def bare() -> object:
+            current = list(ground.shop["things"].find({"_id": "d000000"})) if layout == "archive" else []
+            return current + list(where.find({"docId": "d000000"}).sort(keys).limit(100 - len(current)))
+
+        return ground.cost(size, lambda session: list(islice(session.history(NS, ID), 100)), bare)
 
 
 def swap(layout: str, size: int, clock: str) -> Cost:
@@ -194,8 +195,8 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int]], .
     ("a page of 50 documents, versions", page, "versions", (250, 2500, 25_000), lambda _: 2),
     ("one of many versions, versions", opening, "versions", (100, 1000, 10_000), lambda _: 1),
     ("one of many versions, archive", opening, "archive", (100, 1000, 10_000), lambda _: 2),
-    ("the first 100 of a history, versions", history, "versions", (200, 2000, 20_000), lambda _: 2),
-    ("the first 100 of a history, archive", history, "archive", (200, 2000, 20_000), lambda _: 3),
+    ("the first 100 of a history, versions", history, "versions", (1000, 10_000, 100_000), lambda _: 1),
+    ("the first 100 of a history, archive", history, "archive", (1000, 10_000, 100_000), lambda _: 2),
     ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 3),
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 5),

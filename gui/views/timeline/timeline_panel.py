@@ -207,6 +207,7 @@ class TimelinePanel(QWidget):
             batch: list[Version] = []
             total, due = 0, time.monotonic() + PAUSE
             for one in session.history(ns, id, progress):
+                _ = one.state, one.changed  # read here, and not by the window that shows all of them
                 batch.append(one)
                 total += 1
                 if len(batch) >= CHUNK or time.monotonic() > due:

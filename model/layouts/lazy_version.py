@@ -1,0 +1,139 @@
+"""Versions that are read when somebody looks at them: of a long history few are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias, cast
+
+from model.collection_profile import CollectionProfile
+from model.errors import Unreadable
+from model.layouts.field_reader import FieldReader
+from model.layouts.lazy_row import SMALL
+from model.layouts.reserved_fields import WHOLE_NUMBERS
+from model.records import Version
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Count: TypeAlias = Callable[[bytes, bytes], int]
+"""How many fields differ between two contents."""
+
+Rest: TypeAlias = tuple[Iterator[bytes], bool]
+"""The rows that are left of a history, and whether any version came before them."""
+
+KEPT = 16 << 20
+"""Bytes of stored versions that may wait in one history to be looked at."""
+
+
+class _Read:
+    """A field of a version that is read together with all others."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, version: LazyVersion, owner: type) -> Any:
+        value = version.__dict__[self._name] = getattr(version.read, self._name)
+        return value
+
+
+class LazyVersion(Version):
+    """A version in one line with its neighbours, of which the rest is read once it is asked for.
+
+    A version that is made of it by ``dataclasses.replace`` is an ordinary one. Equal to one with equal fields.
+    """
+
+    document: bytes
+    make: Callable[[bytes], Version]
+    compared: tuple[Version | None, Count] | None
+    v, at, author, stored, state, hash, bytes, detail, content, raw, reason, signed, stored_bytes = (
+        cast("Any", _Read()) for _ in range(13)
+    )
+    current = False
+
+    def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
+        return Version(*values, **fields)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Version):
+            return NotImplemented
+        return replace(self) == (replace(other) if isinstance(other, LazyVersion) else other)
+
+    __hash__ = Version.__hash__
+
+    @cached_property
+    def read(self) -> Version:
+        """The version as it is read at once."""
+        return self.make(self.document)
+
+    def compared_with(self, older: Version | None, count: Count) -> LazyVersion:
+        """This version, which from now on hides its content and tells how many fields differ from ``older``."""
+        fields = self.__dict__
+        fields["content"] = fields["raw"] = None
+        fields["compared"] = older, count
+        return self
+
+    @cached_property
+    def changed(self) -> int | None:
+        """How many fields differ from the version before it; None where nobody asked for that, or it is unknown."""
+        older, count = self.__dict__.pop("compared", (None, None))
+        if older is None or count is None:
+            return None
+        before = older.read.content if isinstance(older, LazyVersion) else older.content
+        return None if before is None or self.read.content is None else count(before, self.read.content)
+
+
+class LazyVersions:
+    """Lists the versions of a document without reading them, as long as their numbers alone tell all about their order.
+
+    ``make`` reads one. Numbers go down by one then, and no version is large, or may be a tombstone.
+    """
+
+    def __init__(self, profile: CollectionProfile, id: str, make: Callable[[bytes], Version]) -> None:
+        self._make = make
+        self._fields = FieldReader(id, profile.version)
+        self._mark = c.name_bytes(profile.deleted) + b"\x00" if profile.deleted else b""
+
+    def stretch(
+        self, rows: Iterator[bytes], id: Value, contents: bool, below: int | None = None
+    ) -> Generator[LazyVersion, None, Rest]:
+        """The versions of exactly one document, newest first; returns the rows that are left, and whether any came.
+
+        The last version is left too, as what follows it decides whether something is missing or stored twice. Without
+        ``below``, the number of a version above them, the first one is current.
+        """
+        spans, mark, kind, data = self._fields.spans, self._mark, id.type, id.data
+        expected, last, came, room = None if below is None else below - 1, b"", False, KEPT
+        for raw in rows:
+            try:
+                of, at = spans(raw)
+            except Unreadable:
+                of = at = None
+            if of is not None and (raw[of[1] : of[2]] != data or of[0] != kind):
+                continue
+            room -= len(raw)
+            if at is None or at[0] not in WHOLE_NUMBERS or room < 0 or len(raw) > SMALL or (mark and mark in raw):
+                return chain([last] if last else [], [raw], rows), came
+            number = int.from_bytes(raw[at[1] : at[2]], "little", signed=True)
+            if number != expected and expected is not None:
+                return chain([last] if last else [], [raw], rows), came
+            if last:
+                yield self._lazy(last, contents, below is None)
+                came, below = True, number
+            last, expected = raw, number - 1
+        if expected == 0 and last:
+            yield self._lazy(last, contents, below is None)
+            last, came = b"", True
+        return iter([last] if last else []), came
+
+    def _lazy(self, raw: bytes, contents: bool, current: bool) -> LazyVersion:
+        made = object.__new__(LazyVersion)
+        fields = made.__dict__
+        fields["document"] = raw
+        fields["make"] = self._make
+        if not contents:
+            fields["content"] = fields["raw"] = None
+        if current:
+            fields["current"] = True
+        return made

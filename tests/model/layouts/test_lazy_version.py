@@ -1,0 +1,132 @@
+"""Versions that are read when somebody looks at them are those that would have been read at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import bson
+import pytest
+from bson import Int64, ObjectId
+
+from model.layouts import lazy_version, version_pages
+from model.layouts.lazy_version import LazyVersion, LazyVersions
+from model.localserver import LocalServer
+from model.profile import Profile, stated
+from model.records import Version
+from model.session import Session
+from model.values.canonical import Value
+from tests.model.command_log import listening
+
+ID = Value.of("d")
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def local() -> Iterator[LocalServer]:
+    with LocalServer() as made:
+        yield made
+
+
+def history_of(chance: random.Random, layout: str) -> tuple[list[Row], list[Row]]:
+    """A current document and its earlier versions, with losses, numbers that are there twice, and odd types."""
+    versions = []
+    for v in range(1, chance.randrange(2, 40)):
+        number: Any = v
+        match chance.randrange(40):
+            case 0 if v > 1:
+                continue
+            case 1:
+                number = chance.choice([str(v), float(v), None, Int64(v), v + 0.5, float("nan")])
+            case 2:
+                versions.append({"v": v, "name": "twice"})
+        row = {"v": number, "name": f"n{v % 3}", "_w": ObjectId()} | ({"_deleted": True} if v % 17 == 0 else {})
+        versions.append(row)
+    if layout in ("versions", "flagged"):
+        alike = [{"_id": ObjectId(), "docId": id, "v": v} for id in ("e", 1, 1.0) for v in (1, 2)]
+        return [{"_id": ObjectId(), "docId": "d", **each} for each in versions] + alike, []
+    past = versions if layout == "stream" or chance.random() < 0.2 else versions[:-1]
+    current = {"_id": "d", **(versions[-1] if versions else {"v": 1})}
+    return [current], [{"_id": ObjectId(), "docId": "d", **each} for each in past]
+
+
+def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read every version as it is come to."""
+
+    def none(self: LazyVersions, rows: Iterator[bytes], *_: object) -> Iterator[LazyVersion]:
+        yield from ()
+        return rows, False
+
+    monkeypatch.setattr(LazyVersions, "stretch", none)
+    monkeypatch.setattr("model.layouts.archive_reader.ArchiveReader._above", lambda _, __, rows: (None, rows))
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "archive", "stream"])
+def test_any_history_is_the_same_whether_it_is_read_at_once_or_later(
+    local: LocalServer, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    later: list[list[Version]] = []
+    lazy = 0
+    place = {"archive": "{}_past"} if layout in ("archive", "stream") else {}
+    names = [f"db.c{n}" for n in range(40)]
+    for ns in names:
+        things, past = history_of(chance, layout)
+        local.load(ns, map(bson.encode, things))
+        local.load(f"{ns}_past", map(bson.encode, past))
+    profiles = [stated(ns, layout, token="_w", **{key: at.format(ns) for key, at in place.items()}) for ns in names]
+    with Session.open(local.uri, Profile(tuple(profiles))) as session:
+        readers = [session._catalogue.layout(ns) for ns in names]
+        for layer in readers:
+            for contents in (False, True):
+                found = list(layer.history(ID, contents))
+                lazy += sum(isinstance(each, LazyVersion) for each in found)
+                later.append(found)
+        later += [list(session.history(ns, ID)) for ns in names]
+        assert lazy > 20 or layout == "stream", "a stream says of each version what became of it"
+        read_at_once(monkeypatch)
+        at_once = [list(layer.history(ID, contents)) for layer in readers for contents in (False, True)]
+        at_once += [list(session.history(ns, ID)) for ns in names]
+        assert not any(isinstance(each, LazyVersion) for found in at_once for each in found)
+    assert [[replace(each) for each in found] for found in later] == at_once
+
+
+def test_versions_that_nobody_looks_at_are_not_read(local: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    local.load("db.things", [bson.encode({"docId": "d", "v": v, "n": v}) for v in range(1, 301)])
+    local.index("db.things", [("docId", 1), ("v", 1)], unique=True)
+    read: list[bytes] = []
+    whole = lazy_version.LazyVersion.read.func
+    with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
+        monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
+        first = list(islice(session.history("db.things", ID), 100))
+        assert read == []
+        assert (first[7].v, first[7].changed) == (Value.of(293), 1)
+        assert {bson.decode(each)["v"] for each in read} == {292, 293}
+
+
+def test_versions_that_wait_to_be_read_are_bounded(local: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy_version, "KEPT", 2000)
+    local.load("db.things", [bson.encode({"docId": "d", "v": v, "text": "x" * 60}) for v in range(1, 101)])
+    with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
+        found = list(session.history("db.things", ID))
+    assert [each.v for each in found] == [Value.of(v) for v in range(100, 0, -1)]
+    assert 5 < sum(isinstance(each, LazyVersion) for each in found) < 30
+
+
+def test_a_long_history_goes_on_behind_its_first_query(local: LocalServer) -> None:
+    odd: list[Any] = [None, float("nan"), "text", 7.0, 7, True]
+    numbers = [*range(1, 2 * version_pages.PAGE), *odd]
+    local.load("db.things", [bson.encode({"docId": "d", "v": v}) for v in numbers])
+    with listening() as log, Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
+        layer = session._catalogue.layout("db.things")
+        log.clear()
+        found = list(layer.history(ID))
+        assert log.names == ["find", "find"]
+    assert sum(each.state != "missing" for each in found) == len(numbers)
+    assert {each.v for each in found if each.state != "missing"} == set(map(Value.of, numbers))
+    assert sum(each.detail == "stored twice" for each in found) == 2
