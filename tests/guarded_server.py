@@ -72,8 +72,8 @@ class GuardedServer:
         """Whether ``listDatabases`` shows everybody what they may see, as MongoDB does, or refuses those without it."""
         self.lists_collections = True
         """Whether `listCollections` can leave out those that somebody may not see, or refuses as old servers do."""
-        self.hangs_up_on = ""
-        """The name of the command on whose arrival the connection ends, without a farewell of TLS."""
+        self.hangs_up_on: Counter[str] = Counter()
+        """Names of commands on whose arrival the connection ends, without a farewell of TLS, and how often it does."""
         self.expired: set[str] = set()
         """Users who have to log in once more before anything else is answered."""
         self.answered: Counter[str] = Counter()
@@ -142,7 +142,8 @@ class GuardedServer:
             while (command := wire.receive(connection)) is not None:
                 if self._tls is None:
                     self.seen += repr({name: value.data for name, value in command.fields.items()}).encode()
-                if command.name == self.hangs_up_on:
+                if self.hangs_up_on[command.name] > 0:
+                    self.hangs_up_on[command.name] -= 1
                     return
                 answer = visitor.answer(command)
                 if not command.silent:

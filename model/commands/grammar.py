@@ -241,6 +241,7 @@ def parser() -> Parser:
     allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
     allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
+    _connecting(made)
 
     made = command("next", "once:next_number", "the next number of a counter, handed out to nobody else")
     made.add_argument("ns", metavar="NS", help="the collection of the counters")
@@ -359,8 +360,13 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--layout", metavar="NAME", choices=names, help=f"use this layout: {', '.join(names)}")
     made.add_argument("--profile", metavar="FILE", help=PROFILE)
-    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+    _connecting(made)
+
+
+def _connecting(made: Parser) -> None:
+    """The options of every command that connects."""
+    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--password-file", metavar="FILE", help="the password of SOURCE's user is the first line of FILE")
 
 

@@ -238,6 +238,8 @@ class Server:
         try:
             names = [str(name) for name in self._client.list_database_names()]
             self.unseen.pop("", None)
+            if not names and self._names_a_user:
+                self.unseen[""] = "No database is to be seen: there is none, or this user has a privilege on none."
         except Exception as error:
             if not is_denied(error):
                 raise self._trouble(error, "listDatabases", "the cluster") from None
@@ -279,6 +281,11 @@ class Server:
         with suppress(Refused):
             return [decode(raw) for raw in self._rows(f"{db}.$cmd", command, few=True)]
         return [{"name": name} for name in collections_in(db, self._privileges())]
+
+    @property
+    def _names_a_user(self) -> bool:
+        address = Address.parse(self._uri)
+        return address is not None and bool(address.user or address.mechanism)
 
     def _privileges(self) -> Privileges:
         told = self.logged_in().get("authenticatedUserPrivileges") or ()

@@ -9705,6 +9705,10 @@ Zum Verbinden öffnen</translation>
       <translation>Kein aktuelles Dokument</translation>
     </message>
     <message>
+      <source>No database is to be seen: there is none, or this user has a privilege on none.</source>
+      <translation>Es ist keine Datenbank zu sehen: es gibt keine, oder dieser Benutzer hat an keiner ein Recht.</translation>
+    </message>
+    <message>
       <source>No document had {0} then.</source>
       <translation>Kein Dokument hatte damals {0}.</translation>
     </message>

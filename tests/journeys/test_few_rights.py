@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import bson
 import pytest
@@ -13,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from gui.pages.page_request import PageRequest
 from gui.window.opening import Opening
 from gui.window.source_model import SourceNode
+from model.commands import grammar
 from model.errors import NotAllowed, Refused
 from model.session import Session
 from model.values import canonical
@@ -22,7 +24,7 @@ from tests.gui.conftest import look
 from tests.gui.window.windows import document, new_window, wait_idle
 from tests.journeys.command_support import Rows, Run
 from tests.journeys.test_main_journey import type_into
-from tests.privileges import Privilege, may
+from tests.privileges import ANYTHING, Privilege, may
 
 __all__ = ["look"]  # a fixture
 
@@ -143,6 +145,20 @@ def test_what_a_user_may_not_have_measured_is_unknown_and_not_unsafe(server: Gua
     )
 
 
+def test_a_user_without_any_right_hears_why_there_is_nothing_to_see(server: GuardedServer, run: Run) -> None:
+    server.allow("eva", [])
+    status, _, err = run("collections", address(server))
+    assert (status, "lacks the privilege listDatabases on the cluster" in err) == (2, True)
+    server.lists_databases = True
+    status, _, err = run("collections", address(server))
+    assert (status, err) == (
+        0,
+        "No database is to be seen: there is none, or this user has a privilege on none.\n",
+    )
+    status, _, err = run("show", address(server), "shop.orders", "1")
+    assert (status, "lacks the privilege listCollections on shop" in err) == (2, True)
+
+
 def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more(server: GuardedServer) -> None:
     with Session.open(address(server)) as session:
         id = session.find_id("shop.orders", "1")
@@ -157,6 +173,53 @@ def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more
             session.version("shop.orders", id, Value.of(1))
         server.allow("eva", BOTH)
         assert session.save("shop.orders", id, base, content).kind == "applied"
+
+
+WRITING = [
+    "edit URI shop.orders 1 --set total=5",
+    "restore URI shop.orders 1 1",
+    "revert URI shop.orders --id 1 --version 3 --apply",
+    'insert URI shop.orders {"total":5} --id 77',
+    "import DIR/lines URI shop.orders --apply",
+    "repair URI --plan DIR/plan --apply",
+    "cleanup URI shop.hits --layout pending --apply --older-than 1h",
+    "migrate URI shop.orders --to versions --apply",
+    "feed URI shop.orders --layout stream --once",
+    "next URI shop.counters orders --layout sequence",
+    "count URI shop.hits a t0k --layout pending",
+    "process URI shop.seen a x --field total --layout processed",
+    "undo 1 --source URI",
+    "check URI --quick",
+]
+READING = {"collections", "history", "show", "diff", "blame", "bisect", "activity", "asof", "report", "export", "scan"}
+ALONE = {"merge", "health", "journal", "help"}  # these open no source
+
+
+def test_read_only_goes_with_every_command_and_stops_those_that_would_write(
+    server: GuardedServer, run: Run, tmp_path: Path
+) -> None:
+    assert {line.split()[0] for line in WRITING} | READING | ALONE == {*grammar.names()}
+    old = ObjectId("65a1b2c30000000000000003")
+    server.store.load("shop.hits", [bson.encode({"_id": "a", "count": 5, "pending": [old]})])
+    server.store.load("shop.seen", [bson.encode({"_id": "a", "total": 5, "processed": ["y"]})])
+    server.store.load("shop.counters", [bson.encode({"_id": "orders", "seq": 5})])
+    server.store.load("shop.orders_archive", [bson.encode({"docId": 2, "v": 9, "customer": "Cyd", "_w": ObjectId()})])
+    server.allow("eva", [ANYTHING])
+    values = {"URI": address(server), "DIR": str(tmp_path)}
+    made = ["edit URI shop.orders 3 --set total=9", "export URI shop.orders --jsonl DIR/lines"]
+    for line in (*made, "scan URI shop.orders --plan DIR/plan"):
+        assert run(*_words(line, values))[0] in (0, 1)
+    server.answered.clear()
+    for line in WRITING:
+        status, out, err = run(*_words(line, values), "--read-only")
+        assert (status, "read-only" in err) == (2, True), (line, out, err)
+    commands = grammar.parser().commands
+    assert all("--read-only" in commands[name].format_help() for name in READING)
+    assert not {"insert", "update", "delete", "createIndexes", "create", "drop"} & {*server.answered}
+
+
+def _words(line: str, values: dict[str, str]) -> list[str]:
+    return [word.replace("URI", values["URI"]).replace("DIR", values["DIR"]) for word in line.split()]
 
 
 def test_a_login_that_runs_out_is_renewed_and_one_that_cannot_be_is_said(server: GuardedServer) -> None:
