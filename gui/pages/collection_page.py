@@ -70,7 +70,6 @@ class CollectionPage(Page):
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
             self.split.addWidget(panel)
             self.split.setStretchFactor(self.split.count() - 1, stretch)
-        self.diff.setMinimumHeight(theme.px(120))
         boxes.column(self).addWidget(self.split)
         self.split.setSizes([theme.px(335), theme.px(149), theme.px(311)])
         if (kept := preferences.shape("split/collection")) is not None:

@@ -93,6 +93,8 @@ class DocumentPage(Page):
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, TakenStart):
             self.editor.take_over(request.start.source, request.start.path, request.start.name)
+        elif isinstance(request.start, FieldStart):
+            self.editor.begin_at(request.start.path)
 
     def _info_known(self, info: CollectionInfo) -> None:
         self.layout_words = layout_sentence(info).partition(":")[0]
@@ -317,8 +319,9 @@ class MergePage(Page):
         self.resolver.discarded.connect(self._back_to_the_editor)
 
     def _saved(self, outcome: Outcome) -> None:
+        place = self.resolver.place
         self.writes.ended(outcome)
-        self._back_to_the_editor()
+        self._back_to_the_editor(place)
 
     def _moved(self, conflict: Conflict) -> None:
         """Say that the document is gone, or has my edit already; any other change the panel merges by itself."""
@@ -326,8 +329,9 @@ class MergePage(Page):
         prompt.chosen.connect(partial(self.resolver.act_on, conflict))
         prompt.open()
 
-    def _back_to_the_editor(self) -> None:
-        self.asked.emit(PageRequest("document", self.ns, self._id, way="instead"))
+    def _back_to_the_editor(self, place: Path = ()) -> None:
+        start = FieldStart(place) if place else None
+        self.asked.emit(PageRequest("document", self.ns, self._id, start, "instead"))
 
     @property
     def title(self) -> str:

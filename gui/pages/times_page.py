@@ -11,7 +11,7 @@ from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart, TimesStart
 from gui.parts.document_side import DocumentSide
-from gui.style import boxes, theme
+from gui.style import boxes
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.compare.times_panel import TimesPanel, version_of
 from model.news import News
@@ -32,7 +32,6 @@ class TimesPage(Page):
         super().__init__(session, ns, parent=parent)
         self.panel = TimesPanel(session, ns)
         self.diff = DiffPanel(session, ns)
-        self.diff.setMinimumHeight(theme.px(120))
         self.writes = DocumentWrites(session, ns, self, production)
         self.split = boxes.split(self.panel, self.diff, sizes=(420, 360))
         boxes.column(self).addWidget(self.split)

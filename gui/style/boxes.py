@@ -5,13 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.style import theme
 from gui.style.states import words
+from gui.style.wrapping_row import WrappingRow
 
 W = TypeVar("W", bound=QWidget)
+
+
+class Scrolling(QScrollArea):
+    """A part that is as high as it wants to be where there is room, and scrolls where there is not."""
+
+    def __init__(self, inside: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("bare")
+        self.viewport().setObjectName("bare")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidgetResizable(True)
+        self.setWidget(inside)
+        inside.setAutoFillBackground(False)  # which the line above asks for
+        self._inside = inside
+
+    def sizeHint(self) -> QSize:
+        return self._inside.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._inside.minimumSizeHint().width(), theme.px(96))
 
 
 def ground(widget: W, name: str) -> W:
@@ -32,6 +65,14 @@ def column(owner: QWidget | None = None) -> QVBoxLayout:
 def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8) -> QHBoxLayout:
     """Parts beside one another; ``x`` and ``y`` are free at its ends and above and below it."""
     made = QHBoxLayout() if owner is None else QHBoxLayout(owner)
+    made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
+    made.setSpacing(theme.px(gap))
+    return made
+
+
+def wrapping(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8) -> WrappingRow:
+    """As :func:`row`, but in several lines where there is no room for one."""
+    made = WrappingRow(owner)
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
     return made

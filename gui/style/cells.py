@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,6 +40,8 @@ from gui.style import icons, symbols, theme, wording
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be
+BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
+LEAST = 72  # of a column in a view that is too narrow for all of them
 LAST = 260  # what the last column keeps, whose words may come later
 Index = QModelIndex | QPersistentModelIndex
 
@@ -396,8 +399,13 @@ class CellTree(QTreeView):
     ) -> None:
         super().__init__(parent)
         self._fitting: tuple[float, Sequence[float], Sequence[float]] | None = None
+        self._given: tuple[float, ...] = ()  # the widths of the first columns where there is room for all of them
         self._narrow: bool | None = None
         self._is_fitting = self._sized_by_hand = False
+        self._soon = QTimer(self)  # once for all rows that come together
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.fit_columns)
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -416,6 +424,7 @@ class CellTree(QTreeView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(theme.px(24))
         header.setFixedHeight(theme.px(28))
+        header.sectionResized.connect(self._sized)
         theme.signals.changed.connect(self._restyle)
 
     def as_list(self, model: QAbstractItemModel, name: str, widths: Iterable[float] = ()) -> None:
@@ -424,6 +433,8 @@ class CellTree(QTreeView):
         self.setIndentation(0)
         self.setModel(model)
         self.setAccessibleName(name)
+        model.modelReset.connect(self._soon.start)
+        model.rowsInserted.connect(self._soon.start)
         self._resize_columns(widths)
 
     def narrow_below(self, room: float, narrow: Sequence[float], widths: Sequence[float]) -> None:
@@ -432,13 +443,6 @@ class CellTree(QTreeView):
         Room that the last does not need goes to those whose words would be cut, until a person sizes a column.
         """
         self._fitting = (room, narrow, widths)
-        self._soon = QTimer(self)  # once for all rows that come together
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._fit_columns)
-        self.model().modelReset.connect(self._soon.start)
-        self.model().rowsInserted.connect(self._soon.start)
-        self.header().sectionResized.connect(self._sized)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
@@ -450,10 +454,12 @@ class CellTree(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._keep_current(event.oldSize().height())
-        self._fit_columns()
+        self.fit_columns()
 
-    def _fit_columns(self) -> None:
+    def fit_columns(self) -> None:
+        """Fit the columns to the view's width, where no person sized one."""
         if self._fitting is None:
+            self._squeeze()
             return
         room, narrow, widths = self._fitting
         is_narrow = self.viewport().width() < theme.px(room)
@@ -464,6 +470,8 @@ class CellTree(QTreeView):
         needs = self._needs(len(least) + 1)
         spare = self.viewport().width() - sum(least) - max(round(needs[-1]), theme.px(LAST))
         self._is_fitting = True
+        last = min(theme.px(LAST), max(round(needs[-1]), theme.px(LEAST)))
+        least = self._squeezed(least, sum(least) + last - self.viewport().width())
         for at, width in enumerate(least):
             more = max(0, min(spare, round(needs[at] + 0.5) - width))
             spare -= more
@@ -481,9 +489,54 @@ class CellTree(QTreeView):
                     needs[at] = max(needs[at], full_width(cell))
         return needs
 
+    def _fit_again(self) -> None:
+        self._sized_by_hand, self._narrow = False, None
+        self.fit_columns()
+
+    def _squeeze(self) -> None:
+        """Take from the columns what the view is too narrow for; all of them stay in sight."""
+        if not self._given or self._sized_by_hand:
+            return
+        widths = [theme.px(width) for width in self._given]
+        header = self.header()
+        further = [at for at in range(len(widths), header.count()) if not header.isSectionHidden(at)]
+        rest = sum(theme.px(LEAST) if header.stretchLastSection() else header.sectionSize(at) for at in further)
+        seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(widths))
+        self._is_fitting = True
+        for at, width in enumerate(self._squeezed(widths, seen + rest - self.viewport().width())):
+            header.resizeSection(at, width)
+        self._is_fitting = False
+
+    def _squeezed(self, widths: Sequence[int], over: int) -> list[int]:
+        """The widths of the first columns without the pixels that are too many; none below ``LEAST``.
+
+        Empty room goes first, then words.
+        """
+        made = list(widths)
+        if over <= 0:
+            return made
+        needs = self._needs(len(made))
+        for floors in ([max(theme.px(LEAST), round(need + 0.5)) for need in needs], [theme.px(LEAST)] * len(needs)):
+            gives = [
+                max(0, wide - floor) * (not self.isColumnHidden(at))
+                for at, (wide, floor) in enumerate(zip(made, floors, strict=True))
+            ]
+            part = min(1.0, max(0, over) / sum(gives)) if any(gives) else 0.0
+            taken = [math.ceil(part * give) for give in gives]
+            over -= sum(taken)
+            made = [wide - less for wide, less in zip(made, taken, strict=True)]
+        return made
+
     def _sized(self, column: int) -> None:
-        if not self._is_fitting and self._fitting is not None and column < len(self._fitting[2]):  # the last follows
+        header, given = self.header(), self._given if self._fitting is None else self._fitting[2]
+        follows = header.stretchLastSection() and column == header.count() - 1
+        of_person = self.isVisible() and not self._is_fitting and header.sectionResizeMode(column) in BY_HAND
+        if of_person and column < len(given) and not follows:
             self._sized_by_hand = True
+
+    def keep_columns(self) -> None:
+        """Leave the columns as they are: a person sized them earlier."""
+        self._sized_by_hand = True
 
     def _keep_current(self, before: int) -> None:
         """Keep the current row in sight where the view has become lower than it was."""
@@ -494,10 +547,13 @@ class CellTree(QTreeView):
                 self.scrollTo(current)
 
     def _resize_columns(self, widths: Iterable[float]) -> None:
-        for at, width in enumerate(widths):
-            self.header().resizeSection(at, theme.px(width))
+        self._given = tuple(widths)
+        self._sized_by_hand = False
+        self._squeeze()
 
     def _restyle(self) -> None:
+        if not self._sized_by_hand:
+            QTimer.singleShot(0, self, self._fit_again)  # the zoom sizes the columns by then
         self.header().setFixedHeight(theme.px(28))
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()

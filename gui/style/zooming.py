@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style import preferences, theme
+from gui.style.wrapping_row import WrappingRow
 
 STEPS = (80, 90, 100, 110, 125, 150, 175, 200)
 UNBOUNDED = (1 << 24) - 1  # Qt's word for a size without a limit
@@ -122,7 +123,11 @@ def _spaces(layout: QLayout, name: str) -> Iterator[_Measure]:
         inner = item.layout() if item is not None else None
         if inner is not None:
             yield from _spaces(inner, f"{name}.{at}")
-        elif item is not None and isinstance(layout, QBoxLayout) and (spacer := item.spacerItem()) is not None:
+        elif (
+            item is not None
+            and isinstance(layout, QBoxLayout | WrappingRow)
+            and (spacer := item.spacerItem()) is not None
+        ):
             pixels = max(spacer.sizeHint().width(), spacer.sizeHint().height())
             if pixels:
                 yield _Measure(f"{name}.{at} space", pixels, partial(_put_space, layout, spacer))

@@ -101,7 +101,8 @@ class ConnectDialog(Sheet):
         column.addWidget(words(tr("Connect"), "title"))
         column.addWidget(top)
         column.addLayout(parts)
-        column.addWidget(self._stack)
+        self._area = boxes.Scrolling(self._stack)
+        column.addWidget(self._area)
         column.addWidget(self.trouble)
         column.addWidget(self.steps)
         column.addWidget(self.busy)
@@ -121,6 +122,7 @@ class ConnectDialog(Sheet):
     def _place(self) -> None:
         for box in self._stack.findChildren(QWidget):
             box.ensurePolished()  # boxes that were never shown would be taken for lower than they are
+        self._area.updateGeometry()
         super()._place()
 
     def show_part(self, name: str) -> None:

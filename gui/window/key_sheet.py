@@ -107,8 +107,9 @@ class KeySheet(Sheet):
         self._grid.setContentsMargins(0, 0, theme.px(12), 0)
         self._grid.setHorizontalSpacing(theme.px(16))
         self._grid.setVerticalSpacing(theme.px(4))
-        for at in (0, 2):
-            self._grid.setColumnStretch(at, 1)
+        self._beside = 2 if self.room >= theme.px(800) else 1  # lines beside one another
+        for at in range(self._beside):
+            self._grid.setColumnStretch(2 * at, 1)
         for menu in MENUS:
             self._add(
                 TITLES[menu].replace("&", ""),
@@ -137,11 +138,11 @@ class KeySheet(Sheet):
         head.setContentsMargins(0, theme.px(8) if row > 1 else 0, 0, 0)
         self._grid.addWidget(head, row, 0, 1, 4)
         for at, (said, keys) in enumerate(lines):
-            place = row + 1 + at // 2
-            self._grid.addWidget(words(said), place, at % 2 * 2)
+            place = row + 1 + at // self._beside
+            self._grid.addWidget(words(said), place, at % self._beside * 2)
             label = words(keys, "second")
             label.setAccessibleName(f"{said}: {keys}")
-            self._grid.addWidget(label, place, at % 2 * 2 + 1)
+            self._grid.addWidget(label, place, at % self._beside * 2 + 1)
 
     def first(self) -> QWidget | None:
         return self._close

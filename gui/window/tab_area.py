@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QApplication, QMenu, QStackedWidget, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QScrollArea, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
@@ -30,6 +30,21 @@ class ClosedTab:
     session: Session
     request: PageRequest
     at: int
+
+
+class _PageStack(QStackedWidget):
+    """The pages. It is never lower than the page in front has to be, and scrolls in a window that is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return QSize(1, 0 if page is None else page.minimumSizeHint().height())
+
+    def heightForWidth(self, width: int) -> int:
+        return self.minimumSizeHint().height()  # Qt would ask the pages behind as well
 
 
 class TabArea(QWidget):
@@ -59,11 +74,18 @@ class TabArea(QWidget):
         self.tabs.list_asked.connect(self.list_asked)
         self.tabs.moved.connect(self._tab_moved)
         self.empty = StateView()
-        self._stack = QStackedWidget()
+        self._stack = _PageStack()
         self._stack.addWidget(self.empty)
+        self._view = QScrollArea()
+        self._view.setObjectName("pageview")
+        self._view.setWidget(self._stack)
+        self._view.setWidgetResizable(True)
+        self._view.setFrameShape(QFrame.Shape.NoFrame)
+        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = boxes.column(self)
         column.addWidget(self.tabs)
-        column.addWidget(self._stack, 1)
+        column.addWidget(self._view, 1)
         self._retired: list[Page] = []  # closed, while a message still has the way back of what was done in them
         self._soon = QTimer(self)  # a button takes its message away before it calls the page
         self._soon.setSingleShot(True)

@@ -11,6 +11,8 @@ from gui.style import boxes, focus_keeper, icons, symbols, theme
 from gui.style.states import button, tool, words
 from model.session import Session
 
+MEMORY = tr("Open into memory")
+ROOM = 900  # a narrower bar has room for its icon only
 HEIGHT = 40
 
 
@@ -89,7 +91,8 @@ class TitleBar(QWidget):
         self._facts = words("", "second")
         self.badge = WriteBadge()
         self.badge.clicked.connect(self.writes_asked)
-        self.memory = button(tr("Open into memory"), self._ask_memory, "small", "quiet")
+        self.memory = button(MEMORY, self._ask_memory, "small", "quiet", icon="flask")
+        self.memory.setAccessibleName(MEMORY)
         self.memory.setToolTip(tr("Try edits there; they are thrown away with the window, and the dump stays as it is"))
         self.search = tool("magnifying-glass", tr("Find a command or collection (Ctrl+K)"), self.palette_asked.emit, 28)
         self.tasks = tool("list-bullets", tr("Tasks"), self.tasks_asked.emit, 28)
@@ -160,14 +163,18 @@ class TitleBar(QWidget):
             self.memory_asked.emit(self._session)
 
     def _fit(self) -> None:
-        # The facts give way before the menus and the tools do.
+        # The facts give way before the name does, and that before the menus and the tools.
         if self._session is None:
             return
-        metrics = QFontMetrics(self._facts.font())
-        others = self.menus.width() + self._name.sizeHint().width() + self.badge.sizeHint().width() + theme.px(190)
+        others = self.menus.width() + self.badge.sizeHint().width() + theme.px(160)
         if not self.memory.isHidden():
+            self.memory.setText(MEMORY if self.width() >= theme.px(ROOM) else "")
             others += self.memory.sizeHint().width() + theme.px(8)
-        room = self.width() - others
+        whole, metrics = self._session.name, QFontMetrics(theme.font(13, 600))
+        wide = min(metrics.horizontalAdvance(whole) + theme.px(2), max(theme.px(24), self.width() - others))
+        self._name.setText(metrics.elidedText(whole, Qt.TextElideMode.ElideMiddle, wide))
+        self._name.setToolTip("" if self._name.text() == whole else whole)
+        metrics, room = QFontMetrics(self._facts.font()), self.width() - others - wide - theme.px(30)
         self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
 
     def resizeEvent(self, event: object) -> None:

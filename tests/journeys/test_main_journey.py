@@ -177,8 +177,13 @@ def test_the_whole_job_from_the_address_to_the_clean_up(
     merge.resolver.choose(rows[("deductible",)], "theirs")
     idle()
     assert merge.resolver.unresolved == 0
+    place = merge.resolver.place
+    assert place in (("billing", "interval"), ("deductible",))
     merge.resolver.save()
     idle()
+    merged = window.workspace.tab_area.page
+    assert isinstance(merged, DocumentPage)
+    assert merged.editor.model.path(merged.editor.model.node(merged.editor.tree.currentIndex())) == place
     saved = story.contracts.find_one({"_id": ID})
     assert saved is not None
     assert (saved["v"], saved["billing"]["interval"], saved["deductible"]) == (16, "quarterly", Decimal128("300.00"))

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
 from gui.language import tr
-from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.parts.fields.field_model import SYMBOL_COLUMN, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
 from gui.parts.values import value_text
-from gui.style import theme, wording
+from gui.style import wording
 from gui.style.cells import Cell
 from model import text
 from model.records import Opened
@@ -77,8 +77,7 @@ class ContentTree(FieldTree):
         super().__init__(model, parent)
         self.may_edit = False
         self.setAccessibleName(tr("Fields, to be read"))
-        for column, width in ((SYMBOL_COLUMN, 16), (FIELD, 240), (TYPE, 120), (ACTION, 104)):
-            self.setColumnWidth(column, theme.px(width))
+        self._resize_columns((16, 240, 160, 120, 104))
         self.menu_asked.connect(self._pop_up)
         self.key_asked.connect(self._key)
 

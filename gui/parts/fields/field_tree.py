@@ -138,9 +138,8 @@ class FieldTree(CellTree):
         self.collapsed.connect(self._closed)
         header = self.header()
         header.setStretchLastSection(False)
-        for column, width in ((SYMBOL_COLUMN, 40), (FIELD, 192), (TYPE, 148), (ACTION, 104)):
-            self.setColumnWidth(column, theme.px(width))
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
+        self._resize_columns((40, 192, 160, 148, 104))
         header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
         self.setAccessibleName(tr("Fields"))
 

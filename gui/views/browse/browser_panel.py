@@ -30,6 +30,8 @@ from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
 
+TIGHT = 720  # a narrower list has room for the history only where other columns give way
+
 
 class BrowserPanel(QWidget):
     """The documents of one collection, a page at a time."""
@@ -584,6 +586,8 @@ class BrowserPanel(QWidget):
             wide = {"id": 210, "health": 150}.get(kind, wide)
         if self.width() < theme.px(820):
             wide = {"health": 190, "at": 150, "size": 80, "id": 130}.get(kind, wide)
+        if self.width() < theme.px(TIGHT):
+            wide = {"health": 160, "at": 140, "size": 72, "id": 112, "version": 60, "matches": 96}.get(kind, wide)
         return theme.px(wide)
 
     def _column_sized(self, at: int, _: int, wide: int) -> None:

@@ -30,7 +30,7 @@ from gui.parts.field_ways import add_ways
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
-from gui.style import boxes, preferences, states, symbols, wording
+from gui.style import boxes, preferences, states, symbols, theme, wording
 from gui.views.compare import ignored_paths
 from gui.views.compare.comparison_source import ComparisonSource
 from gui.views.compare.diff_tools import DiffTools
@@ -95,6 +95,8 @@ class DiffPanel(QWidget):
 
     def _build(self, pair: bool) -> None:
         self.tools = tools = DiffTools(self.choices, self.choices_b)
+        tools.wrapped.connect(self._fit_height)
+        self._fit_height()
         self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
         self.swap, self.up, self.down, self.restore = tools.swap, tools.up, tools.down, tools.restore
         self.box_a.picked.connect(self._picked_a)
@@ -318,6 +320,10 @@ class DiffPanel(QWidget):
         if before is None or asked is None or self.model.plan is None:
             return False
         return before[0] == asked[0] and before[2].current and asked[2].current
+
+    def _fit_height(self) -> None:
+        """Keep room for the tools and three rows; beyond that the panel gives way."""
+        self.setMinimumHeight(self.tools.sizeHint().height() + theme.px(80))
 
     def _show_form(self) -> None:
         """Show the rows of a comparison with their tools, or the fields of one version."""

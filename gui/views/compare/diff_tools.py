@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -60,11 +60,14 @@ class Counts(QWidget):
 
 
 class DiffTools(QWidget):
-    """The controls; the panel connects them."""
+    """The controls; the panel connects them. ``wrapped`` says that they are in more or fewer lines now."""
+
+    wrapped = Signal()
 
     def __init__(self, choices: VersionChoices, others: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        row = boxes.row(self, 16, 7)
+        row = boxes.wrapping(self, 16, 7)
+        row.wrapped.connect(self.wrapped)
         self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", others)
         self.swap = _tool("arrows-left-right", tr("Swap A and B"), boxed=False)
         self.counts = Counts()

@@ -54,7 +54,7 @@ class DocumentView(QWidget):
         self.copy.setToolTip(tr("Copy the document as Extended JSON"))
         self.edit = states.button(tr("Edit"), self.open_asked.emit, "small", icon="pencil-simple")
         head = QWidget()
-        row = boxes.row(head, 16, 7)
+        row = boxes.wrapping(head, 16, 7)
         for part in (self.title, self.name, self.mark):
             row.addWidget(part)
         row.addWidget(self.said, 1)

@@ -41,18 +41,19 @@ class PairPanel(QWidget):
         self.diff.take_asked.connect(self._take)
         self.diff.showing.connect(self.showing)
         head = QWidget()
-        row = boxes.row(head, 16, 8, gap=8)
+        row = boxes.wrapping(head, 16, 8, gap=8)
         row.addWidget(words(tr("Two documents"), "title"))
         row.addSpacing(theme.px(8))
         self.labels: list[tuple[QLabel, QLabel]] = []
         self.choosers: list[QToolButton] = []
         for letter in ("A", "B"):
+            side = boxes.row(x=0, y=0)
             name, place = words("", ""), words("", "second")
             name.setFont(theme.mono(12, 600))
-            row.addWidget(Pill(letter, "accText", "acc"))
-            row.addWidget(name)
-            row.addWidget(place)
-            row.addWidget(
+            side.addWidget(Pill(letter, "accText", "acc"))
+            side.addWidget(name)
+            side.addWidget(place)
+            side.addWidget(
                 tool(
                     "clock-counter-clockwise",
                     tr("Show the document of {letter} with its history", letter=letter),
@@ -64,7 +65,8 @@ class PairPanel(QWidget):
                 tr("Choose another document for {letter}…", letter=letter),
                 partial(self._ask, letter),
             )
-            row.addWidget(choose)
+            side.addWidget(choose)
+            row.addLayout(side)
             self.choosers.append(choose)
             row.addSpacing(theme.px(12))
             self.labels.append((name, place))

@@ -97,6 +97,7 @@ class EditorPanel(DraftPanel):
         self._base: Version | None = None
         self._latest: Version | None = None  # the version in the database, as far as is known
         self._missing: str | None = None
+        self._begin_at: Path = ()
         self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
         self._was_dirty = self._looked_around = False
         self._missed = False  # the document was written while a save was under way
@@ -234,6 +235,8 @@ class EditorPanel(DraftPanel):
         rows = (self.model.index(row, VALUE) for row in range(self.model.rowCount()))
         own = next((index for index in rows if index.flags() & Qt.ItemFlag.ItemIsEditable), self.model.index(0, VALUE))
         self.tree.setCurrentIndex(own)
+        if self._begin_at:
+            self.reveal(self._begin_at)
         if self.head.isAncestorOf(self.window().focusWidget() or self.window()):
             self.tree.setFocus()
 
@@ -473,6 +476,12 @@ class EditorPanel(DraftPanel):
             self._saver.look(base, self._edit.content, self.foot.reason.take())
         else:
             self._saver.save(base, self._edit.content, self.foot.reason.take())
+
+    def begin_at(self, path: Path) -> None:
+        """Choose a field, once the document has been read."""
+        self._begin_at = path
+        if self._opened is not None:
+            self.reveal(path)
 
     def take_over(self, source: bytes, path: Path, name: str) -> None:
         """Give a field of the draft the value that it has in another content, ``name``; a step that can be undone."""

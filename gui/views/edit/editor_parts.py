@@ -125,7 +125,7 @@ class EditorHead(QWidget):
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "surface")
-        self.setFixedHeight(theme.px(46))
+        self.setMinimumHeight(theme.px(46))
         self.id = QLabel()
         self.id.setTextFormat(Qt.TextFormat.PlainText)
         self.id.setProperty("role", "id")
@@ -133,7 +133,7 @@ class EditorHead(QWidget):
         self.id.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.base = Pill()
         self.now = Pill()
-        row = boxes.row(self, 16, 0, gap=12)
+        row = boxes.wrapping(self, 16, 4, gap=12)
         row.addWidget(self.id)
         row.addWidget(self.base)
         self.views = QButtonGroup(self)
@@ -154,6 +154,7 @@ class EditorHead(QWidget):
         row.addStretch(1)
         self.finder = FindField()
         row.addWidget(self.finder, 1)
+        tools = boxes.row(x=0, y=0, gap=12)
         self.add = button(tr("Add field"), None, "small", icon="plus")
         self.compare = button(tr("Compare"), None, "small", icon="git-diff")
         self.history = button(tr("History"), None, "small", icon="clock-counter-clockwise")
@@ -163,15 +164,16 @@ class EditorHead(QWidget):
             (self.history, tr("Show this document's versions (Ctrl+Shift+H)")),
         ):
             made.setToolTip(tip)
-            row.addWidget(made)
+            tools.addWidget(made)
         self.last_set = tool("user-list", tr("Show beside each field which version last set it (Ctrl+L)"), None)
         self.last_set.setCheckable(True)
         self.last_set.setProperty("boxed", True)
-        row.addWidget(self.last_set)
+        tools.addWidget(self.last_set)
         self.unfold = tool("columns", tr("Show your changes and what saving sends (Ctrl+B)"), None)
         self.unfold.setProperty("boxed", True)
         self.unfold.hide()
-        row.addWidget(self.unfold)
+        tools.addWidget(self.unfold)
+        row.addLayout(tools)
 
     def _view(self, which: int, on: bool) -> None:
         if on:
@@ -190,8 +192,8 @@ class EditorFoot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "sunken")
-        self.setFixedHeight(theme.px(52))
-        row = boxes.row(self, 16, 0)
+        self.setMinimumHeight(theme.px(52))
+        row = boxes.wrapping(self, 16, 8)
         self.dot = Dot()
         row.addWidget(self.dot)
         self.said = words("", "head")
@@ -206,10 +208,12 @@ class EditorFoot(QWidget):
         self.discard = button(tr("Discard…"), None)
         self.save = button(tr("Save   Ctrl+S"), None, "main")
         self.save.setAccessibleName(tr("Save"))
-        row.addWidget(self.undo)
-        row.addSpacing(theme.px(4))
-        row.addWidget(self.discard)
-        row.addWidget(self.save)
+        ends = boxes.row(x=0, y=0)
+        ends.addWidget(self.undo)
+        ends.addSpacing(theme.px(4))
+        ends.addWidget(self.discard)
+        ends.addWidget(self.save)
+        row.addLayout(ends)
 
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
         """Say what is unsaved, and why it cannot be saved where it cannot."""

@@ -88,6 +88,7 @@ class EditorView(QWidget):
             wide = widths.get(str(column))
             if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
                 self.tree.setColumnWidth(column, wide)
+                self.tree.keep_columns()
         self.tree.header().sectionResized.connect(self._keep_columns)
 
     @staticmethod

@@ -61,6 +61,7 @@ class LastSetColumn(QObject):
     def _toggled(self, on: bool) -> None:
         preferences.remember(_KEPT, on)
         self._tree.setColumnHidden(LAST_SET, not on)
+        self._tree.fit_columns()
         if on and self._chain is None:
             self._start()
         elif not on and self._task is not None:

@@ -75,7 +75,7 @@ class NewDocument(Sheet):
         row.addWidget(self.insert)
         column.addLayout(row)
         self.id.returnPressed.connect(self.insert.click)
-        self.editor.setMinimumHeight(theme.px(280))
+        self.editor.setMinimumHeight(self.fitting(280, 300))
         self._say_kind()
 
     def first(self) -> QWidget | None:

@@ -27,6 +27,7 @@ from model.values.canonical import Value
 
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
+TIGHT = 760  # a narrower table has little room for words beside the values
 ROW = 36
 LEAST = 8  # differing characters that have to be in sight
 Spans: TypeAlias = tuple[Span, ...]
@@ -330,8 +331,9 @@ class DecisionTable(CellTree):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         room = self.viewport().width() - theme.px(44)
-        field = max(theme.px(136), min(theme.px(240), int(room * 0.12)))
-        decision = max(theme.px(232), min(theme.px(300), int(room * 0.21)))
+        tight = room < theme.px(TIGHT)  # the values themselves come first
+        field = max(theme.px(104 if tight else 136), min(theme.px(240), int(room * 0.12)))
+        decision = max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
         widths = (theme.px(44), field, side, side, side, room - field - 3 * side)
         for column, width in enumerate(widths):

@@ -32,7 +32,7 @@ from model import text
 from model.errors import Refused
 from model.records import Outcome
 from model.session import Conflict, Session
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
 NARROW = 1160
@@ -229,6 +229,12 @@ class ResolverPanel(QWidget):
                 self.tree.expand(index)
 
     # --- the current row
+
+    @property
+    def place(self) -> Path:
+        """The path in the result of the row in front, else of the first conflict; () where it has none there."""
+        row = max(0, self.table.row)
+        return next((path for path, at in self._result.places.items() if at == row), ()) if self._result else ()
 
     def _show_row(self) -> None:
         self.bar.show(self._resolution, self.table.row)

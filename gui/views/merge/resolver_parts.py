@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.parts.pill import Pill
@@ -23,7 +23,7 @@ def _bar(height: float, sunken: bool = True) -> QWidget:
     made = QWidget()
     made.setObjectName("sunken" if sunken else "surface")
     made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-    made.setFixedHeight(theme.px(height))
+    made.setMinimumHeight(theme.px(height))
     return made
 
 
@@ -32,9 +32,7 @@ class MergeHead:
 
     def __init__(self) -> None:
         self.bar = _bar(68, sunken=False)
-        row = QHBoxLayout(self.bar)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.setSpacing(theme.px(8))
+        row = boxes.wrapping(self.bar, y=8)
         said = QVBoxLayout()
         said.setSpacing(theme.px(2))
         said.addStretch(1)
@@ -94,9 +92,7 @@ class ConflictBar:
 
     def __init__(self, owner: QWidget) -> None:
         self.bar = _bar(56)
-        row = QHBoxLayout(self.bar)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.setSpacing(theme.px(8))
+        row = boxes.wrapping(self.bar, y=8)
         self.which = words("", "head")
         self.said = OneLine("body2")
         row.addWidget(self.which)

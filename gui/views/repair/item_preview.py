@@ -83,7 +83,7 @@ class ItemPreview(QWidget):
         self.writes = button(tr("Writes"), self._switch, "small", "quiet")
         self.copy = button(tr("Copy as PyMongo"), self._copy_pymongo, "small", icon="copy")
         self.copy_shell = button(tr("Copy as mongosh"), self._copy_shell, "small", "quiet")
-        head = boxes.row(y=6)
+        head = boxes.wrapping(y=6)
         head.addWidget(words(tr("Preview"), "head"))
         head.addWidget(self._which, 1)
         for part in (self._of, self.up, self.down, self.writes, self.copy_shell, self.copy):

@@ -125,6 +125,7 @@ class RepairPanel(QWidget):
         column.addWidget(foot)
         self.states = StateStack(content)
         row = boxes.split(self.pane, self.states, across=True)
+        row.setStretchFactor(0, 0)
         row.setStretchFactor(1, 1)
         row.setSizes([theme.px(LEFT), theme.px(1080)])
         self._stack = QStackedWidget()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme
-from gui.style.states import button, words
+from gui.style.states import OneLine, button, words
 from gui.views.repair.class_pane import Tag
 
 NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with words on all of them
@@ -41,14 +41,14 @@ class TicksRow(QWidget):
     def __init__(self, tick_all: Callable[[], object]) -> None:
         super().__init__()
         boxes.ground(self, "toolrow")
-        self.all, self.guard = button("", tick_all, "quiet", "small"), words("", "second")
+        self.all, self.guard = button("", tick_all, "quiet", "small"), OneLine("second")
+        self.guard.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
         row.setSpacing(theme.px(8))
         row.addWidget(self.all)
-        row.addStretch(1)
-        row.addWidget(self.guard)
+        row.addWidget(self.guard, 1)
 
 
 class ReportRow(QHBoxLayout):

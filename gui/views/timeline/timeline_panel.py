@@ -125,7 +125,8 @@ class TimelinePanel(QWidget):
     def _header(self) -> QWidget:
         header = QWidget()
         header.setObjectName("timelineHeader")
-        row = boxes.row(header, 16, 7, gap=10)
+        row = boxes.wrapping(header, 16, 7, gap=10)
+        row.wrapped.connect(self._fit_height)
         self._name = DocumentName()
         self._summary = states.words("", "second")
         self._legend = StripLegend(self.model)
@@ -580,6 +581,6 @@ class TimelinePanel(QWidget):
 
     def _fit_height(self) -> None:
         """Fit the height: the strip has only one, beyond which the panel would be empty; the list takes all it may."""
-        least = theme.px(40 + HEIGHT)
+        least = max(theme.px(40), self._tools.sizeHint().height()) + theme.px(HEIGHT)
         self.setMinimumHeight(least)
         self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)

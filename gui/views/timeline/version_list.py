@@ -125,7 +125,7 @@ class VersionList(CellTree):
         super().__init__(parent)
         self.setItemDelegate(_MarkDelegate(self))
         self._history = model
-        self.as_list(model, tr("Versions, newest first"), WIDTHS)
+        self.as_list(model, tr("Versions, newest first"))
         model.chosen.connect(self.viewport().update)
         header = self.header()
         header.setStretchLastSection(True)

@@ -80,11 +80,12 @@ class PendingPanel(QWidget):
 
     def _filter_row(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
-        row = boxes.row(made, 16, 5)
+        row = boxes.wrapping(made, 16, 5)
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Document, token or owner"))
         self.search.setAccessibleName(tr("Show tokens with these words"))
         self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(theme.px(160))
         self.search.textChanged.connect(self._filter_changed)
         row.addWidget(self.search, 1)
         self.ages, self.kinds, self.places = QComboBox(), QComboBox(), QComboBox()

@@ -42,7 +42,7 @@ class TokenPreview(QWidget):
         self.code.setAccessibleName(tr("The write for this token"))
         self.code.setFont(theme.mono(11))
         column = boxes.column(self)
-        head = boxes.row(y=6)
+        head = boxes.wrapping(y=6)
         head.addWidget(words(tr("Preview"), "head"))
         self._which = words("", "second")
         self._which.setFont(theme.mono(12))

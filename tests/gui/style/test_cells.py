@@ -287,6 +287,24 @@ def test_a_column_whose_words_would_be_cut_takes_the_room_that_the_last_one_does
     assert made.columnWidth(1) == 90
 
 
+def test_a_list_that_is_too_narrow_for_its_columns_takes_from_the_empty_ones_first_and_shows_all(qtbot: QtBot) -> None:
+    model = _Long()
+    made = CellTree()
+    made.as_list(model, "Rows", (200, 200, 200))
+    made.header().setStretchLastSection(False)
+    qtbot.addWidget(made)
+    made.resize(900, 200)
+    made.show()
+    model.fill(["twenty-four letters of it"])
+    qtbot.waitUntil(lambda: [made.columnWidth(at) for at in range(3)] == [200, 200, 200])
+    made.resize(420, 200)
+    room = made.viewport().width()
+    qtbot.waitUntil(lambda: sum(made.columnWidth(at) for at in range(3)) <= room)
+    assert made.columnWidth(1) >= full_width(model.cell(model.index(0, 1))) > made.columnWidth(0)
+    made.resize(900, 200)
+    assert [made.columnWidth(at) for at in range(3)] == [200, 200, 200]
+
+
 def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtbot: QtBot) -> None:
     line = StatusLine()
     qtbot.addWidget(line)

@@ -1,0 +1,170 @@
+"""Parts beside one another that go on in a further line where a narrow window, or large text, has no room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QLayout, QLayoutItem, QSpacerItem, QWidget, QWidgetItem
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One item of the row, and its share of room that nobody needs."""
+
+    item: QLayoutItem
+    share: int
+
+    @property
+    def is_space(self) -> bool:
+        """Whether nothing is seen of it."""
+        return self.item.spacerItem() is not None
+
+    @property
+    def least(self) -> int:
+        """The least width, in pixels; a space may vanish."""
+        return 0 if self.is_space else self.item.minimumSize().width()
+
+    @property
+    def wanted(self) -> int:
+        """The width that it would like, in pixels."""
+        return max(self.least, self.item.sizeHint().width())
+
+
+class WrappingRow(QLayout):
+    """A row as ``QHBoxLayout`` makes it, in as many lines as its width asks for.
+
+    A line is as high as its highest part; parts are in its middle. Qt hears of the height that the width of the last
+    arrangement asks for, so that splitters, which know no height for a width, give way as well.
+    """
+
+    wrapped = Signal()  # the parts are in more or fewer lines now
+
+    def __init__(self, owner: QWidget | None = None) -> None:
+        super().__init__(*(() if owner is None else (owner,)))
+        self._parts: list[_Part] = []
+        self._lines = 1
+        self._width = 0
+
+    # --- as QHBoxLayout is filled
+
+    def addWidget(self, widget: QWidget, share: int = 0) -> None:
+        self.addChildWidget(widget)
+        self._add(QWidgetItem(widget), share)
+
+    def addLayout(self, layout: QLayout, share: int = 0) -> None:
+        """Add parts that stay together."""
+        self.addChildLayout(layout)
+        self._add(layout, share)
+
+    def addSpacing(self, pixels: int) -> None:
+        """Add a gap; none is left at the end of a line."""
+        self._add(QSpacerItem(pixels, 0), 0)
+
+    def addStretch(self, share: int = 1) -> None:
+        """Add a gap that takes the room that nobody needs."""
+        self._add(QSpacerItem(0, 0), share)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._add(item, 0)
+
+    def _add(self, item: QLayoutItem, share: int) -> None:
+        self._parts.append(_Part(item, share))
+        self.invalidate()
+
+    # --- what Qt asks
+
+    def count(self) -> int:
+        return len(self._parts)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._parts[index].item if 0 <= index < len(self._parts) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._parts.pop(index).item if 0 <= index < len(self._parts) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation.Horizontal
+
+    def sizeHint(self) -> QSize:
+        return self._size(sum(part.wanted for part in self._shown()) + self._gaps(self._shown()))
+
+    def minimumSize(self) -> QSize:
+        return self._size(max((part.least for part in self._shown()), default=0))
+
+    def _size(self, wide: int) -> QSize:
+        edges = self.contentsMargins()
+        high = sum(self._high(line) for line in self._broken(self._width)) + self.spacing() * (self._lines_now() - 1)
+        return QSize(wide + edges.left() + edges.right(), high + edges.top() + edges.bottom())
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        inner = rect.marginsRemoved(self.contentsMargins())
+        self._width = inner.width()
+        lines = self._broken(self._width)
+        heights = [self._high(line) for line in lines]
+        y = inner.y() + max(0, inner.height() - sum(heights) - self.spacing() * (len(lines) - 1)) // 2
+        for line, high in zip(lines, heights, strict=True):
+            self._arrange(line, QRect(inner.x(), y, inner.width(), high))
+            y += high + self.spacing()
+        if len(lines) != self._lines:
+            self._lines = len(lines)
+            QTimer.singleShot(0, self, self._tell)  # a layout that is being arranged takes no other size
+
+    def _tell(self) -> None:
+        """Ask those around for the height that is wanted now."""
+        self.invalidate()
+        if (owner := self.parentWidget()) is not None:
+            owner.updateGeometry()
+        self.wrapped.emit()
+
+    # --- lines
+
+    def _shown(self) -> list[_Part]:
+        return [part for part in self._parts if part.is_space or not part.item.isEmpty()]
+
+    def _lines_now(self) -> int:
+        return max(1, len(self._broken(self._width)))
+
+    def _gaps(self, line: Sequence[_Part]) -> int:
+        """The room between the parts of a line; a space brings its own."""
+        seen = sum(not part.is_space for part in line)
+        return self.spacing() * max(0, seen - 1)
+
+    def _broken(self, width: int) -> list[list[_Part]]:
+        """The parts line by line; one line while nothing is known of the width."""
+        lines: list[list[_Part]] = [[]]
+        for part in self._shown():
+            line = [*lines[-1], part]
+            seen = any(not each.is_space for each in lines[-1])
+            if width and seen and not part.is_space and sum(each.least for each in line) + self._gaps(line) > width:
+                lines.append([part])
+            else:
+                lines[-1] = line
+        return lines
+
+    @staticmethod
+    def _high(line: Sequence[_Part]) -> int:
+        return max((part.item.sizeHint().height() for part in line if not part.is_space), default=0)
+
+    def _arrange(self, line: Sequence[_Part], room: QRect) -> None:
+        """Give each part what it wants, less where that is too much, and what is left over to those with a share."""
+        widths = [part.wanted for part in line]
+        spare = room.width() - self._gaps(line) - sum(widths)
+        if spare < 0:
+            gives = [wide - part.least for wide, part in zip(widths, line, strict=True)]
+            total = sum(gives)
+            widths = [wide + spare * give // total if total else wide for wide, give in zip(widths, gives, strict=True)]
+        elif shares := sum(part.share for part in line):
+            widths = [wide + spare * part.share // shares for wide, part in zip(widths, line, strict=True)]
+        x, first = room.x(), True
+        for part, wide in zip(line, widths, strict=True):
+            if not part.is_space:
+                x += 0 if first else self.spacing()
+                first = False
+                high = room.height()
+                if not part.item.expandingDirections() & Qt.Orientation.Vertical:
+                    high = min(high, max(part.item.sizeHint().height(), part.item.minimumSize().height()))
+                part.item.setGeometry(QRect(x, room.y() + (room.height() - high) // 2, wide, high))
+            x += wide

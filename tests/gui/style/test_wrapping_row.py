@@ -1,0 +1,77 @@
+"""A row of parts that goes on in a further line where there is no room for one."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from gui.style import boxes
+
+
+def _row(qtbot: QtBot, *widths: int) -> tuple[QWidget, list[QWidget]]:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8)
+    made = []
+    for wide in widths:
+        part = QWidget(owner)
+        part.setFixedSize(wide, 20)
+        row.addWidget(part)
+        made.append(part)
+    return owner, made
+
+
+def test_parts_stand_in_one_line_where_there_is_room_and_in_two_where_there_is_not(qtbot: QtBot) -> None:
+    owner, (first, second, third) = _row(qtbot, 100, 100, 100)
+    owner.resize(400, 60)
+    owner.show()
+    qtbot.waitUntil(lambda: first.x() == 0 and second.x() == 108 and third.x() == 216)
+    assert first.y() == second.y() == third.y()
+    owner.resize(230, 60)
+    qtbot.waitUntil(lambda: third.x() == 0)
+    assert third.y() == first.y() + 28
+    assert second.y() == first.y()
+
+
+def test_a_column_around_it_gives_the_further_line_its_height(qtbot: QtBot) -> None:
+    row, parts = _row(qtbot, 100, 100, 100)
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    column = QVBoxLayout(outer)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(row)
+    below = QWidget()
+    column.addWidget(below, 1)
+    outer.resize(400, 200)
+    outer.show()
+    qtbot.waitUntil(lambda: row.height() == 20)
+    outer.resize(120, 200)
+    qtbot.waitUntil(lambda: row.height() == 3 * 20 + 2 * 8)
+    assert [part.y() for part in parts] == [0, 28, 56]
+    outer.resize(400, 200)
+    qtbot.waitUntil(lambda: row.height() == 20)
+
+
+def test_room_that_nobody_needs_goes_to_the_part_with_a_share(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=10)
+    left, right = QWidget(), QWidget()
+    right.setFixedSize(50, 20)
+    left.setMinimumSize(40, 20)
+    row.addWidget(left, 1)
+    row.addSpacing(5)
+    row.addWidget(right)
+    owner.resize(300, 20)
+    owner.show()
+    qtbot.waitUntil(lambda: right.x() == 250)
+    assert left.width() == 300 - 50 - 10 - 5
+
+
+def test_hidden_parts_take_no_room(qtbot: QtBot) -> None:
+    owner, (first, second, third) = _row(qtbot, 100, 100, 100)
+    owner.resize(230, 60)
+    owner.show()
+    qtbot.waitUntil(lambda: third.y() > first.y())
+    second.hide()
+    qtbot.waitUntil(lambda: third.x() == 108 and third.y() == first.y())
