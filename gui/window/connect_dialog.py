@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QStackedWidget, QV
 from gui import tasks
 from gui.language import tr
 from gui.style import boxes, theme
+from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
@@ -101,7 +102,7 @@ class ConnectDialog(Sheet):
         column.addWidget(words(tr("Connect"), "title"))
         column.addWidget(top)
         column.addLayout(parts)
-        self._area = boxes.Scrolling(self._stack)
+        self._area = Scrolling(self._stack)
         column.addWidget(self._area)
         column.addWidget(self.trouble)
         column.addWidget(self.steps)

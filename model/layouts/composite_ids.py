@@ -372,7 +372,7 @@ class CompositeIds:
     def as_sent(self, write: Write) -> Write:
         """A write as it leaves; raises ``Refused`` for one that would change a part of an id."""
         id = self._id(write.ns)
-        return write if id is None else id.write(write)
+        return self.server.as_sent(write if id is None else id.write(write))
 
     def send(self, write: Write) -> Reply:
         """Send a write of a document with the field."""

@@ -42,7 +42,9 @@ class CommandTable:
     With the name of a replica set it is that set's only member, the primary: the store must have a log of changes.
     """
 
-    def __init__(self, store: Store, read_only: bool, replica_set: str = "") -> None:
+    def __init__(self, store: Store, read_only: bool, replica_set: str = "", sharded: bool = False) -> None:
+        self.sharded = sharded
+        self.hides_metadata = False
         self.store = store
         self.read_only = read_only
         self.replica_set = replica_set
@@ -128,7 +130,13 @@ class CommandTable:
             raise CommandError(352, f"Unsupported OP_QUERY command: {command.name}. The client driver may be too old.")
         if handler is None:
             raise CommandError(59, f"no such command: '{command.name}'")
-        if not self.replica_set and ("txnNumber" in command.fields or "startTransaction" in command.fields):
+        if self.hides_metadata and (command.database == "config" or command.name in ("collStats", "collstats")):
+            raise CommandError(13, f"not authorized on {command.database} to execute command {command.name}")
+        if (
+            not self.replica_set
+            and not self.sharded
+            and ("txnNumber" in command.fields or "startTransaction" in command.fields)
+        ):
             raise CommandError(20, "Transaction numbers are only allowed on a replica set member or mongos")
         if self.read_only and command.name in _WRITES:
             raise CommandError(13, f"not authorized: this source is opened read-only, so '{command.name}' is refused")
@@ -160,6 +168,8 @@ class CommandTable:
                 "me": self.address,
                 "logicalSessionTimeoutMinutes": 30,
             }
+        if self.sharded:
+            fields |= {"msg": "isdbgrid", "logicalSessionTimeoutMinutes": 30}
         return wire.pack(**fields, ok=1.0)
 
     def _end_sessions(self, command: Command) -> bytes:
@@ -280,6 +290,8 @@ class CommandTable:
         before = len(coll.indexes)
         with coll.lock:
             for index in specs:
+                if index.unique and [path for path, _ in index.keys][: len(coll.shard_key)] != list(coll.shard_key):
+                    raise CommandError(67, f"cannot create unique index over {index.name} with the shard key")
                 same = coll.indexes.get(index.name)
                 if same is None:
                     other = next((i for i in coll.indexes.values() if i.keys == index.keys), None)
@@ -320,6 +332,7 @@ class CommandTable:
             totalIndexSize=0,
             indexSizes=dict.fromkeys(coll.indexes, 0) if coll else {},
             capped=False,
+            **({"sharded": bool(coll and coll.shard_key)} if self.sharded else {}),
             ok=1.0,
         )
 

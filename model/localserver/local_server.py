@@ -14,7 +14,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from urllib.parse import quote
 
@@ -36,12 +36,21 @@ class LocalServer:
     """A server of this process; use it as a context manager, or call :meth:`close`.
 
     It listens from the first time that :attr:`uri` is asked for. With the name of a ``replica_set`` it is the primary
-    of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes.
+    of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes. With
+    ``shard_keys``, by namespace or by a collection's name in any database, it speaks as the router of a sharded
+    cluster: it takes no write of one document whose filter lacks the shard key, and no change of a value in that key.
     """
 
-    def __init__(self, read_only: bool = False, replica_set: str = "", history: int = MOST) -> None:
+    def __init__(
+        self,
+        read_only: bool = False,
+        replica_set: str = "",
+        history: int = MOST,
+        shard_keys: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.store = Store(ChangeLog(history) if replica_set else None)
-        self._commands = CommandTable(self.store, read_only, replica_set)
+        self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
+        self.store.shard_keys = shard_keys or {}
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
@@ -139,6 +148,19 @@ class LocalServer:
         except CommandError:
             index.unique = False
             collection.add_index(index)
+
+    def shard(self, ns: str, fields: Sequence[str]) -> None:
+        """Shard a collection by some fields, as ``config.collections`` tells from then on."""
+        self.store.shard(self._collection(ns), fields)
+
+    @property
+    def hides_metadata(self) -> bool:
+        """Whether the user may read neither ``config`` nor the statistics of collections (code 13)."""
+        return self._commands.hides_metadata
+
+    @hides_metadata.setter
+    def hides_metadata(self, value: bool) -> None:
+        self._commands.hides_metadata = value
 
     def _collection(self, ns: str) -> Collection:
         db, dot, name = ns.partition(".")

@@ -121,6 +121,7 @@ class Collection:
         self.ns = ns
         self.options = options
         self.log = log
+        self.shard_key: tuple[str, ...] = ()
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
         self._coming: Callable[[], Sequence[bytes]] | None = None
@@ -547,6 +548,7 @@ class Store:
     def __init__(self, log: ChangeLog | None = None) -> None:
         self.log = log
         self.lock = threading.RLock()
+        self.shard_keys: Mapping[str, Sequence[str]] = {}
         self._collections: dict[str, dict[str, Collection]] = {}
 
     def databases(self) -> list[str]:
@@ -578,7 +580,16 @@ class Store:
                     _check_names(db, name)
                 found = Collection(f"{db}.{name}", log=self.log)
                 self._collections.setdefault(db, {})[name] = found
+                if fields := self.shard_keys.get(found.ns, self.shard_keys.get(name)):
+                    self.shard(found, fields)
             return found
+
+    def shard(self, collection: Collection, fields: Sequence[str]) -> None:
+        """Shard a collection by some fields, and tell of it in ``config.collections``."""
+        collection.shard_key = tuple(fields)
+        key = c.document([(field, c.Value.of(1)) for field in fields])
+        row = [("_id", c.Value.of(collection.ns)), ("key", c.Value.document(key)), ("unique", c.Value.of(False))]
+        self.make("config", "collections", strict=False).load([c.document(row)])
 
     def drop(self, db: str, name: str | None = None) -> bool:
         """Remove a collection or a whole database; whether it was there."""

@@ -84,6 +84,8 @@ class WriteCommands:
         collection = self.store.make(command.database, name) if upsert else self.store.get(command.database, name)
         if collection is None:
             return 0, 0, None
+        if not multi or upsert:
+            _targeted(collection, matcher)
         with collection.lock:
             matched = modified = 0
             for position, old in _matches(collection, matcher, ()):
@@ -107,6 +109,8 @@ class WriteCommands:
                 raise _not_repeatable()
             if collection is None:
                 return 0
+            if limit:
+                _targeted(collection, matcher)
             with collection.lock:
                 found = []
                 for position, old in _matches(collection, matcher, ()):
@@ -144,6 +148,7 @@ class WriteCommands:
         if collection is None:
             last = {"n": 0} if remove else {"n": 0, "updatedExisting": False}
             return wire.pack(lastErrorObject=last, value=None, ok=1.0)
+        _targeted(collection, matcher)
         shown: bytes | None = None
         identity: Element | None = None
         with collection.lock:
@@ -205,6 +210,13 @@ def _matches(collection: Collection, matcher: Matcher, sort: Sort) -> Iterator[t
     return iter(rows)
 
 
+def _targeted(collection: Collection, matcher: Matcher) -> None:
+    """Raise where the filter of a write of one document names no shard."""
+    named = {path for path, _ in matcher.seeds}
+    if lacking := [field for field in collection.shard_key if field not in named]:
+        raise CommandError(61, f"Query for sharded {collection.ns} must contain the shard key; it lacks {lacking[0]}")
+
+
 def _whole(change: Element) -> bool:
     """Whether an update is a replacement."""
     return change[0] == c.OBJECT and not change[1].startswith(b"$", 5)
@@ -220,6 +232,10 @@ def _rewrite(collection: Collection, position: int, old: bytes, update: Update, 
     new = checked(update(old, False, matcher))
     if new == old:
         return 0
+    for field in collection.shard_key:
+        path = tuple(field.split("."))
+        if c.get(old, path) != c.get(new, path):
+            raise CommandError(66, f"Performing an update on the path '{field}' would modify the immutable field")
     collection.replace(position, new, whole)
     return 1
 

@@ -33,6 +33,7 @@ from model.server import change_stream, driver
 from model.server.driver_errors import cannot_connect, cannot_read, cannot_write, is_denied, meaning, without_password
 from model.server.port import Reply, Terms, Write, bson_of
 from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
+from model.server.shard_keys import ShardKeys
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import decode
@@ -49,6 +50,7 @@ BATCH_MOST = 2000
 GENTLE_MOST = 200
 NAMESPACE_NOT_FOUND = 26
 COMMAND_NOT_FOUND = 59
+NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions, which older versions say
 
 LOST_BEFORE = Reply(
     "unknown",
@@ -115,6 +117,7 @@ class Server:
         self._databases: dict[str, Database[RawBSONDocument]] = {}
         self._from_secondary = False
         self._tunnel: Tunnel | None = None
+        self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
         self.read_only = read_only
 
@@ -534,12 +537,53 @@ class Server:
         with self._attempts.watched() as sent, self._in_time():
             try:
                 self._reach()
-                reply = self._send(write)
+                reply = self._send_routed(write, sent)
             except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
                 return self._failed(error, sent, write)
         if reply.applied == "no" and sent.attempts > 1:
             return LOST_BEFORE
         return reply
+
+    # --- on a sharded cluster
+
+    def as_sent(self, write: Write) -> Write:
+        """A write as it leaves, for a preview: on a sharded cluster its filter carries the shard key."""
+        return self._routed(write) or write
+
+    def _send_routed(self, write: Write, sent: driver.Sent) -> Reply:
+        """Send a write with its shard key, once more where the collection was sharded since the key was asked for."""
+        routed = self._routed(write)
+        try:
+            return Reply("no") if routed is None else self._send(routed)
+        except OperationFailure as error:  # refused before it reached a shard
+            if error.code not in NO_SHARD_KEY or self.facts().topology != "sharded":
+                raise
+            self._shard_keys.forget(write.ns)
+            again = self._routed(write)
+            if again == routed:
+                raise
+            sent.attempts = 0
+            return Reply("no") if again is None else self._send(again)
+
+    def _routed(self, write: Write) -> Write | None:
+        return self._shard_keys.routed(write) if self.facts().topology == "sharded" else write
+
+    def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
+        """The matching documents, from the primaries, whatever else is read from."""
+        there = self if not self._from_secondary else copy.copy(self)
+        there._from_secondary = False
+        return there.find(ns, filter, projection=projection)
+
+    def is_sharded(self, ns: str) -> bool | None:
+        """Whether a collection lies on several shards, by its statistics; None where they may not be read."""
+        db, _, name = ns.partition(".")
+        try:
+            plain: CodecOptions[dict[str, Any]] = CodecOptions()
+            return bool(self._client.get_database(db).command("collStats", name, codec_options=plain).get("sharded"))
+        except OperationFailure:
+            return None
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error, "collStats", ns) from None
 
     def _in_time(self) -> AbstractContextManager[None]:
         """Where the driver tries again by itself, both attempts share the time of one."""

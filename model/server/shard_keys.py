@@ -1,0 +1,198 @@
+"""The shard keys of a cluster, and the filters that carry them.
+
+A sharded cluster takes a write of one document only where its filter names the shard: by equality on every field of
+the collection's shard key. A guard that has none is completed by the values that the document has now, which only
+narrows it: a document whose values are others by then is not met.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from model.errors import NotAllowed, Refused
+from model.server.port import Terms, Write
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+REMEMBERED = 30.0  # seconds; a collection may be sharded while it is looked at
+
+
+class Cluster(Protocol):
+    """The questions to a cluster, answered by the primaries of its shards."""
+
+    def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
+        """The matching documents."""
+
+    def is_sharded(self, ns: str) -> bool | None:
+        """Whether a collection lies on several shards, by its statistics; None where they may not be read."""
+
+
+@dataclass(frozen=True)
+class ShardKey:
+    """The fields of a collection's shard key, as paths with dots."""
+
+    ns: str
+    fields: tuple[str, ...]
+
+    def missing(self, filter: Terms) -> tuple[str, ...]:
+        """The fields for which a filter names no value."""
+        named = set(_named(filter))
+        return tuple(field for field in self.fields if field not in named)
+
+    def completed(self, filter: Terms, found: bytes) -> dict[str, Any]:
+        """The filter with the values that a document has in the fields that it does not name."""
+        added = {field: {"$eq": _value(found, field)} for field in self.missing(filter)}
+        free = {field: clause for field, clause in added.items() if field not in filter}
+        taken = [{field: clause} for field, clause in added.items() if field in filter]
+        made = {**filter, **free}
+        return {**made, "$and": [*made.get("$and", ()), *taken]} if taken else made
+
+    def refuse_change(self, write: Write, found: bytes) -> None:
+        """Raise ``Refused`` where a write would give a field of the key another value; a pipeline is not read."""
+        for field in self.fields:
+            if field != "_id" and _changes(write, _path(field), c.get(found, _path(field))):
+                raise Refused(
+                    f"{field} is part of the shard key of {self.ns}, and its value decides where the document lies: "
+                    "a guarded write cannot change it, and nothing was written. Leave it as it is, or save as a new "
+                    "document and delete this one."
+                )
+
+
+class ShardKeys:
+    """The shard keys of a cluster's collections, asked once in a while."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._known: dict[str, tuple[float, ShardKey | None]] = {}
+
+    def of(self, ns: str) -> ShardKey | None:
+        """The shard key of a collection, None where it lies on one shard; raises ``NotAllowed`` where nobody may see.
+
+        It stands in ``config.collections``. Who may not read that may still read the collection's statistics, which
+        tell whether there is a key at all.
+        """
+        at, key = self._known.get(ns, (0.0, None))
+        if not at or time.monotonic() - at > REMEMBERED:
+            key = self._read(ns)
+            self._known[ns] = time.monotonic(), key
+        return key
+
+    def forget(self, ns: str) -> None:
+        """Ask again before the next write."""
+        self._known.pop(ns, None)
+
+    def _read(self, ns: str) -> ShardKey | None:
+        try:
+            rows = [c.decode(raw) for raw in self._cluster.look("config.collections", {"_id": ns})]
+        except NotAllowed:
+            if self._cluster.is_sharded(ns) is False:
+                return None
+            raise NotAllowed(
+                f"This cluster is sharded, and the shard key of {ns} cannot be seen, without which no write of one "
+                "document is safe: let this user read config.collections (the role clusterMonitor does), and try "
+                "again. Nothing was written."
+            ) from None
+        for row in rows:
+            if row.get("key") and not row.get("dropped") and not row.get("unsplittable"):
+                return ShardKey(ns, tuple(row["key"]))
+        return None
+
+    def routed(self, write: Write) -> Write | None:
+        """A write as a sharded cluster takes it; None where no document meets its guard any more.
+
+        Raises ``Refused`` for a change of the key, and for an upsert of which nobody knows where it would lie.
+        """
+        key = None if write.kind == "insert" else self.of(write.ns)
+        if key is None:
+            return write
+        missing = key.missing(write.filter)
+        if not missing and (write.kind == "delete" or not _may_change(write, key.fields)):
+            return write
+        found = next(self._cluster.look(write.ns, write.filter, dict.fromkeys(("_id", *key.fields), 1)), None)
+        if found is None:
+            if write.kind == "upsert" and missing:
+                raise Refused(
+                    f"{write.ns} is sharded by {', '.join(key.fields)}, and the document that would be created has no "
+                    f"{missing[0]} yet; create it with one first. Nothing was written."
+                )
+            return write if not missing else None
+        key.refuse_change(write, found)
+        return replace(write, filter=key.completed(write.filter, found))
+
+
+def _value(found: bytes, field: str) -> Value:
+    """The value of a field of the key; a missing one lies where null does, and equality with that meets it."""
+    value = c.get(found, _path(field))
+    return Value(c.NULL, b"") if value is None else value
+
+
+def _path(field: str) -> Path:
+    return tuple(field.split("."))
+
+
+def _named(filter: Terms) -> Iterator[str]:
+    """The fields that a filter compares with one value."""
+    for name, clause in filter.items():
+        if name == "$and":
+            for each in clause:
+                yield from _named(each)
+        elif not name.startswith("$") and _is_equality(clause):
+            yield name
+
+
+def _is_equality(clause: object) -> bool:
+    if isinstance(clause, Mapping):
+        return "$eq" in clause or not any(str(name).startswith("$") for name in clause)
+    return not (isinstance(clause, Value) and clause.type in (c.REGEX, c.ARRAY))
+
+
+def _may_change(write: Write, fields: Iterable[str]) -> bool:
+    """Whether a write touches fields at all, or may."""
+    if write.kind == "replace" or not isinstance(write.body, Mapping):
+        return True
+    return any(_overlap(_path(name), _path(field)) for name in _touched(write.body) for field in fields)
+
+
+def _touched(operators: Terms) -> Iterator[str]:
+    for operator, fields in operators.items():
+        if operator != "$setOnInsert" and isinstance(fields, Mapping):
+            yield from map(str, fields)
+            if operator == "$rename":
+                yield from map(str, fields.values())
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _changes(write: Write, path: Path, now: Value | None) -> bool:
+    """Whether a write gives the field at a path another value than it has."""
+    if write.kind == "delete":
+        return False
+    if isinstance(write.body, bytes):
+        return c.get(write.body, path) != now
+    if not isinstance(write.body, Mapping):
+        return False  # the server refuses it
+    for operator, fields in write.body.items():
+        if operator == "$setOnInsert" or not isinstance(fields, Mapping):
+            continue
+        for name, given in fields.items():
+            at = _path(str(name))
+            if operator == "$rename" and _overlap(_path(str(given)), path):
+                return True
+            if not _overlap(at, path):
+                continue
+            if operator != "$set" or len(at) > len(path):
+                return True
+            value = given if isinstance(given, Value) else Value.of(given)
+            inside = c.get(c.document([("v", value)]), ("v", *path[len(at) :]))
+            if inside != now:
+                return True
+    return False
+
+
+__all__ = ["REMEMBERED", "Cluster", "ShardKey", "ShardKeys"]
