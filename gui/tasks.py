@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
@@ -27,7 +27,9 @@ from shiboken6 import isValid
 
 from gui.language import tr, translated
 from model.errors import Cancelled, Refused, Unreachable
+from model.text.pace import Pace
 
+Unit: TypeAlias = Literal["rows", "bytes"]
 OFTEN = 0.05  # seconds between two reports of progress
 
 
@@ -98,12 +100,22 @@ class Task(QObject):
     progressed = Signal(object, object)
     finished = Signal()
 
-    def __init__(self, number: int, title: str, owner: QObject, key: str, progress: Progress) -> None:
+    def __init__(self, number: int, title: str, owner: QObject, key: str, progress: Progress, unit: Unit) -> None:
         super().__init__()
         self.number, self.title, self.owner, self.key = number, title, owner, key
         self.running = True
         self.superseded = False
         self.progress = progress
+        self.unit = unit
+        self.pace = Pace()
+        self.done: int | None = None
+        self.total: int | None = None
+
+    def reached(self, done: int, total: int | None) -> None:
+        """Note how far the work has come."""
+        self.done, self.total = done, total
+        self.pace.reached(done, total)
+        self.progressed.emit(done, total)
 
     def cancel(self) -> None:
         """Ask the work to stop at its next checkpoint."""
@@ -132,6 +144,7 @@ class Tasks(QObject):
     """All work under way; the status bar listens."""
 
     changed = Signal()
+    progressed = Signal(object)  # Task
     unreachable = Signal()  # work ended because a server does not answer
 
     def __init__(self) -> None:
@@ -161,16 +174,18 @@ class Tasks(QObject):
         partial: Callable[[Any], None] | None = None,
         title: str = "",
         key: str = "",
+        unit: Unit = "rows",
     ) -> Task:
         """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is gone.
 
-        ``title`` is shown in the status bar while it runs; ``key`` takes the place of the owner's task of that key.
+        ``title`` is shown in the status bar while it runs, with how far it has come in ``unit``; ``key`` takes the
+        place of the owner's task of that key.
         """
         if key:
             self.drop(owner, key)
         number = next(self._numbers)
         progress = Progress(self._relay, number)
-        task = Task(number, title, owner, key, progress)
+        task = Task(number, title, owner, key, progress, unit)
         self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
         self._pool.start(_Job(work, progress, self._relay, number))
@@ -185,7 +200,8 @@ class Tasks(QObject):
     @Slot(object, object, object)
     def _progressed(self, number: int, done: int, total: int | None) -> None:
         if number in self._answers:
-            self._answers[number].task.progressed.emit(done, total)
+            self._answers[number].task.reached(done, total)
+            self.progressed.emit(self._answers[number].task)
 
     @Slot(object, object)
     def _parted(self, number: int, part: Any) -> None:

@@ -31,6 +31,7 @@ class Served:
     """The source to serve: a dump's path, or the sample where it is ""; ``kept`` is the folder for what is kept."""
 
     dump: str
+    writable: bool
     kept: str
 
 
@@ -124,7 +125,8 @@ def serve() -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     served = Served(**json.loads(sys.stdin.buffer.readline()))
     try:
-        server = open_dump(served.dump, writable=True) if served.dump else open_sample(Path(served.kept))
+        kept = Path(served.kept)
+        server = open_dump(served.dump, served.writable, kept / "dumps") if served.dump else open_sample(kept)
         answer = {"uri": server.uri}
     except Refused as refusal:
         _tell({"error": type(refusal).__name__, "said": str(refusal)})

@@ -152,6 +152,7 @@ __all__ = [
 ]
 
 
+NOT_READ = "N/A: the file is not read yet; these come first in it."
 SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
@@ -237,6 +238,9 @@ class Session:
         self._catalogue = Catalogue(opened.server, self._port, profile, opened.text, opened.database)
         self._writer = Writer(self._catalogue, self._port, self.journal, opened.text, _user(), self.data)
         self.read_only = read_only
+        self._unread: tuple[str, ...] = ()
+        self._troubles: tuple[str, ...] = ()
+        self._look_at_dump()
 
     @property
     def read_only(self) -> bool:
@@ -261,25 +265,34 @@ class Session:
     @property
     def unread(self) -> tuple[str, ...]:
         """The collections of a dump of which only the first documents are there; see :meth:`read_on`."""
-        return () if self._opened.local is None else tuple(self._opened.local.unread)
+        return self._unread
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """Why some files of a dump could not be read to their ends, a sentence each; what comes before is there."""
-        return () if self._opened.local is None else tuple(self._opened.local.troubles)
+        return self._troubles
+
+    def _look_at_dump(self) -> None:
+        if self.is_local and not self.is_sample:
+            state = self._opened.server.dump("look")
+            self._unread, self._troubles = tuple(state["unread"]), tuple(state["troubles"])
 
     def read_on(self, checkpoint: Checkpoint = no_checkpoint) -> None:
         """Read a large dump to its end, and recognise its collections anew; where it was stopped, it goes on there.
 
         The checkpoint is told bytes done and of how many.
         """
-        if self._opened.local is not None and self.unread:
-            # The first documents mostly tell the layout, and with it the fields by which versions are looked up.
-            for ns, paths in self._catalogue.lookups():
-                if ns in self.unread:
-                    self._opened.local.learn(ns, paths)
-            self._opened.local.read_on(checkpoint)
-            self._catalogue.look_anew()
+        if not self.unread:
+            return
+        # The first documents mostly tell the layout, and with it the fields by which versions are looked up.
+        for ns, paths in self._catalogue.lookups():
+            if ns in self.unread:
+                self._opened.server.dump("learn", ns=ns, paths=list(paths))
+        try:
+            self._opened.read_on(checkpoint)
+        finally:
+            self._look_at_dump()
+        self._catalogue.look_anew()
 
     def _all_read(self, *places: str) -> None:
         """Raise ``Refused`` where not all documents of these places are there yet, of all where none is named."""
@@ -395,7 +408,7 @@ class Session:
         """
         found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
         if ns in self.unread:
-            return replace(found, total=None, total_note="N/A: the file is not read yet; these come first in it.")
+            return replace(found, total=None, total_note=NOT_READ)
         return found
 
     def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
@@ -428,6 +441,8 @@ class Session:
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """How many documents match, given more time than a page gives it; else None and why it is not known."""
+        if ns in self.unread:
+            return None, NOT_READ
         return self._catalogue.count(ns, filter, any_version, max_ms)
 
     def fields(self, ns: str) -> FieldSurvey:

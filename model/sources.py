@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from model.errors import NotFound, Refused, Unreachable
 from model.local_process import Served, ServerProcess
+from model.records import Checkpoint
 from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.retry import Server
 from model.server.server import OWN_DATABASES
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from model.localserver import LocalServer
 
 SAMPLE = "sample:"
+_LOOK_EVERY = 0.05  # seconds between two looks at how far a reading has come
 LONGEST_ANSWER = 600_000
 """Milliseconds that a query of a large dump may take: nobody else waits for its server, and it is never cut off."""
 
@@ -40,7 +43,25 @@ class Source:
     closers: tuple[Callable[[], object], ...]
     fixed: str = ""  # why this source is read-only whatever the session says, else ""
     database: str = ""  # the one that the URI names, where it is none of the server's own
-    local: LocalServer | None = None  # with a dump's documents
+
+    def read_on(self, checkpoint: Checkpoint) -> None:
+        """Read the large files of a dump; an error of the checkpoint, told of bytes, stops it. Raises ``Refused``."""
+        checkpoint(0, None)
+        state = self.server.dump("begin")
+        try:
+            while state["reading"]:
+                if state["total"]:
+                    checkpoint(state["done"], state["total"])
+                time.sleep(_LOOK_EVERY)
+                state = self.server.dump("look")
+        except BaseException:
+            while self.server.dump("stop")["reading"]:
+                time.sleep(_LOOK_EVERY)
+            raise
+        if state["error"]:
+            raise Refused(state["error"])
+        if state["total"]:
+            checkpoint(state["total"], state["total"])
 
     def close(self) -> None:
         """Let go of everything, the connection first."""
@@ -142,25 +163,21 @@ def address_trouble(source: str) -> str:
 def start_early(source: str, into_memory: bool) -> None:
     """Start the process that serves a source which is going to be opened apart, so that it gets ready meanwhile."""
     with contextlib.suppress(Refused, OSError):
-        if source == SAMPLE or (into_memory and "://" not in source):
-            served = _served(source if source == SAMPLE else named(source), None)
+        if source == SAMPLE or "://" not in source:
+            served = _served(source if source == SAMPLE else named(source), source == SAMPLE or into_memory, None)
             _early[served] = ServerProcess(served)
 
 
 _early: dict[Served, ServerProcess] = {}
 
 
-def _served(source: str, home: Path | None) -> Served:
-    return Served("" if source == SAMPLE else source, str(folders.kept_again(home)))
+def _served(source: str, writable: bool, home: Path | None) -> Served:
+    return Served("" if source == SAMPLE else source, writable, str(folders.kept_again(home)))
 
 
 def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None, apart: bool) -> Source:
-    # Of a dump that is only read, files may be large and be read on: that is asked of the server itself.
-    served = _served(source, home)
-    process = _process(served) if apart and writable else None
-    here = None if process is not None else _server(served, writable)
-    local = process or here
-    assert local is not None
+    served = _served(source, writable, home)
+    local = (_process(served) if apart else None) or _server(served)
     try:
         server = Server.connect(local.uri, read_only=read_only or not writable, socket_ms=LONGEST_ANSWER, name=name)
     except BaseException:
@@ -169,14 +186,14 @@ def _local(source: str, name: str, read_only: bool, writable: bool, home: Path |
     fixed = (
         "" if writable else f"{name} is a dump, opened read-only; open it into memory (--into-memory) to try changes."
     )
-    return Source(server, source, name, True, (server.close, local.close), fixed, local=here)
+    return Source(server, source, name, True, (server.close, local.close), fixed)
 
 
-def _server(served: Served, writable: bool) -> LocalServer:
+def _server(served: Served) -> LocalServer:
     from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
 
     kept = Path(served.kept)
-    return open_dump(served.dump, writable, kept / "dumps") if served.dump else open_sample(kept)
+    return open_dump(served.dump, served.writable, kept / "dumps") if served.dump else open_sample(kept)
 
 
 def _process(served: Served) -> ServerProcess | None:

@@ -8,6 +8,7 @@ import html
 from gui import language
 from gui.language import plural, tr
 from gui.style import preferences
+from gui.tasks import Task
 from model import text
 from model.errors import Refused
 from model.values.canonical import INT32, INT64, STRING, Value
@@ -50,6 +51,31 @@ def size(length: int) -> str:
         units.pop()
         amount /= 1024
     return f"{amount:.1f} {units[-1]}".replace(".", language.locale().decimalPoint())
+
+
+def progress(task: Task) -> str:
+    """How far a task has come, how much it does in a second, and what is left of it, as far as that is known."""
+    if not task.done:
+        return ""
+    in_words = size if task.unit == "bytes" else count
+    said = [in_words(task.done)]
+    if task.total:
+        said = [tr("{done} of {total}", done=in_words(task.done), total=in_words(task.total))]
+    rate, left = task.pace.rate, task.pace.left
+    if rate is not None:
+        said.append(tr("{amount} a second", amount=in_words(round(rate))))
+    if left is not None:
+        said.append(tr("{time} left", time=duration(left)))
+    return ", ".join(said)
+
+
+def duration(seconds: float) -> str:
+    """``8 s``, ``3 min``, ``2 h``: a time that something takes."""
+    if seconds < 90:
+        return tr("{seconds} s", seconds=max(1, round(seconds)))
+    if seconds < 5400:
+        return tr("{minutes} min", minutes=round(seconds / 60))
+    return tr("{hours} h", hours=round(seconds / 3600))
 
 
 def moment(at: dt.datetime | None, exact: bool = False) -> str:

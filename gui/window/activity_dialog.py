@@ -36,11 +36,8 @@ class _TaskLine(QWidget):
         if total:
             self._bar.setRange(0, total)
             self._bar.setValue(min(done, total))
-        if done:
-            self._said.setText(
-                f"{self.task.title}: {wording.count(done)}"
-                + (tr(" of {total}", total=wording.count(total)) if total else "")
-            )
+        if said := wording.progress(self.task):
+            self._said.setText(f"{self.task.title}: {said}")
 
 
 class ActivityDialog(Sheet):

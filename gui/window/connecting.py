@@ -16,6 +16,7 @@ from gui.style import wording
 from gui.window.check_offer import CheckOffer
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.connection_watch import ConnectionWatch
+from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import SAMPLE, Opened, Opener, Opening, keep
 from gui.window.sample_guide import SampleGuide
@@ -40,10 +41,13 @@ class Connecting(QObject):
         guide: SampleGuide,
         check_offer: CheckOffer,
         recovery: StartupRecovery,
+        dumps: LargeDumps,
     ) -> None:
         super().__init__(workspace)
         self._workspace, self._sessions = workspace, sessions
         self._guide, self._check_offer, self._recovery = guide, check_offer, recovery
+        self._dumps = dumps
+        dumps.read.connect(self._read)
         self._fresh: list[Session] = []  # open, and their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
@@ -204,7 +208,15 @@ class Connecting(QObject):
         elif not restored:
             workspace.sidebar.search.setFocus()
         self._waiting_thing = None
+        self._dumps.begin(session)
         self.changed.emit()
+
+    def _read(self, session: Session) -> None:
+        """Show a dump once more, of which there were only the first documents so far."""
+        if session in self._sessions.all:
+            self._workspace.sidebar.read(session)
+            for page in self._workspace.tab_area.pages_of(session):
+                page.do_refresh()
 
     def _failed(self, opening: Opening, error: BaseException) -> None:
         self._waiting_thing = None

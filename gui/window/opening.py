@@ -118,6 +118,7 @@ class Opener(QObject):
                 into_memory=opening.into_memory,
                 password=opening.password,
                 apart=True,
+                at_once=True,
             )
             try:
                 progress(1, 1)  # stopped meanwhile: nobody waits for it any more

@@ -77,6 +77,7 @@ class StatusLine(QWidget):
         self._row.addWidget(self.tasks)
         self.with_tasks = True
         tasks.tasks.changed.connect(self._count)
+        tasks.tasks.progressed.connect(self._progressed)
         theme.signals.changed.connect(self._restyle)
         self._restyle()
         self._count()
@@ -112,12 +113,18 @@ class StatusLine(QWidget):
             self.profile.setAccessibleName(tr("Profile {name}", name=file.name))
             self.profile.setToolTip(wording.tip(tr("Layouts are stated in {file}", file=file)))
 
+    def _progressed(self, task: tasks.Task) -> None:
+        # A button that changes its width with every step would not stand still.
+        if task.title and task.pace.rate is not None:
+            self._count()
+
     def _count(self) -> None:
         running = [task for task in tasks.tasks.running if task.title]
         if not running:
             self.tasks.setText(tr("No tasks running"))
         elif len(running) == 1:
-            self.tasks.setText(running[0].title)
+            said = wording.progress(running[0])
+            self.tasks.setText(f"{running[0].title}: {said}" if said else running[0].title)
         else:
             self.tasks.setText(tr("{running} tasks running", running=wording.count(len(running))))
         self.tasks.setVisible(self.with_tasks or bool(running))

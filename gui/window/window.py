@@ -22,6 +22,7 @@ from gui.style.focus_keeper import FocusKeeper
 from gui.window import desktop_entry
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
+from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import Opening
 from gui.window.remote_watch import RemoteWatch
@@ -74,7 +75,9 @@ class Window(QMainWindow):
         self.check_offer = CheckOffer(self.workspace)
         self.recovery = StartupRecovery(self.workspace)
         guide = SampleGuide(self.workspace)
-        self.connecting = Connecting(self.workspace, self._sessions, guide, self.check_offer, self.recovery)
+        self.connecting = Connecting(
+            self.workspace, self._sessions, guide, self.check_offer, self.recovery, LargeDumps(self.workspace)
+        )
         self.remote = RemoteWatch(self.workspace, self._sessions)
         self.commands = WindowCommands(self.workspace, self._sessions, self.connecting, self.actions_)
         self._wire()

@@ -100,6 +100,10 @@ class CommandTable:
             "dbstats": self._database_stats,
         }
 
+    def add(self, name: str, handler: Callable[[Command], bytes]) -> None:
+        """Know one more command."""
+        self._table[name] = handler
+
     def answer(self, command: Command) -> bytes:
         """The reply to a command; errors become replies as well."""
         reply = self._reply(command)

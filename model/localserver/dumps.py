@@ -35,7 +35,7 @@ def open_dump(path: str | Path, writable: bool = False, cache: Path | None = Non
     """Open a dump in a server of its own, which is read-only unless ``writable``; the files stay as they are.
 
     What fits into :data:`IN_MEMORY` is read at once, and all of it where it is writable. Of larger ``.bson`` files the
-    first documents are there, until ``LocalServer.read_on`` has read them; the notes on them lie in ``cache``. Raises
+    first documents are there, until a client has had them read; the notes on them lie in ``cache``. Raises
     ``NotFound``, ``Unreadable`` (with the place and the way out) or ``Refused``.
     """
     source = Path(path).expanduser()

@@ -22,7 +22,8 @@ from model.errors import Refused, Unreadable
 from model.localserver import wire
 from model.localserver.change_log import MOST, ChangeLog
 from model.localserver.command_table import CommandTable
-from model.localserver.large_file import LargeFile, Step
+from model.localserver.dump_reading import COMMAND, DumpReading
+from model.localserver.large_file import LargeFile
 from model.localserver.physical_ids import identified
 from model.localserver.store import Collection, Index, Store
 from model.mql.command_error import CommandError
@@ -49,8 +50,14 @@ class LocalServer:
         shard_keys: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.store = Store(ChangeLog(history) if replica_set else None)
+<<<<<<< HEAD
         self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
         self.store.shard_keys = shard_keys or {}
+=======
+        self._dump = DumpReading(self.store)
+        self._commands = CommandTable(self.store, read_only, replica_set)
+        self._commands.add(COMMAND, self._dump.answer)
+>>>>>>> b77005a (Show the first documents of a large dump while the rest is read)
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
@@ -59,8 +66,6 @@ class LocalServer:
         self._accepting: threading.Thread | None = None
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._closed = False
-        self._large: list[Collection] = []
-        self._reading = threading.Lock()
 
     def __enter__(self) -> LocalServer:
         return self
@@ -94,38 +99,8 @@ class LocalServer:
         self._collection(ns).expect(documents, count, size)
 
     def begin(self, ns: str, file: LargeFile) -> None:
-        """Take the first documents of a large file; :meth:`read_on` reads the others. Raises ``Unreadable``."""
-        self._large.append(self._collection(ns))
-        self._large[-1].begin(file)
-
-    def learn(self, ns: str, paths: Sequence[str]) -> None:
-        """Have an index over these paths for the queries of a collection; clients are not told of it."""
-        self._collection(ns).learn(paths)
-
-    @property
-    def unread(self) -> list[str]:
-        """The collections of which only the first documents are there."""
-        return [collection.ns for collection in self._large if collection.unread]
-
-    @property
-    def troubles(self) -> list[str]:
-        """Why some files could not be read to their end, a sentence each."""
-        return [file.trouble for file in self._files if file.trouble]
-
-    @property
-    def _files(self) -> list[LargeFile]:
-        return [collection.file for collection in self._large if collection.file is not None]
-
-    def read_on(self, step: Step) -> None:
-        """Read the large files to their ends; an error of ``step`` stops that, and it goes on there another time.
-
-        ``step`` is called with bytes done and of how many.
-        """
-        with self._reading:
-            sizes = [file.size for file in self._files]
-            for at, collection in enumerate(self._large):
-                before = sum(sizes[:at])
-                collection.read_on(lambda done, _, before=before: step(before + done, sum(sizes)))  # type: ignore[misc]
+        """Take the first documents of a large file; the others come once a client asks for their reading."""
+        self._dump.add(self._collection(ns), file)
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
         """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
@@ -235,14 +210,9 @@ class LocalServer:
         with self._lock:
             self._closed = True
             waker, self._waker = self._waker, None
-        for file in self._files:
-            file.stop()
         if waker is not None:
             self._hang_up(waker)
-        with self._reading:
-            for file in self._files:
-                file.close()
-            self._large = []
+        self._dump.close()
 
     def _hang_up(self, waker: tuple[socket.socket, socket.socket]) -> None:
         waker[1].send(b"x")

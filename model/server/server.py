@@ -231,6 +231,17 @@ class Server:
         except Exception:  # refused, or malformed: nothing depends on it
             return {}
 
+    def dump(self, do: str, **given: Any) -> Mapping[str, Any]:
+        """The answer of a local server about the large files of its dump; see ``model.localserver.dump_reading``."""
+        try:
+            return dict(
+                self._client.get_database("admin", codec_options=CodecOptions()).command(
+                    SON({"palimpsestDump": 1, "do": do, **given})
+                )
+            )
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error, "palimpsestDump", "the dump") from None
+
     # --- reading
 
     def databases(self) -> list[str]:

@@ -4228,6 +4228,14 @@ Nummern: {numbering}</translation>
       <translation>{id} wird gelesen</translation>
     </message>
     <message>
+      <source>Reading {name}</source>
+      <translation>{name} wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading {name} was stopped: only its first documents are here.</source>
+      <translation>Das Lesen von {name} wurde angehalten: nur die ersten Dokumente sind da.</translation>
+    </message>
+    <message>
       <source>Reading {ns}</source>
       <translation>{ns} wird gelesen</translation>
     </message>
@@ -4864,6 +4872,10 @@ Nummern: {numbering}</translation>
       <translation>Anhalten</translation>
     </message>
     <message>
+      <source>Stop reading</source>
+      <translation>Lesen anhalten</translation>
+    </message>
+    <message>
       <source>Stop: {title}</source>
       <translation>Anhalten: {title}</translation>
     </message>
@@ -5246,6 +5258,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The filter looks at earlier versions too; the list shows the documents as they are now</source>
       <translation>Der Filter sieht auch frühere Versionen an; die Liste zeigt die Dokumente, wie sie jetzt sind</translation>
+    </message>
+    <message>
+      <source>The first documents of {name} are here; all of it is being read.</source>
+      <translation>Die ersten Dokumente von {name} sind da; alles wird gerade gelesen.</translation>
     </message>
     <message>
       <source>The first {rows} are open; open the others as you need them</source>
@@ -7912,6 +7928,10 @@ Nummern: {numbering}</translation>
       <translation>{action} von {document}</translation>
     </message>
     <message>
+      <source>{amount} a second</source>
+      <translation>{amount} je Sekunde</translation>
+    </message>
+    <message>
       <source>{at} of {hits}</source>
       <translation>{at} von {hits}</translation>
     </message>
@@ -8126,6 +8146,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{done} of about {total}. All else can be used meanwhile.</source>
       <translation>{done} von etwa {total}. Alles andere lässt sich inzwischen benutzen.</translation>
+    </message>
+    <message>
+      <source>{done} of {total}</source>
+      <translation>{done} von {total}</translation>
     </message>
     <message>
       <source>{done} so far.</source>
@@ -8808,6 +8832,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{ticked} of {tokens} ticked</source>
       <translation>{ticked} von {tokens} angekreuzt</translation>
+    </message>
+    <message>
+      <source>{time} left</source>
+      <translation>noch {time}</translation>
     </message>
     <message>
       <source>{tip}, not saved yet</source>
@@ -12019,10 +12047,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} says that {1} is deleted; restore a version before it.</source>
       <translation>{0} besagt, dass {1} gelöscht ist; stellen Sie eine Version davor wieder her.</translation>
-    </message>
-    <message>
-      <source>{0} speaks a version of MongoDB's protocol that is too old or too new for this driver.</source>
-      <translation>{0} spricht eine Version des Protokolls von MongoDB, die für diesen Treiber zu alt oder zu neu ist.</translation>
     </message>
     <message>
       <source>{0} stand in another order: {1}.</source>

@@ -110,15 +110,13 @@ def test_a_dump_is_refused_in_the_same_words_and_no_process_is_left(
         until(lambda: has_ended(process.pid))
 
 
-def test_a_dump_in_memory_is_served_apart_and_one_that_is_only_read_from_here(
-    tmp_path: Path, server_processes: list[ServerProcess]
-) -> None:
+def test_a_dump_is_served_apart_in_memory_and_to_be_read(tmp_path: Path, server_processes: list[ServerProcess]) -> None:
     (tmp_path / "things.json").write_text('{"_id": 1, "a": 2}\n')
     for into_memory in (False, True):
         with Session.open(tmp_path / "things.json", into_memory=into_memory, apart=True) as session:
             assert session.read_only is not into_memory
             assert [info.documents for info in session.collections()] == [1]
-            assert len(server_processes) == into_memory
+            assert len(server_processes) == 1 + into_memory
 
 
 def test_one_that_was_started_early_is_the_one_that_serves(server_processes: list[ServerProcess]) -> None:
@@ -161,7 +159,7 @@ def test_a_program_compiled_as_a_whole_starts_itself(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(sys, "argv", [str(program), "sample:"])
     assert local_process._program()[0] == [str(program), local_process.WORD]
-    asked = json.dumps({"dump": "", "kept": str(tmp_path / "kept")})
+    asked = json.dumps({"dump": "", "writable": True, "kept": str(tmp_path / "kept")})
     done = subprocess.run(
         [sys.executable, "-m", "gui", local_process.WORD],
         input=f"{asked}\n", cwd=support.ROOT, capture_output=True, text=True, check=False,
