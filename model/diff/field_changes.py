@@ -46,7 +46,8 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
     if c.walker is not None and (changed := c.walker.changed(a, at, b, to)) is not None:
-        return changed if _alone(a, at, end, [x for x, _ in changed]) else None
+        pairs: list[Difference] = changed[0]
+        return pairs if changed[1] or _alone(a, at, end, [x for x, _ in changed[0]]) else None
     i, j = at + 4, to + 4
     if i < end and j < stop and end - at < _SMALL and a[at + 5] != b[to + 5]:
         return None  # the first names differ already

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -322,7 +322,7 @@ class Follower:
     def take(self, version: Version) -> None:
         """Take the next older version, with its content where it has one."""
         age = len(self._versions)
-        self._versions.append(replace(version, content=None, raw=None))
+        self._versions.append(version.without_content())
         if version.current and age:
             self._begin(age)  # versions above the current one were never in force
         if version.content is None or version.state == "missing":
@@ -335,7 +335,7 @@ class Follower:
                 self._apply(events, self._read[-1], age - self._read[-1] - 1)
         except Unreadable:
             why = version.detail or "cannot be followed"
-            self._versions[-1] = replace(self._versions[-1], state="damaged", detail=why)
+            self._versions[-1] = self._versions[-1].but(state="damaged", detail=why)
             return
         self._read.append(age)
         self._content = version.content
@@ -473,7 +473,7 @@ class Bisector:
         if version.content is None or version.state == "missing":
             return
         now = self._condition(version.content)
-        slim = replace(version, content=None, raw=None)
+        slim = version.without_content()
         if self._newer is None:
             self._holds = now
         elif self._newer[2] != now:

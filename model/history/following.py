@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from model import text
 from model.errors import Unreadable
@@ -14,7 +13,7 @@ from model.names import version_name
 from model.records import Checkpoint, Matches, Version
 from model.values.canonical import Value
 
-_PARTIAL = 0.5  # seconds between two partial chains
+_FIRST, _PARTIAL = 0.1, 0.5  # seconds until the first partial chain, and between two of them
 
 
 class RepeatedCheckpoint:
@@ -48,7 +47,7 @@ def follow(
     arrays without keys are followed as well.
     """
     follower = Follower(keys, pause, inside)
-    due = time.monotonic() + _PARTIAL
+    due = time.monotonic() + _FIRST
     for version in versions:
         follower.take(version)
         if just_blame and follower.settled:
@@ -90,7 +89,7 @@ def matches(id: Value, judged: Sequence[tuple[Version, bool]]) -> Matches:
     follows = False
     for version, holds in judged:
         if holds:
-            slim = replace(version, content=None, raw=None)
+            slim = version.without_content()
             found.append(slim)
             runs = [*runs[:-1], (slim, runs[-1][1])] if follows else [*runs, (slim, slim)]
         follows = holds

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
 
 from model.diff import same_value
 from model.errors import Unreadable
@@ -42,8 +43,7 @@ _Child: TypeAlias = "tuple[str | TrackedElement, _Span]"
 _Task: TypeAlias = tuple[Key, _Span, _Span]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldEvent:
+class FieldEvent(NamedTuple):
     """The change of a field in the newer of two versions."""
 
     key: Key
@@ -127,6 +127,11 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: ChildOrders, pa
         key, x, y = stack.pop()
         if x[0] == y[0] and new[x[1] : x[2]] == old[y[1] : y[2]]:
             continue
+        if x[0] == y[0] == c.OBJECT and c.walker is not None:
+            differing = c.walker.changed(new, x[1], old, y[1])
+            if differing is not None and differing[1] and differing[0]:
+                stack += [((*key, c.name_of(one[0])), one[1:], other[1:]) for one, other in differing[0]]
+                continue
         left, right = _children(new, x, keys, pause), _children(old, y, keys, pause)
         if not key:  # the document itself is no field of its own
             left, right = _top(left, x), _top(right, y)
@@ -228,16 +233,21 @@ def _children(raw: bytes, span: _Span, keys: Sequence[str], pause: Pause) -> lis
 def _identity(raw: bytes, kind: int, start: int, keys: Sequence[str]) -> TrackedElement | None:
     if kind != c.OBJECT:
         return None
-    names = [c.name_bytes(key) for key in keys]
+    names = _names_of(tuple(keys))
     best: tuple[int, TrackedElement] | None = None
     for name, k, a, b in c.elements(raw, start):
         if name in names:
             rank = names.index(name)
             if best is None or rank < best[0]:
-                best = rank, TrackedElement(c.name_of(name), Value(k, raw[a:b]))
+                best = rank, TrackedElement(keys[rank], Value(k, raw[a:b]))
             if rank == 0:
                 break
     return best[1] if best else None
+
+
+@lru_cache(maxsize=16)
+def _names_of(keys: tuple[str, ...]) -> list[bytes]:
+    return [c.name_bytes(key) for key in keys]
 
 
 def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:

@@ -106,7 +106,7 @@ class ArchiveReader:
         versions = newest_first(map(self.version_of, rows))
         for version in with_gaps(self._joined(current, versions), loss(self.profile)):
             found = True
-            yield version if contents else replace(version, content=None, raw=None)
+            yield version if contents else version.without_content()
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
@@ -134,7 +134,7 @@ class ArchiveReader:
         first = next(rows, None)
         rows = rows if first is None else chain([first], rows)
         if current is not None and current.state == "present" and (behind := self._behind(current, first)):
-            current = replace(current, detail=behind)
+            current = current.but(detail=behind)
         top = place_of(current.v) if current is not None else None
         before: int | None = None
         for row in rows:
@@ -146,9 +146,9 @@ class ArchiveReader:
                 current = self._beside_archive(current, row)
                 continue
             if current is not None and place is not None:
-                row = replace(row, state="damaged", detail=PHANTOM)
+                row = row.but(state="damaged", detail=PHANTOM)
             elif place is not None and place == before:
-                row = replace(row, state="damaged", detail="stored twice")
+                row = row.but(state="damaged", detail="stored twice")
             before = place
             yield row
         if current is not None:
@@ -160,7 +160,7 @@ class ArchiveReader:
             detail = current.detail or ("" if self.holds_current else "also in the archive")
         else:
             detail = f"the archive holds another {version_name(current.v)}"
-        return replace(current, detail=detail)
+        return current.but(detail=detail)
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """A version from the collection, or from the archive."""

@@ -100,7 +100,7 @@ class EmbeddedHistory:
         raw = self.current.raw(id)
         current = self.current.made(raw)
         for version in with_gaps(self._all(id, self._ordered(current, self.previous(raw))), loss(self.profile)):
-            yield version if contents else replace(version, content=None, raw=None)
+            yield version if contents else version.without_content()
 
     def _all(self, id: Value, versions: Iterator[Version]) -> Iterator[Version]:
         """Versions newest first, and behind them those below that were moved out of the document."""
@@ -123,9 +123,9 @@ class EmbeddedHistory:
         for part in newest_first(in_order):
             place = place_of(part.v)
             if place is not None and place in seen and part.state == "present":
-                part = replace(part, state="damaged", detail="stored twice")
+                part = part.but(state="damaged", detail="stored twice")
             elif place is not None and part.state == "present" and (top := place_of(current.v)) and place > top:
-                part = replace(part, state="damaged", detail="above the current version")
+                part = part.but(state="damaged", detail="above the current version")
             seen.add(place)
             yield part
 
@@ -205,7 +205,7 @@ class EmbeddedHistory:
             place = place_of(part.v)
             twice = place is not None and place in seen and part.state == "present"
             seen.add(place)
-            yield replace(part, state="damaged", detail="stored twice") if twice else part
+            yield part.but(state="damaged", detail="stored twice") if twice else part
 
     # --- did a write land?
 

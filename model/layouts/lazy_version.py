@@ -41,7 +41,7 @@ class _Read:
 class LazyVersion(Version):
     """A version in one line with its neighbours, of which the rest is read once it is asked for.
 
-    A version that is made of it by ``dataclasses.replace`` is an ordinary one. Equal to one with equal fields.
+    A version that is made of it by :meth:`but` or ``dataclasses.replace`` is an ordinary one. Equal to one with equal fields.
     """
 
     document: bytes
@@ -61,6 +61,11 @@ class LazyVersion(Version):
         return replace(self) == (replace(other) if isinstance(other, LazyVersion) else other)
 
     __hash__ = Version.__hash__
+
+    def but(self, **changes: Any) -> Version:
+        """An ordinary version with some fields changed."""
+        own = {"current": self.current, "content": self.content, "raw": self.raw, "changed": self.changed}
+        return self.read.but(**{**own, **changes})
 
     @cached_property
     def read(self) -> Version:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import bson
-from bson import ObjectId
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -42,6 +41,10 @@ class Own:
     def names(self) -> frozenset[str]:
         """All names that the layout keeps for itself, ``_id`` included."""
         return frozenset(self._names)
+
+    def holds(self, *names: str) -> bool:
+        """Whether all of some names are among these; "" names nothing."""
+        return all(not name or name in self.names for name in names)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -161,9 +164,9 @@ def time_of(value: Value | None) -> dt.datetime | None:
     """The time in a Date or an ObjectId, UTC; None for other types and for years that nobody means."""
     if value is None or value.type not in (c.DATE, c.OBJECT_ID):
         return None
+    if value.type == c.OBJECT_ID:
+        return dt.datetime.fromtimestamp(int.from_bytes(value.data[:4], "big"), dt.UTC)
     found = value.python()
-    if isinstance(found, ObjectId):
-        return found.generation_time
     return found if isinstance(found, dt.datetime) else None
 
 
@@ -261,9 +264,10 @@ def made_version(
     is False where there are no version numbers. Bytes that are no BSON make a damaged version without content.
     """
     try:
-        content = own.content(raw)
-        top = dict(reversed(c.fields(raw)))  # the first of duplicate names counts
-        top.pop("", None)  # a name that is not stated is no name
+        top, content = own.parted(raw)
+        if not own.holds(profile.author, profile.reason, *times):
+            top = dict(reversed(c.fields(raw)))  # the first of duplicate names counts
+            top.pop("", None)  # a name that is not stated is no name
         v = v if v is not None else top.get(own.version)
         author, reason = (top.get(name) for name in (profile.author, profile.reason))
         at = time_of(top.get(own.at))
@@ -275,7 +279,7 @@ def made_version(
         v = v if v is not None else found.get(own.version)
         damaged = Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
         return replace(damaged, stored_bytes=len(raw))
-    return Version(
+    return _BLANK.but(
         v=v,
         at=at,
         author=words(author),
@@ -291,6 +295,9 @@ def made_version(
         signed=(author, reason) if contents else (None, None),
         stored_bytes=len(raw),
     )
+
+
+_BLANK = Version(None, None, None, "none", "missing", False, None, None)
 
 
 def words(value: Value | None) -> str | None:

@@ -129,7 +129,7 @@ class VersionDocuments:
         versions = self._marked(newest_first(map(self.made, rest)), not found)
         for version in with_gaps(versions, loss(self.profile), self.claim):
             found = True
-            yield version if contents else replace(version, content=None, raw=None)
+            yield version if contents else version.without_content()
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
 
@@ -139,9 +139,9 @@ class VersionDocuments:
         for version in versions:
             place = place_of(version.v)
             if place is not None and place == before:
-                version = replace(version, state="damaged", detail="stored twice")
+                version = version.but(state="damaged", detail="stored twice")
             current = first and not version.deleted
-            yield version if current == version.current else replace(version, current=current)
+            yield version if current == version.current else version.but(current=current)
             first, before = False, place
 
     def version(self, id: Value, v: Value | None = None) -> Version:

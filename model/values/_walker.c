@@ -371,6 +371,32 @@ static int is_text(bytes_at at, Py_ssize_t size)
 #define FIRST_DATE (-62135596800000LL) /* milliseconds of the years 1 to 9999 */
 #define LAST_DATE 253402300799999LL
 
+typedef struct {
+    Py_ssize_t count;
+    struct {
+        uint32_t hash;
+        Py_ssize_t name, length;
+    } seen[MOST_FIELDS];
+} Names;
+
+/* Note the name of a field: 0 where it was there before, or where there are too many to compare. */
+static int is_new_name(Names *names, bytes_at raw, const Field *f)
+{
+    Py_ssize_t length = f->begin - 1 - f->name;
+    uint32_t hash = (uint32_t)length;
+    for (Py_ssize_t i = 0; i < length; i++)
+        hash = (hash ^ raw[f->name + i]) * 16777619u;
+    if (names->count == MOST_FIELDS)
+        return 0;
+    for (Py_ssize_t i = 0; i < names->count; i++)
+        if (names->seen[i].hash == hash && names->seen[i].length == length
+            && memcmp(raw + names->seen[i].name, raw + f->name, (size_t)length) == 0)
+            return 0;
+    names->seen[names->count].hash = hash, names->seen[names->count].name = f->name;
+    names->seen[names->count++].length = length;
+    return 1;
+}
+
 static int sure(bytes_at raw, Py_ssize_t size, int array, int depth);
 
 static int sure_value(bytes_at at, const Field *f, int depth)
@@ -399,12 +425,10 @@ static int sure_value(bytes_at at, const Field *f, int depth)
 
 static int sure(bytes_at raw, Py_ssize_t size, int array, int depth)
 {
-    struct {
-        uint32_t hash;
-        Py_ssize_t name, length;
-    } seen[MOST_FIELDS];
+    Names names;
     Py_ssize_t end = end_of(raw, size, 0), count = 0;
     Field f;
+    names.count = 0;
     if (end < 0 || end != size - 1 || depth > DEEPEST)
         return 0;
     for (Py_ssize_t at = 4; at < end; at = f.stop, count++) {
@@ -420,18 +444,8 @@ static int sure(bytes_at raw, Py_ssize_t size, int array, int depth)
             while (left /= 10);
             if (length != (Py_ssize_t)sizeof digits - n || memcmp(name, digits + n, (size_t)length) != 0)
                 return 0;
-        } else {
-            uint32_t hash = (uint32_t)length;
-            for (Py_ssize_t i = 0; i < length; i++)
-                hash = (hash ^ name[i]) * 16777619u;
-            if (count == MOST_FIELDS || (length && name[0] == '$') || !is_text(name, length))
-                return 0; /* {"$ref": …} is another type to a driver */
-            for (Py_ssize_t i = 0; i < count; i++)
-                if (seen[i].hash == hash && seen[i].length == length
-                    && memcmp(raw + seen[i].name, name, (size_t)length) == 0)
-                    return 0;
-            seen[count].hash = hash, seen[count].name = f.name, seen[count].length = length;
-        }
+        } else if ((length && name[0] == '$') || !is_text(name, length) || !is_new_name(&names, raw, &f))
+            return 0; /* {"$ref": …} is another type to a driver */
         if (!sure_value(raw + f.begin, &f, depth))
             return 0;
     }
@@ -494,13 +508,16 @@ static PyObject *places(PyObject *module, PyObject *args)
     return both;
 }
 
-/* --- changed(a, at, b, to): the fields that differ of two documents with the same names in one order; else None */
+/* --- changed(a, at, b, to): the fields that differ of two documents with the same names in one order, and whether each
+ * of these names surely occurs once; else None */
 
 static PyObject *changed(PyObject *module, PyObject *args)
 {
     PyObject *old, *new;
     Py_ssize_t at, to;
     Field x, y;
+    Names names;
+    int alone = 1;
     if (!PyArg_ParseTuple(args, "SnSn:changed", &old, &at, &new, &to))
         return NULL;
     bytes_at a = (bytes_at)PyBytes_AsString(old), b = (bytes_at)PyBytes_AsString(new);
@@ -508,12 +525,14 @@ static PyObject *changed(PyObject *module, PyObject *args)
     if (end < 0 || stop < 0)
         Py_RETURN_NONE;
     PyObject *found = PyList_New(0);
+    names.count = 0;
     for (at += 4, to += 4; found != NULL && at < end && to < stop; at = x.stop, to = y.stop) {
         if (!field_at(a, at, end, &x) || !field_at(b, to, stop, &y) || x.begin - x.name != y.begin - y.name
             || memcmp(a + x.name, b + y.name, (size_t)(x.begin - x.name)) != 0) {
             Py_DECREF(found);
             Py_RETURN_NONE;
         }
+        alone = alone && is_new_name(&names, a, &x);
         Py_ssize_t size = x.stop - x.begin;
         if (x.kind == y.kind && size == y.stop - y.begin && memcmp(a + x.begin, b + y.begin, (size_t)size) == 0)
             continue;
@@ -527,7 +546,9 @@ static PyObject *changed(PyObject *module, PyObject *args)
         Py_DECREF(found);
         Py_RETURN_NONE;
     }
-    return found;
+    PyObject *both = found == NULL ? NULL : PyTuple_Pack(2, found, alone ? Py_True : Py_False);
+    Py_XDECREF(found);
+    return both;
 }
 
 /* --- the module */

@@ -418,6 +418,8 @@ def only(raw: bytes, names: Collection[str]) -> bytes:
 
 def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
     """The hexadecimal digest of a document's bytes; the hash-versioned pattern stores SHA-1."""
+    if algorithm == "sha1":
+        return hashlib.sha1(raw, usedforsecurity=False).hexdigest()
     return hashlib.new(algorithm, raw, usedforsecurity=False).hexdigest()
 
 

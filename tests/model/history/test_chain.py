@@ -295,6 +295,7 @@ def test_following_can_be_stopped_in_the_middle_of_a_large_version(
 
 
 def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.history.following._FIRST", -1.0)
     monkeypatch.setattr("model.history.following._PARTIAL", -1.0)
     parts: list[Chain] = []
     whole = sample.chain(NS, ID, partial=parts.append)
