@@ -41,7 +41,8 @@ class _Read:
 class LazyVersion(Version):
     """A version in one line with its neighbours, of which the rest is read once it is asked for.
 
-    A version that is made of it by :meth:`but` or ``dataclasses.replace`` is an ordinary one. Equal to one with equal fields.
+    A version that is made of it by :meth:`but` or ``dataclasses.replace`` is an ordinary one. Equal to one with equal
+    fields.
     """
 
     document: bytes

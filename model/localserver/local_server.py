@@ -50,14 +50,10 @@ class LocalServer:
         shard_keys: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.store = Store(ChangeLog(history) if replica_set else None)
-<<<<<<< HEAD
-        self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
-        self.store.shard_keys = shard_keys or {}
-=======
         self._dump = DumpReading(self.store)
-        self._commands = CommandTable(self.store, read_only, replica_set)
+        self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
         self._commands.add(COMMAND, self._dump.answer)
->>>>>>> b77005a (Show the first documents of a large dump while the rest is read)
+        self.store.shard_keys = shard_keys or {}
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
