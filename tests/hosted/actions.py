@@ -141,3 +141,34 @@ ACTIONS = [
     Action("quick check", lambda b: b.run("check", "--quick"), tells=True),
     Action("check", lambda b: b.run("check"), tells=True),
 ]
+
+ROWS: dict[str, tuple[str, ...]] = {
+    "list collections": ("collections",),
+    "list documents": ("page", "filtered page", "fields"),
+    "count documents": ("count",),
+    "show indexes": ("indexes",),
+    "explain a query": ("explain",),
+    "open, compare, blame": ("versions ", "open ", "compare", "blame", "bisect", "report"),
+    "look at past times": ("activity", "as of", "export"),
+    "edit, restore, undo": ("save ", "undo ", "restore ", "revert", "change ", "set a name"),
+    "create a document": ("create ", "insert"),
+    "delete a document": ("delete ",),
+    "draw a number": ("next number",),
+    "count once, clean up": ("count once", "clean up"),
+    "process once": ("process once",),
+    "scan": ("scan",),
+    "repair": ("repair",),
+    "import, migrate": ("import", "migrate"),
+    "feed an archive": ("feed",),
+    "check the server": ("quick check", "check"),
+}
+"""The rows of the manual's table, each with how the names of its actions begin."""
+
+
+def actions_of(row: str) -> list[Action]:
+    """The actions of a row: of two rows that fit a name, the one that says more of it."""
+    return [action for action in ACTIONS if max(ROWS, key=lambda each: _fit(action.name, each)) == row]
+
+
+def _fit(name: str, row: str) -> int:
+    return max(len(part) if name.startswith(part) else 0 for part in ROWS[row])

@@ -111,10 +111,12 @@ class _HostedCommands(CommandTable):
     def __init__(self, store: Store, profile: ServerProfile) -> None:
         super().__init__(store, False, "rs0" if profile.member == "set" else "")
         self.profile = profile
+        self.asked: set[Part] = set()
 
     def _answer(self, command: Command) -> bytes:
         greeting = command.name in ("hello", "isMaster", "ismaster")
         if not greeting:
+            self.asked.update(parts_of(command))
             self.profile.check(command)
             self._check_room(command)
         if self.profile.member == "router" and not greeting:
@@ -155,8 +157,13 @@ class HostedServer(LocalServer):
     def __init__(self, profile: ServerProfile) -> None:
         super().__init__(replica_set="rs0" if profile.member == "set" else "")
         self.profile = profile
-        self._commands = _HostedCommands(self.store, profile)
+        self._commands = self._hosted = _HostedCommands(self.store, profile)
         self._habits = pytest.MonkeyPatch()
+
+    @property
+    def asked(self) -> set[Part]:
+        """All that was asked for so far."""
+        return self._hosted.asked
 
     def __enter__(self) -> HostedServer:
         for name in self.profile.habits:
