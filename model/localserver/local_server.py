@@ -52,13 +52,8 @@ class LocalServer:
         self.store = Store(ChangeLog(history) if replica_set else None)
         self._dump = DumpReading(self.store)
         self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
-<<<<<<< Updated upstream
         self._commands.add(COMMAND, self._dump.answer)
         self.store.shard_keys = shard_keys or {}
-=======
-        self.store.shard_keys = shard_keys or {}
-        self._commands.add(COMMAND, self._dump.answer)
->>>>>>> Stashed changes
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
