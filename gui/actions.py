@@ -17,7 +17,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from gui.language import tr
-from gui.style import icons
+from gui.style import icons, wording
 
 About = Literal["", "connection", "database", "collection", "document"]
 
@@ -237,6 +237,7 @@ class Actions(QObject):
         self.table = table
         self.by_id: dict[str, QAction] = {}
         self._items: dict[str, Item] = {}
+        self._why: dict[str, str] = {}  # why an action cannot be done now
         for item in table:
             if not item.id:
                 continue
@@ -275,7 +276,8 @@ class Actions(QObject):
             lacking = [need for need in LACKING if need in item.needs and need not in there]
             action.setEnabled(not lacking)
             said = [reasons[need] for need in lacking if reasons.get(need)] + [LACKING[need] for need in lacking]
-            action.setToolTip(said[0] if said else "")
+            self._why[id] = said[0] if said else ""
+            action.setToolTip(wording.tip(self._why[id]))
             if item.checked:
                 action.setChecked(item.checked in there)
 
@@ -285,7 +287,12 @@ class Actions(QObject):
 
     def why_not(self, keys: QKeySequence) -> str:
         """Why the action that has these keys cannot be done now; "" where there is none, or it can."""
-        return next((a.toolTip() for a in self.by_id.values() if not a.isEnabled() and keys in a.shortcuts()), "")
+        disabled = (id for id, a in self.by_id.items() if not a.isEnabled() and keys in a.shortcuts())
+        return next((self.why(id) for id in disabled), "")
+
+    def why(self, id: str) -> str:
+        """Why an action cannot be done now; "" where it can."""
+        return "" if self.by_id[id].isEnabled() else self._why.get(id, "")
 
     def trigger(self, id: str) -> None:
         """Do one action, if it can be done."""

@@ -20,6 +20,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
+from model.hidden_characters import visible
+
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 """The languages there are, each by its own name."""
 CONTEXT = "palimpsest"
@@ -101,7 +103,12 @@ def tr(text: str, /, **values: object) -> str:
     said = _known.get(text)
     if said is None:
         said = _known[text] = (_translator.translate(CONTEXT, text) if _translator is not None else "") or text
-    return said.format(**values) if values else said
+    return said.format(**{name: _seen(value) for name, value in values.items()}) if values else said
+
+
+def _seen(value: object) -> object:
+    """A value as a text says it: of words that come from elsewhere, what nobody would see is shown."""
+    return visible(value) if isinstance(value, str) else value
 
 
 def plural(number: int, one: str, more: str = "") -> str:
@@ -111,7 +118,8 @@ def plural(number: int, one: str, more: str = "") -> str:
 
 
 def translated(sentence: str) -> str:
-    """One or more sentences of the model in the window's language."""
+    """One or more sentences of the model in the window's language; in the values, what nobody would see is shown."""
+    sentence = visible(sentence)
     if _translator is None or not sentence:
         return sentence
     found = _sentences.get(sentence)

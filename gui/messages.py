@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QToolButton,
@@ -27,7 +26,7 @@ from gui import tasks
 from gui.language import tr
 from gui.style import boxes, focus_keeper, icons, theme
 from gui.style.sheet import Sheet
-from gui.style.states import Choice, Glyph, button, words
+from gui.style.states import Choice, Glyph, PlainLabel, button, words
 from model.errors import Unreachable
 
 SECONDS = 10
@@ -86,7 +85,7 @@ class MessageLine(QFrame):
         close.clicked.connect(self.leave)
         row.addWidget(close)
         self.close_button = close
-        self.setAccessibleName(text)
+        self.setAccessibleName(label.text())
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._time_is_up)
@@ -301,7 +300,7 @@ class Question(Sheet):
         self.field: QLineEdit | None = None
         if typed is not None:
             column.addSpacing(theme.px(8))
-            ask = QLabel(tr("Type {typed} to go on", typed=typed))
+            ask = PlainLabel(tr("Type {typed} to go on", typed=typed))
             self.field = QLineEdit()
             self.field.setAccessibleName(ask.text())
             ask.setBuddy(self.field)

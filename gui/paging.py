@@ -166,7 +166,7 @@ class Pager(QWidget):
         # The buttons before it stay where they are under the pointer, whether or not the pages are counted in time.
         needed = self._page_text.fontMetrics().horizontalAdvance(self._page_of(self._page + 1))
         self._page_text.setMinimumWidth(max(needed, self._page_text.sizeHint().width(), self._page_text.minimumWidth()))
-        self._count.setToolTip(note)
+        self._count.setToolTip(wording.tip(note))
         self._took.setText(note if total is None and note else f"{wording.count(took)} ms" if took is not None else "")
         self._back.setEnabled(self._page > 0)
         self._on.setEnabled(more)

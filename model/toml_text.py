@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from model.hidden_characters import escaped_once
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -20,7 +22,7 @@ def to_line(value: Any) -> str:
         return f"[{', '.join(map(to_line, value))}]"
     if isinstance(value, dt.datetime | dt.date | dt.time):
         return value.isoformat()
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML wants this one escaped
+    return escaped_once(json.dumps(value, ensure_ascii=False))
 
 
 def key_text(name: str) -> str:

@@ -63,6 +63,64 @@ def test_colours_are_named_in_one_file_only() -> None:
     assert not [p.name for p in places if p.name != "theme.py" and hex_value.search(p.read_text("utf-8"))]
 
 
+def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    """The calls in a file, each with the last part of the name that is called."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
+
+
+def is_own_text(node: ast.expr) -> bool:
+    """Whether words are the house's own, or came through the door for those of others."""
+    if isinstance(node, ast.IfExp):
+        return is_own_text(node.body) and is_own_text(node.orelse)
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        return name == "tip" or (name == "tr" and not node.keywords)
+    return isinstance(node, ast.Constant)
+
+
+def test_labels_are_never_markup() -> None:
+    """Words of a document that Qt takes for markup are drawn as such, and load pictures."""
+    forbidden = {"QLabel", "QMessageBox", "QInputDialog", "QErrorMessage", "setHtml", "setMarkdown", "insertHtml"}
+    found = {path.parent.name for path in GUI for name, _ in calls(path) if name in forbidden}
+    assert found == {"help"}  # the manual is our own
+    above = [
+        f"{path.name}: {node.name}"
+        for path in GUI
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == "QLabel" for base in node.bases)
+    ]
+    assert above == ["states.py: PlainLabel"]
+    assert not [path.name for path in GUI if re.search(r"TextFormat\.(Auto|Rich|Markdown)", path.read_text("utf-8"))]
+
+
+def test_words_of_others_reach_a_tooltip_through_one_door() -> None:
+    tips = [
+        (path, node)
+        for path in GUI
+        for name, node in calls(path)
+        if name in ("setToolTip", "setTabToolTip", "setStatusTip", "setWhatsThis")
+    ]
+    assert len(tips) > 50
+    assert not [f"{path.name}:{node.lineno}" for path, node in tips if not is_own_text(node.args[-1])]
+    shown = [(path, node) for path in GUI for name, node in calls(path) if name == "showText"]
+    assert not [f"{path.name}:{node.lineno}" for path, node in shown if not is_own_text(node.args[1])]
+
+
+def test_commands_print_through_one_door() -> None:
+    """A terminal acts on some characters, and a text from elsewhere may hold them."""
+    files = [
+        path for path in (ROOT / "model" / "commands").glob("*.py") if path.stem not in ("output", "standard_streams")
+    ]
+    assert not [
+        f"{path.name}:{node.lineno}"
+        for path in files
+        for name, node in calls(path)
+        if name == "print" or (name == "write" and "std" in ast.unparse(node.func))
+    ]
+
+
 def public_classes(path: Path) -> list[str]:
     """The classes that a module hands on."""
     found = ast.parse(path.read_text("utf-8")).body

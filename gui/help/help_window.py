@@ -183,7 +183,7 @@ class HelpWindow(QWidget):
             self.view.go_to(stop.heading)
         self.view.mark(self.search.text().strip())
         self.topics.choose(stop.topic)
-        self.setWindowTitle(tr("{title} – Palimpsest", title=title))
+        self.setWindowTitle(wording.title(tr("{title} – Palimpsest", title=title)))
         self._say()
 
     def _follow(self, link: str) -> None:

@@ -17,6 +17,8 @@ def add_ways(
 ) -> None:
     """Add both to a menu; ``field`` gets the path and the version that it is in, ``find`` a filter to begin from."""
     name = wording.item(text.path_text(path))
-    menu.addAction(tr("History of {name}", name=name)).triggered.connect(lambda: field.emit(path, v))
+    history = menu.addAction(tr("History of {name}", name=name))
+    history.setToolTip(wording.tip(history.text()))
+    history.triggered.connect(lambda: field.emit(path, v))
     filter = condition_on(path, value)
     menu.addAction(tr("Find when this became true…")).triggered.connect(lambda: find.emit(filter))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy
+from PySide6.QtWidgets import QSizePolicy
 
 from gui.style import symbols, theme
+from gui.style.states import PlainLabel
+from model.text import plain
 
 
-class Pill(QLabel):
+class Pill(PlainLabel):
     """A badge as a widget: words in a token's colours, with a symbol where one is given.
 
     It is a label, so that screen readers read it as text.
@@ -23,8 +25,8 @@ class Pill(QLabel):
 
     def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
         """Say something else; nothing hides it."""
-        self.said, self._ink, self._ground, self._symbol = said, ink, ground, symbol
-        self.setAccessibleName(said)
+        self.said, self._ink, self._ground, self._symbol = plain(said), ink, ground, symbol
+        self.setAccessibleName(self.said)
         if self.parent() is not None or not said:  # shown without a parent it would be a window
             self.setVisible(bool(said))
         self.updateGeometry()

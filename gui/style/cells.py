@@ -37,6 +37,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style import icons, symbols, theme, wording
+from model.hidden_characters import visible
+from model.text.display import plain as seen
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be
@@ -56,6 +58,10 @@ class Span:
     weight: int = 0  # 0: the cell's
     sans: bool = False  # a word of ours beside a value, not in fixed width
     struck: bool = False  # a removed text
+
+    def __post_init__(self) -> None:
+        if not (self.text.isascii() and self.text.isprintable()):
+            object.__setattr__(self, "text", seen(self.text))
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,10 @@ class Cell:
     tip: str = ""
     accessible: str = ""
     indent: int = 0
+
+    def __post_init__(self) -> None:
+        if self.accessible:
+            object.__setattr__(self, "accessible", visible(self.accessible))
 
     @property
     def text(self) -> str:

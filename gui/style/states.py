@@ -31,6 +31,7 @@ from gui import tasks
 from gui.language import tr
 from gui.style import icons, theme, wording
 from model.errors import Unreachable
+from model.text import plain, visible
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
 LOW = 150  # a place that is lower has no room for a picture beside the words
@@ -64,10 +65,21 @@ class Glyph(QWidget):
             icons.paint(QPainter(self), QRectF(self.rect()), self._name, self._token)
 
 
-def words(text: str, role: str = "", wrap: bool = False) -> QLabel:
+class PlainLabel(QLabel):
+    """The one kind of label: its words are never markup, and what nobody would see in them is shown."""
+
+    def __init__(self, said: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(said)
+
+    def setText(self, said: str) -> None:
+        super().setText(visible(said))
+
+
+def words(text: str, role: str = "", wrap: bool = False) -> PlainLabel:
     """A label in one of the style sheet's roles."""
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
+    made = PlainLabel(text)
     if role:
         made.setProperty("role", role)
     made.setWordWrap(wrap)
@@ -98,7 +110,7 @@ def tool(
     made.setIcon(icons.icon(icon, token))
     made.setIconSize(QSize(theme.px(16), theme.px(16)))
     made.setFixedSize(theme.px(side), theme.px(side))
-    made.setToolTip(name)
+    made.setToolTip(wording.tip(name))
     made.setAccessibleName(name)
     made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     if call is not None:
@@ -106,20 +118,19 @@ def tool(
     return made
 
 
-class OneLine(QLabel):
+class OneLine(PlainLabel):
     """A label that gives way instead of widening the window; its tooltip has the whole of a text that is cut off."""
 
     def __init__(self, role: str, middle: bool = False) -> None:
-        super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setProperty("role", role)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
         self._whole = ""
+        super().__init__()
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def setText(self, said: str) -> None:
-        self._whole = said
-        self.setAccessibleName(said)
+        self._whole = plain(said)
+        self.setAccessibleName(self._whole)
         self._cut()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -21,14 +21,25 @@ MONTHS = (
 
 def tip(said: str) -> str:
     """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
-    return f"<p style='white-space:pre-wrap'>{html.escape(said)}</p>" if "<" in said else said
+    seen = text.visible(said)
+    return f"<p style='white-space:pre-wrap'>{html.escape(seen)}</p>" if "<" in seen or "&" in seen else seen
 
 
 def item(said: str, most: int = 60) -> str:
     """Words for a line of a menu: an ``&`` as it is, long names without their middle."""
     half = most // 2
-    short = said if len(said) <= most else f"{said[:half]}…{said[-half:]}"
-    return short.replace("&", "&&")
+    seen = text.plain(said)
+    return label(seen if len(seen) <= most else f"{seen[:half]}…{seen[-half:]}")
+
+
+def title(said: str) -> str:
+    """Words for a window's title, in which Qt would take ``[*]`` for the place of its mark of changes."""
+    return text.plain(said).replace("[*]", "[*][*]")
+
+
+def label(said: str) -> str:
+    """Words for a tab, a button or the label of a field, which make a key out of the letter behind an ``&``."""
+    return text.plain(said).replace("&", "&&")
 
 
 def count(number: int) -> str:
@@ -137,6 +148,10 @@ def version(v: Value | None) -> str:
 
 def plain(value: Value) -> str:
     """An id for people: text without its quotes, everything else as on one line of any list."""
+    return text.plain(_exact(value))
+
+
+def _exact(value: Value) -> str:
     if value.type == STRING:
         try:
             return str(value.python())
@@ -147,12 +162,12 @@ def plain(value: Value) -> str:
 
 def copied(value: Value) -> str:
     """The copy of an id: a text's own characters, anything else so that reading it gives that id again."""
-    return plain(value) if value.type == STRING else typed(value)
+    return _exact(value) if value.type == STRING else typed(value)
 
 
 def typed(value: Value) -> str:
     """A value as a person would type it back: text bare where that is read as text again, else as Extended JSON."""
-    bare = plain(value)
+    bare = _exact(value)
     try:
         again = text.loose_value(bare)
     except Refused:

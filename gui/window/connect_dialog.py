@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr
 from gui.style import boxes, theme
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
-from gui.style.states import BusyLine, button, hair, words
+from gui.style.states import BusyLine, PlainLabel, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
 from gui.window.login_form import LoginForm
@@ -294,7 +294,7 @@ class PasswordPrompt(Sheet):
         column.addWidget(words(opening.shown, "second", wrap=True))
         if why:
             column.addWidget(words(why, "error", wrap=True))
-        label = QLabel(tr("Password"))
+        label = PlainLabel(tr("Password"))
         label.setBuddy(self.password)
         column.addWidget(label)
         column.addWidget(self.password)

@@ -127,7 +127,7 @@ class LostLine(QFrame):
             name=watch.session.name,
             seen=wording.moment(watch.seen),
         )
-        self._text.setToolTip(watch.reason)
+        self._text.setToolTip(wording.tip(watch.reason))
         if said != self._text.text():
             self._text.setText(said)
             self.setAccessibleName(said)

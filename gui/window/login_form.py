@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from gui.language import tr
-from gui.style.states import words
+from gui.style.states import PlainLabel, words
 from gui.window.connect_boxes import change_text, choices, field, form_of, secret_field
 from model.session import Address
 
@@ -97,7 +97,7 @@ class LoginForm(QWidget):
         self.keep = QCheckBox(tr("Keep passwords in this computer's keyring"))
         self.keep.setChecked(True)
         self._hint = words("", "hint", wrap=True)
-        self._labels = {name: QLabel() for name in ("user", "password")}
+        self._labels = {name: PlainLabel() for name in ("user", "password")}
         self.form = form_of(self)
         self.form.addRow(tr("&Method"), self.way)
         self._rows: dict[str, QWidget] = {
@@ -121,7 +121,7 @@ class LoginForm(QWidget):
             "resource": tr("&Resource"),
         }
         for name, box in self._rows.items():
-            label = self._labels.get(name) or QLabel(names[name])
+            label = self._labels.get(name) or PlainLabel(names[name])
             label.setBuddy(box)
             self.form.addRow(label, box)
         self.form.addRow("", self._hint)

@@ -7,30 +7,30 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from gui import tasks
 from gui.language import tr
 from gui.style import boxes, theme, wording
-from gui.style.states import words
+from gui.style.states import PlainLabel, words
+from model.text import plain
 
 HEIGHT = 27
 NAME = 200  # a profile's name is cut in its middle where it is wider
 
 
-class _Elided(QLabel):
+class _Elided(PlainLabel):
     # A sentence in the status line gives way instead of widening the window.
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "second")
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self._whole = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
 
     def put(self, text: str) -> None:
-        self._whole = text
-        self.setAccessibleName(text)
+        self._whole = plain(text)
+        self.setAccessibleName(self._whole)
         self.updateGeometry()
         self._cut()
 
@@ -64,7 +64,7 @@ class StatusLine(QWidget):
         self._row.setContentsMargins(theme.px(16), 1, theme.px(16), 0)
         self._row.setSpacing(theme.px(16))
         self._left: list[_Elided] = []
-        self._right: list[QLabel] = []
+        self._right: list[PlainLabel] = []
         self._row.addStretch(1)
         self.profile = words("", "second")
         self.profile.hide()

@@ -173,7 +173,7 @@ class TabArea(QWidget):
     def _page_changed(self, page: Page) -> None:
         if page not in self.pages:
             return
-        self.tabs.put(self.pages.index(page), page.title.replace("&", "&&"), page.icon, page.dirty, page.tip)
+        self.tabs.put(self.pages.index(page), page.title, page.icon, page.dirty, page.tip)
         if page is self.page:
             self.page_changed.emit()
 

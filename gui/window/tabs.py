@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 from gui.language import tr
 from gui.style import icons, theme, wording
 from gui.style.states import tool
+from model import text
 
 HEIGHT = 36
 WIDEST = 260
@@ -209,7 +210,7 @@ class Tabs(QWidget):
         """Insert a further tab."""
         self.bar.icons.insert(at, icon)
         self.bar.dirty.insert(at, False)
-        self.bar.insertTab(at, title)
+        self.bar.insertTab(at, wording.label(title))
         self.all.setVisible(self.bar.count() > 1)
 
     def is_dirty(self, at: int) -> bool:
@@ -219,10 +220,10 @@ class Tabs(QWidget):
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
         """Give a tab its title, icon, dot and tooltip."""
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty
-        if self.bar.tabText(at) != title:
-            self.bar.setTabText(at, title)
+        if self.bar.tabText(at) != (shown := wording.label(title)):
+            self.bar.setTabText(at, shown)
         self.bar.setTabToolTip(at, wording.tip(tr("{tip}, not saved yet", tip=tip) if dirty else tip))
-        self.bar.setAccessibleTabName(at, tr("{title}, not saved yet", title=title) if dirty else title)
+        self.bar.setAccessibleTabName(at, tr("{title}, not saved yet", title=title) if dirty else text.plain(title))
         self.bar.update()
 
     def remove(self, at: int) -> None:

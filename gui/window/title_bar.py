@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
 
 from gui.language import tr
-from gui.style import boxes, focus_keeper, icons, symbols, theme
+from gui.style import boxes, focus_keeper, icons, symbols, theme, wording
 from gui.style.states import button, tool, words
 from model.session import Session
 
@@ -54,8 +54,9 @@ class WriteBadge(QAbstractButton):
         self.setText(tr("read-only") if read_only else tr("Writes allowed"))
         self.setEnabled(settable)
         does = tr("Press to allow writes") if read_only else tr("Press to make this connection read-only")
-        self.setToolTip(does if settable else tr("A dump is opened read-only; open it into memory to try edits"))
-        self.setAccessibleName(f"{self.text()}. {self.toolTip()}")
+        said = does if settable else tr("A dump is opened read-only; open it into memory to try edits")
+        self.setToolTip(wording.tip(said))
+        self.setAccessibleName(f"{self.text()}. {said}")
         self.updateGeometry()
         self.update()
 
@@ -120,7 +121,7 @@ class TitleBar(QWidget):
         self.menus.setFixedWidth(self.menus.sizeHint().width())
         self.theme.setIcon(icons.icon("sun" if theme.is_dark() else "moon"))
         said = tr("Light colours") if theme.is_dark() else tr("Dark colours")
-        self.theme.setToolTip(said)
+        self.theme.setToolTip(wording.tip(said))
         self.theme.setAccessibleName(said)
 
     def fit_menus(self) -> None:
@@ -148,12 +149,14 @@ class TitleBar(QWidget):
         self._all_facts = " · ".join(part for part in said if part)
         self._facts.setText(self._all_facts)
         self._facts.setToolTip(
-            tr(
-                "{source}\nMongoDB {version}, {topology}",
-                source=session.source,
-                version=facts.version,
-                topology=facts.topology,
-            ).strip()
+            wording.tip(
+                tr(
+                    "{source}\nMongoDB {version}, {topology}",
+                    source=session.source,
+                    version=facts.version,
+                    topology=facts.topology,
+                ).strip()
+            )
         )
         self.badge.put(session.read_only, settable)
         self._fit()
@@ -173,7 +176,7 @@ class TitleBar(QWidget):
         whole, metrics = self._session.name, QFontMetrics(theme.font(13, 600))
         wide = min(metrics.horizontalAdvance(whole) + theme.px(2), max(theme.px(24), self.width() - others))
         self._name.setText(metrics.elidedText(whole, Qt.TextElideMode.ElideMiddle, wide))
-        self._name.setToolTip("" if self._name.text() == whole else whole)
+        self._name.setToolTip(wording.tip("" if self._name.text() == whole else whole))
         metrics, room = QFontMetrics(self._facts.font()), self.width() - others - wide - theme.px(30)
         self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
 

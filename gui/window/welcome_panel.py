@@ -26,6 +26,7 @@ from gui.style.logo import Logo
 from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.opening import Opening, trouble_with
+from model import text
 from model.session import SavedConnection, things, without_password
 from resources import manual
 
@@ -54,6 +55,7 @@ class WelcomeLine(QAbstractButton):
 
     def __init__(self, icon: str, token: str, title: str, below: str, remark: str, mono: bool, chevron: bool) -> None:
         super().__init__()
+        title, below, remark = map(text.plain, (title, below, remark))
         self._icon, self._token, self._below, self._remark = icon, token, below, remark
         self._mono, self._chevron = mono, chevron
         self.badge: tuple[str, str, str, str] | None = None
@@ -117,7 +119,7 @@ class WelcomeLine(QAbstractButton):
         below = QFontMetricsF(painter.font()).elidedText(
             self._below, Qt.TextElideMode.ElideMiddle if self._mono else Qt.TextElideMode.ElideRight, room
         )
-        self.setToolTip("" if below == self._below else self._below)
+        self.setToolTip(wording.tip("" if below == self._below else self._below))
         painter.drawText(QRectF(left, middle, room, theme.px(20)), flags, below)
 
 

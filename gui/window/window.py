@@ -178,7 +178,7 @@ class Window(QMainWindow):
         reasons = {"closed-tab": tr("No tab was closed so far")} | (page.reasons() if page is not None else {})
         self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
-        self.setWindowTitle(tr("{what} – Palimpsest", what=what) if what else "Palimpsest")
+        self.setWindowTitle(wording.title(tr("{what} – Palimpsest", what=what)) if what else "Palimpsest")
 
     def _act(self, item: Item) -> None:
         call = self.commands.call_for(item)

@@ -220,7 +220,7 @@ class WindowCommands(QObject):
         made = []
         for item, action in self._actions.all():
             if item.id not in ("palette", "menus", "next-pane", "previous-pane", "context-menu"):
-                name, why = action.text().rstrip("…"), "" if action.isEnabled() else action.toolTip()
+                name, why = action.text().rstrip("…"), self._actions.why(item.id)
                 made.append(Hit(name, partial(trigger, item.id), item.icon, item.menu, keys_text(item), why))
         return made
 

@@ -7,6 +7,7 @@ import contextlib
 import sys
 
 from model.commands.output import Progress
+from model.commands.standard_streams import say
 from model.errors import NotFound
 from model.layouts import document_ids
 from model.session import Session
@@ -24,7 +25,7 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
             checkpoint=progress,
         )
     for trouble in session.troubles:
-        print(f"palimpsest: {trouble}", file=sys.stderr)
+        say(f"palimpsest: {trouble}", file=sys.stderr)
     if _insists(args):
         session.accept_layout()
     session.author = getattr(args, "signed_as", None) or ""
@@ -54,16 +55,16 @@ def choose_layout(args: argparse.Namespace, session: Session) -> None:
     if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # else it is the refusal that says it
         with contextlib.suppress(NotFound):
             if doubt := session.info(args.ns).doubt:
-                print(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
+                say(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
 
 
 def tell_unseen(session: Session, documents: bool = True) -> None:
     """Say on standard error what this user may not see: databases, collections, and ``documents`` of some of them."""
     for place, sentence in session.unseen.items():
         if "." not in place:
-            print(sentence, file=sys.stderr)
+            say(sentence, file=sys.stderr)
         elif documents:
-            print(f"{place} was left out: {sentence}", file=sys.stderr)
+            say(f"{place} was left out: {sentence}", file=sys.stderr)
 
 
 def _insists(args: argparse.Namespace) -> bool:

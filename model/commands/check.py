@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from model.commands.output import Progress, json_row
+from model.commands.standard_streams import say
 from model.guarantees import Guarantee
 from model.session import Session
 
@@ -17,29 +18,27 @@ def check(args: argparse.Namespace) -> int:
         if args.allow_edits or args.refuse_edits:
             session.allow_unsafe(args.allow_edits)
             said = "allowed, whatever a check finds" if args.allow_edits else "refused where a check finds it unsafe"
-            print(f"Editing on {session.name} is {said}.")
+            say(f"Editing on {session.name} is {said}.")
             return 0
         found: list[Guarantee] = []
         for each in session.check(args.quick, progress):
             found.append(each)
             progress.make_way()
             if args.json:
-                print(json_row(check=each.check, verdict=each.verdict, detail=each.detail, advice=each.advice))
+                say(json_row(check=each.check, verdict=each.verdict, detail=each.detail, advice=each.advice))
             else:
-                print(f"{_MARKS[each.verdict]:8} {each.title}: {each.detail}")
+                say(f"{_MARKS[each.verdict]:8} {each.title}: {each.detail}")
                 if each.advice:
-                    print(f"         {each.advice}")
+                    say(f"         {each.advice}")
         unsafe = [each for each in found if each.verdict == "unsafe"]
         if not args.json:
-            print()
-            print(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
+            say()
+            say(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
         measured = session.measured
         left = [] if measured is None else [said for said in measured.unsafe if said not in {e.detail for e in unsafe}]
         if left and measured is not None and not args.json:
-            print(
-                f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:"
-            )
-            print("\n".join(f"  {said}" for said in left))
+            say(f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:")
+            say("\n".join(f"  {said}" for said in left))
         return 1 if unsafe or left else 0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from model.commands.arguments import open_session, tell_unseen
 from model.commands.output import Progress, moment, table
+from model.commands.standard_streams import say
 from model.commands.write import outcome_json
 from model.counting.pending import effect, token_name
 from model.errors import Refused
@@ -35,7 +36,7 @@ def cleanup(args: argparse.Namespace) -> int:
                 return _clean(session, args, left_by)
         except Held as other:
             # The other run does the work of this one, so nothing went wrong and nothing is to be mended.
-            print(_json_note(other) if args.json else other)
+            say(_json_note(other) if args.json else str(other))
             return 0
 
 
@@ -54,7 +55,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
         if not args.json:
             progress.make_way()
             for line in _head(session, args, left_by):
-                print(line)
+                say(line)
         # An age that was given is a person's word, also where it is shorter than the grace period.
         confirmed = args.older_than is not None
         run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6]) if args.apply else ""
@@ -62,9 +63,9 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
         outcomes = session.finish(tokens, progress, confirmed, run, why) if args.apply else map(_planned, tokens)
         kinds = _print_outcomes(outcomes, args, progress, run)
     if not args.json:
-        print(_summary(kinds, young, args.apply))
+        say(_summary(kinds, young, args.apply))
         if "unknown" in kinds:
-            print("What is not known is settled by the next run: a token that is still pending then is finished then.")
+            say("What is not known is settled by the next run: a token that is still pending then is finished then.")
     if "unknown" in kinds:
         return 3
     return 1 if any(kind != "applied" for kind in kinds) and (args.apply or "refused" in kinds) else 0
@@ -87,7 +88,7 @@ def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
         f"Nothing was looked at: no collection of {session.source} was recognised as one that keeps pending tokens. "
         "Name it with --layout pending, or state it in a profile."
     )
-    print(outcome_json(Outcome("skipped", "", None, said)) if args.json else said)
+    say(outcome_json(Outcome("skipped", "", None, said)) if args.json else said)
     return 1
 
 
@@ -125,7 +126,7 @@ def _print_outcomes(outcomes: Iterable[Outcome], args: argparse.Namespace, progr
     if args.json:
         for outcome in noted():
             progress.make_way()
-            print(outcome_json(outcome, run=run), flush=True)
+            say(outcome_json(outcome, run=run), flush=True)
     else:
         planned = "skipped" if args.apply else "would"
         rows = ((planned if o.kind == "skipped" else o.kind, o.ns, o.detail) for o in noted())

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from model.commands.grammar import parser
-from model.commands.standard_streams import drop_output, fill_closed
+from model.commands.standard_streams import drop_output, fill_closed, say
 from model.errors import Cancelled, Refused
 
 _STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # a shell's exit statuses for SIGINT, SIGPIPE and SIGTERM
@@ -83,5 +83,5 @@ def _ended_tidily() -> Iterator[None]:
 def _trouble(sentence: str) -> int:
     from model.userdata import connections
 
-    print(connections.hidden(sentence), file=sys.stderr)
+    say(connections.hidden(sentence), file=sys.stderr)
     return 2

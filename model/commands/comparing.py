@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from model import text
 from model.commands.output import json_row, table
+from model.commands.standard_streams import hand_on, say
 from model.diff import Diff, diff, export
 from model.errors import Refused
 from model.text import document_file
@@ -40,17 +41,17 @@ def differ(args: argparse.Namespace) -> int:
 def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
     if form == "json":
         for row in changes.row_texts():
-            print(row)
+            say(row)
     elif form == "json-patch":
-        print(export.to_json_patch(changes, a, b))
+        say(export.to_json_patch(changes, a, b))
     elif form == "deepdiff":
-        print(export.to_deepdiff(a, b))
+        say(export.to_deepdiff(a, b))
     elif form == "delta":
-        print(export.to_delta(a, b), end="")
+        say(export.to_delta(a, b), end="")
     elif form == "words":
-        print(export.to_words(changes))
+        say(export.to_words(changes))
     elif changes:
-        print(export.to_lines(changes))
+        say(export.to_lines(changes))
     return 1 if changes else 0
 
 
@@ -66,16 +67,16 @@ def merged(args: argparse.Namespace) -> int:
     if result.conflicts:
         if args.json:
             for c in result.conflicts:
-                print(json_row(path=list(c.path), base=c.base, mine=c.mine, theirs=c.theirs, kind=c.kind))
+                say(json_row(path=list(c.path), base=c.base, mine=c.mine, theirs=c.theirs, kind=c.kind))
         else:
             table(("Conflict", "Base", "Mine", "Theirs", "Kind"), map(_conflict_cells, result.conflicts))
         return 1
     if args.out is not None:
         document_file.write(args.out, result.document(), form)
     elif form.binary:
-        print(text.to_text(result.document()))
+        say(text.to_text(result.document()))
     else:
-        print(document_file.written(result.document(), form).decode("utf-8", "surrogatepass").rstrip("\n"))
+        hand_on(document_file.written(result.document(), form).decode("utf-8", "surrogatepass").rstrip("\n"))
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, number, table
+from model.commands.standard_streams import say
 from model.names import id_name
 from model.records import Outcome
 from model.session import ArrivingDocument, ExportedHistory, Form
@@ -27,7 +28,7 @@ def export(args: argparse.Namespace) -> int:
         if args.json:
             for each in made:
                 progress.make_way()
-                print(json_row(ns=args.ns, id=each.id, versions=each.versions, written=each.written))
+                say(json_row(ns=args.ns, id=each.id, versions=each.versions, written=each.written))
         else:
             for _ in made:
                 pass
@@ -37,12 +38,12 @@ def export(args: argparse.Namespace) -> int:
 
 def _say_exported(made: ExportedHistory) -> None:
     for each in made.left[:SHOWN]:
-        print(each, file=sys.stderr)
+        say(each, file=sys.stderr)
     if len(made.left) > SHOWN:
-        print(f"{len(made.left) - SHOWN:,} further versions were left out.", file=sys.stderr)
+        say(f"{len(made.left) - SHOWN:,} further versions were left out.", file=sys.stderr)
     if made.other:
         more = f" and {len(made.other) - SHOWN:,} more" if len(made.other) > SHOWN else ""
-        print(
+        say(
             f"{', '.join(made.other[:SHOWN])}{more} stand otherwise in {made.path}, as they were changed in place "
             "since; they were left as they are there. Export into an empty place to have them as they are now.",
             file=sys.stderr,
@@ -51,7 +52,7 @@ def _say_exported(made: ExportedHistory) -> None:
     there = f"; {old:,} {'was' if old == 1 else 'were'} there" if old else ""
     new = f"{made.written:,} {'version' if made.written == 1 else 'versions'}"
     of = f"{made.documents:,} {'document' if made.documents == 1 else 'documents'}"
-    print(f"{new} of {of} {'was' if made.written == 1 else 'were'} written to {made.path}{there}.", file=sys.stderr)
+    say(f"{new} of {of} {'was' if made.written == 1 else 'were'} written to {made.path}{there}.", file=sys.stderr)
 
 
 def import_history(args: argparse.Namespace) -> int:
@@ -61,19 +62,19 @@ def import_history(args: argparse.Namespace) -> int:
         if not args.apply:
             status = _print(map(_planned, work.drawn(progress)), args, progress)
             for said in work.losses():
-                print(said, file=sys.stderr)
+                say(said, file=sys.stderr)
         else:
             for said in work.foreseen():
-                print(said, file=sys.stderr)
+                say(said, file=sys.stderr)
             run = work.apply(progress, confirmed=True)
             try:
                 status = _print(iter(run), args, progress, run.id)
             except BaseException:
                 if not session.is_local and any(each.kind == "applied" for each in run.done):
-                    print(f"What was done so far is undone with palimpsest undo {run.id}.", file=sys.stderr)
+                    say(f"What was done so far is undone with palimpsest undo {run.id}.", file=sys.stderr)
                 raise
             if any(each.kind == "applied" for each in run.done) and not session.is_local:
-                print(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+                say(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
         return status
 
 
@@ -95,17 +96,17 @@ def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Prog
             would = word == "would"
             detail = f"Would be written: {each.detail}" if would else each.detail
             kind = "skipped" if would else each.kind
-            print(json_row(outcome=kind, ns=args.ns, id=each.id, detail=detail, run=run or None), flush=True)
+            say(json_row(outcome=kind, ns=args.ns, id=each.id, detail=detail, run=run or None), flush=True)
     else:
         rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for word, each in noted())
         table(("Outcome", "Document", "Detail"), rows, progress=progress)
         counts = ", ".join(f"{number(kinds.count(kind))} {kind}" for kind in dict.fromkeys(kinds))
         if args.apply:
-            print(f"{counts}.")
+            say(f"{counts}.")
         else:
             count = kinds.count("applied")
             left = f"; {len(kinds) - count:,} would not" if count < len(kinds) else ""
-            print(f"{count:,} would be written, --apply does it{left}.")
+            say(f"{count:,} would be written, --apply does it{left}.")
     if "unknown" in kinds:
         return 3
     return 1 if any(kind != "applied" for kind in kinds) else 0

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
+from model.commands.standard_streams import say
 from model.errors import Refused
 from model.feed import Fed
 
@@ -27,18 +28,18 @@ def feed(args: argparse.Namespace) -> int:
             left += fed.outcome in ("conflict", "refused")
             if args.json:
                 progress.make_way()
-                print(_json(fed), flush=True)
+                say(_json(fed), flush=True)
             elif fed.outcome == "applied":
                 progress(archived, None)
             elif fed.outcome == "note" and fed.id is not None:
                 continue  # a delete: as common as a version, and noted with it
             else:
                 progress.make_way()
-                print(f"{fed.ns}: {fed.detail}", flush=True)
+                say(f"{fed.ns}: {fed.detail}", flush=True)
         progress.make_way()
     if not args.json:
         could_not = f"; {left:,} could not be, see above" if left else ""
-        print(f"{archived:,} {'version was' if archived == 1 else 'versions were'} archived{could_not}.")
+        say(f"{archived:,} {'version was' if archived == 1 else 'versions were'} archived{could_not}.")
     return 1 if left else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from model.commands.standard_streams import say
 from model.errors import NotFound
 from resources import manual
 
@@ -17,7 +18,7 @@ def help(args: argparse.Namespace) -> int:
         near = " or ".join(f"`palimpsest help {topic.name}`" for topic in manual.nearest(args.topic))
         instead = f"try {near}" if near else "`palimpsest help` lists them"
         raise NotFound(f"The manual has no page {args.topic}; {instead}.")
-    print(manual.page(args.topic).rstrip("\n"))
+    say(manual.page(args.topic).rstrip("\n"))
     return 0
 
 
@@ -27,6 +28,6 @@ def _list() -> None:
     for topic in manual.topics():
         if topic.group != group:
             group = topic.group
-            print(f"\n{group}")
-        print(f"  {topic.name:{width}}  {topic.title}: {topic.about}")
-    print("\n`palimpsest help TOPIC` prints a page.")
+            say(f"\n{group}")
+        say(f"  {topic.name:{width}}  {topic.title}: {topic.about}")
+    say("\n`palimpsest help TOPIC` prints a page.")

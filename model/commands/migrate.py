@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
+from model.commands.standard_streams import say
 from model.errors import Refused
 from model.migration import Checked
 from model.records import Outcome
@@ -21,26 +22,24 @@ def migrate(args: argparse.Namespace) -> int:
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
         moving = session.migration(args.ns, args.to, args.target or "", fields, args.newest_only)
-        say = _Say(args.json, progress)
+        told = _Told(args.json, progress)
         if args.take_back or args.remove_old:
             if not args.apply:
                 raise Refused("Removing is done with --apply only; without it nothing is removed.")
-            say.outcomes(moving.take_back(progress) if args.take_back else moving.remove_old(progress))
-            return say.status("removed")
+            told.outcomes(moving.take_back(progress) if args.take_back else moving.remove_old(progress))
+            return told.status("removed")
         if not args.apply:
-            say.outcomes(moving.dry_run(progress))
-            status = say.status("would be copied")
+            told.outcomes(moving.dry_run(progress))
+            status = told.status("would be copied")
             if not args.json:
-                print(
-                    f"Nothing was written. Copied to {moving.target.ns} with --apply, it is stated as:\n{moving.toml}"
-                )
+                say(f"Nothing was written. Copied to {moving.target.ns} with --apply, it is stated as:\n{moving.toml}")
             return status
-        say.outcomes(moving.run(progress))
-        status = say.status("copied")
-        wrong = say.checked(moving.verify(progress))
+        told.outcomes(moving.run(progress))
+        status = told.status("copied")
+        wrong = told.checked(moving.verify(progress))
         if not args.json and not status and not wrong:
-            print(f"State both in a profile, for side by side they look like one's archive; {args.ns} stays as it is:")
-            print(moving.toml)
+            say(f"State both in a profile, for side by side they look like one's archive; {args.ns} stays as it is:")
+            say(moving.toml)
         return max(status, wrong)
 
 
@@ -51,7 +50,7 @@ def _field(written: str) -> tuple[str, str]:
     return role, name
 
 
-class _Say:
+class _Told:
     """Prints rows as they come and counts them."""
 
     def __init__(self, as_json: bool, progress: Progress) -> None:
@@ -66,9 +65,9 @@ class _Say:
             last[each.id] = each.kind
             self._progress.make_way()
             if self._json:
-                print(json_row(outcome=each.kind, ns=each.ns, id=each.id, detail=each.detail))
+                say(json_row(outcome=each.kind, ns=each.ns, id=each.id, detail=each.detail))
             elif each.kind not in ("applied", "skipped") and (shown := shown + 1) <= _SHOWN:
-                print(f"{each.kind}: {each.detail}")
+                say(f"{each.kind}: {each.detail}")
         self._counts = Counter(last.values())
 
     def status(self, done: str) -> int:
@@ -77,7 +76,7 @@ class _Say:
         if not self._json:
             parts = [f"{counts['applied']:,} {done}", f"{counts['skipped']:,} left as they are"]
             parts += [f"{counts[kind]:,} {kind}" for kind in ("refused", "conflict", "unknown") if counts[kind]]
-            print(", ".join(parts) + ".")
+            say(", ".join(parts) + ".")
         return 3 if counts["unknown"] else 1 if counts["refused"] or counts["conflict"] else 0
 
     def checked(self, found: Iterable[Checked]) -> int:
@@ -90,9 +89,9 @@ class _Say:
                 wrong += 1
                 self._progress.make_way()
                 if self._json:
-                    print(json_row(outcome="refused", ns="", id=each.id, detail=each.wrong))
+                    say(json_row(outcome="refused", ns="", id=each.id, detail=each.wrong))
                 elif wrong <= _SHOWN:
-                    print(f"differs: {each.wrong}")
+                    say(f"differs: {each.wrong}")
         if not self._json:
-            print(f"{versions:,} versions of {documents:,} documents are equal in both places, {wrong:,} are not.")
+            say(f"{versions:,} versions of {documents:,} documents are equal in both places, {wrong:,} are not.")
         return 1 if wrong else 0

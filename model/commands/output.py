@@ -15,7 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from model import text
-from model.text.display import size_text
+from model.commands.standard_streams import say
+from model.text import scalars
+from model.text.display import plain, size_text
 from model.text.pace import Pace
 from model.values.canonical import Value
 
@@ -38,7 +40,7 @@ def _json(value: object) -> str:
         return f"[{', '.join(map(_json, value))}]"
     if isinstance(value, dict):
         return json_row(**value)
-    return json.dumps(value, ensure_ascii=False)
+    return scalars.quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
 def table(
@@ -49,16 +51,16 @@ def table(
     ``right`` names the columns of numbers.
     """
     coming = iter(rows)
-    first = [[_printable(cell) for cell in row] for row in itertools.islice(coming, _WIDTHS_FROM)]
+    first = [[plain(cell) for cell in row] for row in itertools.islice(coming, _WIDTHS_FROM)]
     if progress is not None:
         progress.make_way()
     if not first:
         return 0
     widths = [min(_WIDEST, max(_width(cell) for cell in column)) for column in zip(header, *first, strict=True)]
-    print(_line(header, widths, right))
+    say(_line(header, widths, right))
     count = 0
-    for row in itertools.chain(first, ([_printable(cell) for cell in row] for row in coming)):
-        print(_line(row, widths, right))
+    for row in itertools.chain(first, ([plain(cell) for cell in row] for row in coming)):
+        say(_line(row, widths, right))
         count += 1
     return count
 
@@ -74,11 +76,6 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> 
 def _width(cell: str) -> int:
     """The columns that a text takes on a terminal: wide East Asian characters take two, combining ones none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
-
-
-def _printable(cell: str) -> str:
-    """The text without characters that move the cursor or break the line."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in cell)
 
 
 def moment(at: dt.datetime | None) -> str:

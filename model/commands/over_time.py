@@ -11,6 +11,7 @@ from pathlib import Path
 
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import Progress, json_row, moment, table
+from model.commands.standard_streams import say
 from model.errors import Refused
 from model.names import id_name, version_name
 from model.over_time.activity import Activity
@@ -52,19 +53,19 @@ def activity(args: argparse.Namespace) -> int:
         if args.json:
             for each in rows:
                 progress.make_way()
-                print(_activity_json(each), flush=args.follow)
+                say(_activity_json(each), flush=args.follow)
                 count += 1
         else:
             count = _activity_table(rows, progress)
         for note in found.notes:
-            print(note, file=sys.stderr)
+            say(note, file=sys.stderr)
         if not all("." in place for place in args.places) or not args.places:
             tell_unseen(session)
         if found.undated:
             says = "change has no time and is" if found.undated == 1 else "changes have no time and are"
-            print(f"{found.undated:,} {says} left out.", file=sys.stderr)
+            say(f"{found.undated:,} {says} left out.", file=sys.stderr)
         if not count and args.author:
-            print(f"Nothing was changed by {args.author} there; an author's name matches as a whole.", file=sys.stderr)
+            say(f"Nothing was changed by {args.author} there; an author's name matches as a whole.", file=sys.stderr)
         if args.follow:
             _follow(session, args, asked, shown)
     return 0 if count else 1
@@ -94,12 +95,12 @@ def _deleted(session: Session, args: argparse.Namespace, span: Span, progress: P
     if args.json:
         for each in rows():
             progress.make_way()
-            print(_activity_json(each))
+            say(_activity_json(each))
     else:
         header = ("At", "By", "Collection", "Document", "Version", "Reason")
         table(header, (_gone_cells(each) for each in rows()), progress=progress)
     for note in notes:
-        print(note, file=sys.stderr)
+        say(note, file=sys.stderr)
     return 0 if count else 1
 
 
@@ -114,7 +115,7 @@ def moment_given(written: str | None) -> dt.datetime | None:
         return None
     found = moment_from_text(written)
     if found.note:
-        print(found.note, file=sys.stderr)
+        say(found.note, file=sys.stderr)
     return found.at
 
 
@@ -143,7 +144,7 @@ def _activity_table(rows: Iterator[Activity], progress: Progress) -> int:
     header = ("At", "By", "Collection", "Document", "Version", "What", *(["Reason"] if reasons else []), "Fields")
     table(header, (_activity_cells(each, reasons) for each in several), progress=progress)
     if more:
-        print(
+        say(
             f"{more:,} older ones are not shown; narrow it with --since, or take them all with --json.", file=sys.stderr
         )
     return len(several) + more
@@ -170,9 +171,7 @@ def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object]
         several = [e for e in session.activity(args.places, **asked) if (e.ns, e.id, e.v) not in shown]  # type: ignore[arg-type]
         for each in reversed(several):
             shown.add((each.ns, each.id, each.v))
-            print(
-                _activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True))), flush=True
-            )
+            say(_activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True))), flush=True)
 
 
 def as_of(args: argparse.Namespace) -> int:
@@ -196,7 +195,7 @@ def as_of(args: argparse.Namespace) -> int:
         if args.export:
             written = write_rows(_proven(found), Path(args.export), None, progress)
             progress.make_way()
-            print(f"{written.documents:,} documents were written to {written.path}.", file=sys.stderr)
+            say(f"{written.documents:,} documents were written to {written.path}.", file=sys.stderr)
         elif args.json:
             for each in found:
                 progress.make_way()
@@ -205,14 +204,14 @@ def as_of(args: argparse.Namespace) -> int:
                     if args.content
                     else {}
                 )
-                print(json_row(ns=each.ns, id=each.id, v=each.v, at=each.at, proven=each.proven, **content))
+                say(json_row(ns=each.ns, id=each.id, v=each.v, at=each.at, proven=each.proven, **content))
         else:
             table(("Document", "Version", "At", ""), map(_state_cells, found), progress=progress)
         for note in found.notes:
-            print(note, file=sys.stderr)
+            say(note, file=sys.stderr)
         if found.unproven:
             left = ", and were not written" if args.export else ""
-            print(
+            say(
                 f"{found.unproven:,} of them cannot be proven{left}: a version or its time is missing.", file=sys.stderr
             )
     return 0
@@ -232,7 +231,7 @@ def report(args: argparse.Namespace) -> int:
     if args.out:
         folders.write(Path(args.out), made)
     else:
-        print(made, end="")
+        say(made, end="")
     return 0
 
 
@@ -261,7 +260,7 @@ def _differences(args: argparse.Namespace, found: Iterator[Compared], progress: 
         for each in seen():
             progress.make_way()
             versions = {"from": each.before.v if each.before else None, "to": each.after.v if each.after else None}
-            print(json_row(ns=each.ns, id=each.id, change=each.change, **versions))
+            say(json_row(ns=each.ns, id=each.id, change=each.change, **versions))
     else:
         table(("Document", "What", "From", "To"), map(_compared_cells, seen()), progress=progress)
     return 1 if count else 0

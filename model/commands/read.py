@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from model import text
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import Progress, json_row, moment, number, size, table
+from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts.numbering_ways import WAYS
 from model.names import id_name, version_name
@@ -25,7 +26,7 @@ def collections(args: argparse.Namespace) -> int:
                 progress.make_way()
                 row = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields), "documents": info.documents}
                 by = {"writer": info.writer} if info.writer else {}
-                print(json_row(**row, confidence=info.confidence, why=_grounds(info), **by))
+                say(json_row(**row, confidence=info.confidence, why=_grounds(info), **by))
         else:
             rows = (
                 (
@@ -61,7 +62,7 @@ def history(args: argparse.Namespace) -> int:
         if args.json:
             for version in versions:
                 progress.make_way()
-                print(_history_json(version))
+                say(_history_json(version))
             return 0
         named = session.info(args.ns).fields
         said = [role for role in ("author", "reason") if role in named]  # columns only where they can say something
@@ -123,7 +124,7 @@ def show(args: argparse.Namespace) -> int:
             f"{id_name(id)} does not decode, so it has no Extended JSON ({damage}); "
             "`palimpsest history` tells its size and hash."
         ) from None
-    print(written)
+    say(written)
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
+from model.commands.standard_streams import say
 from model.errors import NotFound, Refused
 from model.findings import Finding, Unchecked
 from model.names import id_name
@@ -64,7 +65,7 @@ def repair(args: argparse.Namespace) -> int:
                 _print(done, lines, args.json, progress, run)
             except BaseException:
                 if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
-                    print(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
+                    say(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
                 raise
             offers = running.offers
         else:
@@ -101,11 +102,11 @@ def undo_run(args: argparse.Namespace) -> int:
             for outcome in noted():
                 progress.make_way()
                 row = json_row(outcome=outcome.kind, ns=outcome.ns, id=outcome.id, detail=outcome.detail)
-                print(row, flush=True)
+                say(row, flush=True)
         else:
             rows = ((o.kind, o.ns, "" if o.id is None else id_name(o.id), o.detail) for o in noted())
             if not table(("Outcome", "Collection", "Document", "Detail"), rows, progress=progress):
-                print(f"Nothing of {args.entry} is left to undo.")
+                say(f"Nothing of {args.entry} is left to undo.")
     if "unknown" in kinds:
         return 3
     return 1 if any(kind != "applied" for kind in kinds) else 0
@@ -133,7 +134,7 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
             progress.make_way()
             row: dict[str, Any] = {"outcome": kind, "ns": item.finding.ns, "id": item.finding.id, "detail": detail}
             row |= {"run": run} if run else {"writes": [_write(each) for each in writes]}
-            print(json_row(**row), flush=True)
+            say(json_row(**row), flush=True)
         return
     rows = (
         (
@@ -155,17 +156,17 @@ def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: 
     words = [word for _, _, word, *_ in lines]
     counts = ", ".join(f"{words.count(word):,} {word}" for word in dict.fromkeys(words))
     if not lines:
-        print(f"The plan has nothing to repair.{without}")
+        say(f"The plan has nothing to repair.{without}")
     elif applied:
         undo = f" Undo all of it with palimpsest undo {run}." if "applied" in words and run else ""
-        print(f"{counts}.{without}{undo}")
+        say(f"{counts}.{without}{undo}")
     else:
         would = words.count("would")
-        print(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")
+        say(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")
         for place in _places(lines):
-            print(f"It would write in {place}.")
+            say(f"It would write in {place}.")
     for offer in offers:
-        print(f"You may want to: {offer}")
+        say(f"You may want to: {offer}")
 
 
 def _write(change: DocumentChange) -> dict[str, object]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row, table
 from model.commands.over_time import moment_given
+from model.commands.standard_streams import say
 from model.errors import Refused
 from model.names import id_name
 from model.records import Kind, Outcome
@@ -44,7 +45,7 @@ def revert(args: argparse.Namespace) -> int:
         run = work.apply(args.ns, chosen, progress, confirmed=True)
         status = _print(iter(run), args, progress, run.id)
         if any(each.kind == "applied" for each in run.done) and not session.is_local:
-            print(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+            say(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
         return status
 
 
@@ -65,10 +66,10 @@ def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> l
             continue  # by a filter alone: the latest change of each document
         versions.append(each.v)
     for note in found.notes:
-        print(note, file=sys.stderr)
+        say(note, file=sys.stderr)
     if not several:
         who = f" by {args.author}" if args.author else ""
-        print(f"Nothing{who} was found there to take back.", file=sys.stderr)
+        say(f"Nothing{who} was found there to take back.", file=sys.stderr)
     return [Chosen(each, tuple(versions)) for each, versions in several.items()]  # type: ignore[arg-type]
 
 
@@ -94,7 +95,7 @@ def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Prog
         for kind, word, each in noted():
             progress.make_way()
             detail = f"Would be written: {each.detail}" if word == "would" else each.detail
-            print(json_row(outcome=kind, ns=each.ns, id=each.id, detail=detail, run=run or None), flush=True)
+            say(json_row(outcome=kind, ns=each.ns, id=each.id, detail=detail, run=run or None), flush=True)
     else:
         rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for _, word, each in noted())
         table(("Outcome", "Document", "Detail"), rows, progress=progress)
@@ -102,9 +103,9 @@ def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Prog
         if not args.apply and kinds:
             would = kinds.count("applied")
             left = f"; {len(kinds) - would:,} cannot be" if would < len(kinds) else ""
-            print(f"{would:,} would be written, --apply does it{left}.")
+            say(f"{would:,} would be written, --apply does it{left}.")
         elif kinds:
-            print(f"{counts}.")
+            say(f"{counts}.")
     if "unknown" in kinds:
         return 3
     return 1 if any(kind != "applied" for kind in kinds) else 0

@@ -12,6 +12,7 @@ from model import sources
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.repair import keep_plan
+from model.commands.standard_streams import say
 from model.errors import Refused
 from model.findings import Finding, Unchecked
 from model.health import Health, compared, counted, told
@@ -70,7 +71,7 @@ def _remember(
     try:
         session.health.keep(counted(now, places, ids, summary, watched))
     except Refused as error:
-        print(f"This scan will be missing in `palimpsest health`. {error}", file=sys.stderr)
+        say(f"This scan will be missing in `palimpsest health`. {error}", file=sys.stderr)
 
 
 def _plan(session: Session, path: str, kept: Sequence[Finding | Unchecked]) -> str:
@@ -84,7 +85,7 @@ def _rows(findings: Iterator[Finding], progress: Progress) -> int:
         count += 1
         progress.make_way()
         row = {"class": each.code, "ns": each.ns, "id": each.id, "versions": list(each.versions)}
-        print(json_row(**row, detail=each.detail, repair=each.repair, doubt=each.doubt or None), flush=True)
+        say(json_row(**row, detail=each.detail, repair=each.repair, doubt=each.doubt or None), flush=True)
     return count
 
 
@@ -98,13 +99,13 @@ def _classes(findings: Iterator[Finding], progress: Progress) -> int:
             doubts[each.doubt] = None
     progress.make_way()
     for doubt in doubts:
-        print(f"{doubt}\n")
+        say(f"{doubt}\n")
     for code, known in CLASSES.items():
         rows = by_class.get(code)
         if rows:
-            print(f"{code}  {known.title}: {len(rows):,}\n{known.meaning} {known.today}")
+            say(f"{code}  {known.title}: {len(rows):,}\n{known.meaning} {known.today}")
             table(("Collection", "Document", "Found", "Written", "Repair"), rows)
-            print()
+            say()
     return sum(map(len, by_class.values()))
 
 
@@ -112,9 +113,7 @@ def _turn_rows(watched: Watched, progress: Progress) -> None:
     for each in watched:
         progress.make_way()
         row = {"watch": each.watch, "ns": each.ns, "id": each.id, "v": each.v, "at": each.at, "author": each.author}
-        print(
-            json_row(**row, reason=each.reason, holds=each.holds, before=each.before, missing=each.missing), flush=True
-        )
+        say(json_row(**row, reason=each.reason, holds=each.holds, before=each.before, missing=each.missing), flush=True)
     _tell(watched.unread)
 
 
@@ -132,11 +131,11 @@ def _turns(watched: Watched, progress: Progress) -> None:
     for ns, holding in watched.holding.items():
         for name, count in holding.items():
             holds = f"{count:,} document" + ("" if count == 1 else "s")
-            print(f'Watched in {ns}, "{name}": it holds in {holds}.')
+            say(f'Watched in {ns}, "{name}": it holds in {holds}.')
             table(("Document", "Version", "At", "By", "Turned"), turns.get((ns, name), []))
             if rest := more[ns, name]:
-                print(f"{rest:,} more turns are not shown; take them all with --json.")
-            print()
+                say(f"{rest:,} more turns are not shown; take them all with --json.")
+            say()
     _tell(watched.unread)
 
 
@@ -149,9 +148,9 @@ def _turn_cells(each: WatchTurn) -> tuple[str, ...]:
 
 def _tell(unread: Sequence[str]) -> None:
     for sentence in unread[:LISTED]:
-        print(sentence, file=sys.stderr)
+        say(sentence, file=sys.stderr)
     if len(unread) > LISTED:
-        print(f"The watched conditions of {len(unread) - LISTED:,} documents more are not known.", file=sys.stderr)
+        say(f"The watched conditions of {len(unread) - LISTED:,} documents more are not known.", file=sys.stderr)
 
 
 def _cells(each: Finding) -> tuple[str, ...]:
@@ -165,16 +164,16 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
     """Print the end of the text; beside JSON rows the unchecked documents go to standard error."""
     out = sys.stderr if as_json else sys.stdout
     for line in _unchecked(summary.unchecked):
-        print(line, file=out)
+        say(line, file=out)
     if as_json:
         if plan:
-            print(plan, file=out)
+            say(plan, file=out)
         return
     findings = "1 finding" if summary.findings == 1 else f"{summary.findings:,} findings"
     documents = "1 document" if summary.documents == 1 else f"{summary.documents:,} documents"
-    print(f"{findings}; {documents} looked at in {summary.seconds:.1f} s.")
+    say(f"{findings}; {documents} looked at in {summary.seconds:.1f} s.")
     if plan:
-        print(plan)
+        say(plan)
 
 
 def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:
@@ -201,11 +200,11 @@ def health(args: argparse.Namespace) -> int:
             if source == sources.SAMPLE
             else f"`palimpsest scan SOURCE{f' {args.place}' if args.place else ''}` makes the first."
         )
-        print(f"No scan of {where} was made from here yet. {why}", file=sys.stderr)
+        say(f"No scan of {where} was made from here yet. {why}", file=sys.stderr)
         return 0
     if args.json:
         for scan, before in scans:
-            print(
+            say(
                 json_row(
                     at=scan.at,
                     place=scan.place,

@@ -1,10 +1,29 @@
-"""Standard output and error where they were closed before the start, and where nobody reads them any more."""
+"""Standard output and error: the one way to them, and what becomes of them where nobody reads them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from typing import TextIO
+
+from model.hidden_characters import visible
+
+
+def say(words: str = "", file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
+    """Print words, on standard output where nothing else is said; the one door from a command to a terminal.
+
+    A terminal acts on some characters, and a text from a document, a server or a file may hold them: they become codes.
+    """
+    print(visible(words), file=file, end=end, flush=flush)
+
+
+def hand_on(file_text: str) -> None:
+    """Print the text of a file, to the byte where it does not go to a terminal."""
+    if sys.stdout.isatty():
+        say(file_text)
+    else:
+        print(file_text)
 
 
 def fill_closed() -> None:

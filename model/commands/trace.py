@@ -7,6 +7,7 @@ import argparse
 from model import text
 from model.commands.arguments import document, open_session
 from model.commands.output import Progress, json_row, moment, number, table
+from model.commands.standard_streams import say
 from model.history.chain import Bisection, Blame, Turn, key_text
 from model.names import version_name
 
@@ -19,7 +20,7 @@ def blame(args: argparse.Namespace) -> int:
         if args.json:
             for one in found:
                 of = one.version
-                print(json_row(path=list(one.path), v=of.v, at=of.at, author=of.author, reason=of.reason))
+                say(json_row(path=list(one.path), v=of.v, at=of.at, author=of.author, reason=of.reason))
             return 0
         reasons = any(one.version.reason for one in found)
         header = ("Field", "Set in", "At", "By", *(["Reason"] if reasons else []), "Value")
@@ -46,11 +47,11 @@ def bisect(args: argparse.Namespace) -> int:
             for turn in found.turns:
                 of = turn.version
                 row = {"v": of.v, "at": of.at, "holds": turn.holds, "before": turn.before.v, "missing": turn.gap}
-                print(json_row(**row, author=of.author, reason=of.reason))
+                say(json_row(**row, author=of.author, reason=of.reason))
         elif found.turns:
             table(("Version", "At", "By", "", ""), map(_turn_cells, found.turns))
         else:
-            print(_never(found))
+            say(_never(found))
     return 0 if found.turns else 1
 
 

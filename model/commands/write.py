@@ -10,7 +10,7 @@ from model import text
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import json_row, moment, table
 from model.commands.repair import undo_run
-from model.commands.standard_streams import drop_output
+from model.commands.standard_streams import drop_output, say
 from model.errors import Refused, Unreadable
 from model.names import id_name
 from model.records import Entry, Outcome
@@ -87,15 +87,15 @@ def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = F
     said = f"{outcome.kind}: {outcome.detail}{hint}"
     try:
         if as_json:
-            print(outcome_json(outcome, with_value), flush=True)
+            say(outcome_json(outcome, with_value), flush=True)
         elif outcome.kind != "refused":
-            print(said, flush=True)
+            say(said, flush=True)
     except OSError:
         drop_output()  # the status has to tell how the write ended, even where the report cannot be printed
         if outcome.kind != "refused":
-            print(said, file=sys.stderr)
+            say(said, file=sys.stderr)
     if outcome.kind == "refused":
-        print(outcome.detail, file=sys.stderr)
+        say(outcome.detail, file=sys.stderr)
     return EXITS[outcome.kind]
 
 
@@ -118,21 +118,21 @@ def journal(args: argparse.Namespace) -> int:
     entries = _entries(Journal())
     if args.json:
         for e in entries:
-            print(_entry_json(e))
+            say(_entry_json(e))
         return 0
     rows = (
         (e.id, moment(e.at), e.action, e.kind, f"by {e.undone_by}" if e.undone_by else "", e.ns, _id_of(e), e.detail)
         for e in entries
     )
     if not table(("Entry", "At", "Action", "Outcome", "Undone", "Collection", "Document", "Detail"), rows, right=(0,)):
-        print("Nothing was written from here so far.")
+        say("Nothing was written from here so far.")
     return 0
 
 
 def _prune(args: argparse.Namespace) -> int:
     gone, kept = Journal().prune(args.prune, args.apply)
     if args.json:
-        print(json_row(entries=gone, kept=kept, applied=args.apply))
+        say(json_row(entries=gone, kept=kept, applied=args.apply))
         return 0
     how = (
         "forgotten"
@@ -140,7 +140,7 @@ def _prune(args: argparse.Namespace) -> int:
         else "old enough; nothing was forgotten, --apply does it, and they cannot be undone then"
     )
     still = f" {kept:,} older {'one stays' if kept == 1 else 'ones stay'}: not settled, or needed by a younger entry."
-    print(f"{gone:,} {'entry is' if gone == 1 else 'entries are'} {how}.{still if kept else ''}")
+    say(f"{gone:,} {'entry is' if gone == 1 else 'entries are'} {how}.{still if kept else ''}")
     return 0
 
 

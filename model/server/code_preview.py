@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from bson.decimal128 import Decimal128
 
+from model.hidden_characters import escaped, escaped_once
 from model.records import Sending
 from model.server.retry import Terms, Write, bson_of
 from model.values import canonical as c
@@ -45,6 +46,7 @@ def sending(writes: Sequence[Write], explanation: str) -> Sending:
 @dataclass(frozen=True)
 class _Dialect:
     value: Callable[[Value, bool], str]  # a value that is no container
+    quote: Callable[[str, bool], str]  # a text, or a name
     begin: str
     comment: str
     call: int
@@ -110,7 +112,7 @@ def _container(value: Value, dialect: _Dialect, most: int | None, room: int = WI
             parts.append(["…"])
             break
         lines = _container(inner, dialect, most, room - 4)
-        key = "" if is_array else f"{_string(name, True)}: "
+        key = "" if is_array else f"{dialect.quote(name, True)}: "
         under = " " * min(len(key), 16)  # continued under its first element, as long as there is room
         parts.append([key + lines[0], *(under + line for line in lines[1:])])
     flat = left + ", ".join(lines[0] for lines in parts) + right
@@ -131,7 +133,14 @@ def _string(text: str, full: bool) -> str:
     if not full and len(text) > SHORT:
         text = text[:SHORT] + "…"
     # JSON's form, but without its pairs of surrogates: Python would read these as two characters.
-    return json.dumps(text, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    return escaped_once(json.dumps(text, ensure_ascii=False))
+
+
+def _shell_string(text: str, full: bool) -> str:
+    """As JavaScript writes it, which knows pairs of codes and no longer ones."""
+    if not full and len(text) > SHORT:
+        text = text[:SHORT] + "…"
+    return escaped(json.dumps(text, ensure_ascii=False))
 
 
 def _text(data: bytes) -> str:
@@ -222,6 +231,10 @@ def _shell(value: Value, full: bool) -> str:
             if not math.isfinite(number):
                 return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(number, "NaN")
             return f'Double("{number!r}")' if number.is_integer() else repr(number)
+        case c.STRING:
+            return _shell_string(_text(value.data), full)
+        case c.CODE:
+            return f"Code({_shell_string(_text(value.data), full)})"
         case c.BINARY:
             shown, subtype = _binary(value, full)
             return f'Binary.createFromBase64("{shown}", {subtype})'
@@ -236,17 +249,17 @@ def _shell(value: Value, full: bool) -> str:
             return "null"
         case c.REGEX:
             pattern, flags = _regex(value)
-            return f"BSONRegExp({_string(pattern, full)}, {_string(flags, full)})"
+            return f"BSONRegExp({_shell_string(pattern, full)}, {_shell_string(flags, full)})"
         case c.SCOPED_CODE:
             code, scope = _scope(value)
-            return f"Code({_string(code, full)}, {_flat(scope, SHELL, full)})"
+            return f"Code({_shell_string(code, full)}, {_flat(scope, SHELL, full)})"
         case c.INT64:
             return f'Long("{_integer(value)}")'
         case c.TIMESTAMP:
             step, seconds = struct.unpack("<II", value.data)
             return f"Timestamp({{t: {seconds}, i: {step}}})"
         case c.SYMBOL:
-            return f"BSONSymbol({_string(_text(value.data), full)})"
+            return f"BSONSymbol({_shell_string(_text(value.data), full)})"
         case c.UNDEFINED:
             return "undefined"
         case c.DB_POINTER:
@@ -258,5 +271,5 @@ def _flat(value: Value, dialect: _Dialect, full: bool) -> str:
     return "".join(line.strip() for line in _container(value, dialect, None if full else MOST))
 
 
-PYTHON = _Dialect(_python, "db = client[{}]", "#", 0, "upsert=True")
-SHELL = _Dialect(_shell, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}")
+PYTHON = _Dialect(_python, _string, "db = client[{}]", "#", 0, "upsert=True")
+SHELL = _Dialect(_shell, _shell_string, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}")

@@ -18,7 +18,8 @@ Bytes of a string or name that are no UTF-8 are half characters, ``\\udc80`` to 
 from __future__ import annotations
 
 from model.errors import Unreadable
-from model.text.display import short, shown
+from model.hidden_characters import visible
+from model.text.display import plain, short, shown
 from model.text.json_reader import read
 from model.text.json_tree import tree
 from model.text.json_writer import Style, write
@@ -41,6 +42,7 @@ __all__ = [
     "parsed",
     "path_from_text",
     "path_text",
+    "plain",
     "readable",
     "relaxed",
     "short",
@@ -48,6 +50,7 @@ __all__ = [
     "to_text",
     "value_from_text",
     "value_text",
+    "visible",
 ]
 
 

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import base64
-import re
 import uuid
 
+from model.hidden_characters import escaped
 from model.text import scalars
 from model.text.dates import date_text
 from model.text.paths import name_text
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# Characters that move a terminal's cursor, break a line or turn its direction round.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_MARKS = {"\n": "↵", "\t": "⇥"}
+_MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
 _SIZE_FROM = 1024
 _NOT_SHOWN_FROM = 1 << 20
 
@@ -33,8 +31,8 @@ def size_text(count: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Text on one line: a line break as ↵, a tab as ⇥, other control and half characters as their code."""
-    return _CONTROL.sub(lambda found: _MARKS.get(found.group(), f"\\u{ord(found.group()):04x}"), text)
+    """Text on one line: a line break as ↵, a tab as ⇥, other characters that are not seen as their code."""
+    return escaped(text) if text.isprintable() else escaped(text.translate(_MARKS))
 
 
 def cut(text: str, limit: int) -> str:

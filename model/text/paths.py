@@ -6,11 +6,12 @@ import json
 import re
 
 from model.errors import Unreadable
+from model.hidden_characters import escaped
 from model.text import scalars
 from model.values import canonical as c
 from model.values.canonical import Path
 
-_NEEDS_QUOTES = re.compile(r'^$|^\s|\s$|[.\[\]"\x00-\x1f\x7f\ud800-\udfff]|^[0-9]+$')
+_NEEDS_QUOTES = re.compile(r'^$|^\s|\s$|[.\[\]"]|^[0-9]+$')
 _POSITION = re.compile(r"\[([0-9]{1,10})\]")
 _NAME = re.compile(r'[^.\[\]"]+')
 _raw_string = json.JSONDecoder().raw_decode
@@ -18,7 +19,7 @@ _raw_string = json.JSONDecoder().raw_decode
 
 def name_text(name: str) -> str:
     """A field name as it stands in a path: quoted where it could be read as something else."""
-    return scalars.quoted(name) if _NEEDS_QUOTES.search(name) else name
+    return scalars.quoted(name) if _NEEDS_QUOTES.search(name) or escaped(name) != name else name
 
 
 def path_text(path: Path) -> str:

@@ -22,6 +22,7 @@ from decimal import DecimalException
 from bson.decimal128 import Decimal128
 
 from model.errors import Unreadable
+from model.hidden_characters import escaped
 from model.values import canonical as c
 
 NAN = struct.pack("<Q", 0x7FF8 << 48)
@@ -45,14 +46,8 @@ _ISO = re.compile(
 
 
 def quoted(text: str, ascii_only: bool = False) -> str:
-    """A JSON string; characters beyond ASCII stay readable, half characters become ``\\udcXX``."""
-    if not ascii_only:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return _quote_ascii(text)
-        return _quote(text)
-    return _quote_ascii(text)
+    """A JSON string; characters beyond ASCII stay readable, those that nobody sees become codes like ``\\u202e``."""
+    return _quote_ascii(text) if ascii_only else escaped(_quote(text))
 
 
 def string_of(data: bytes, start: int = 0) -> tuple[str, int] | None:

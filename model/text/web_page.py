@@ -8,6 +8,8 @@ from __future__ import annotations
 import datetime as dt
 import html as markup
 
+from model.hidden_characters import visible
+
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1d22; --soft: #62656f; --paper: #ffffff; --card: #f5f5f7; --line: #dfe0e5;
   --good: #14713d; --warn: #8f5a00; --bad: #b3261e; }
@@ -42,8 +44,8 @@ def page(title: str, body: str) -> str:
 
 
 def escaped(said: str) -> str:
-    """Text as HTML that holds no markup, and no half characters, which no file can hold."""
-    return markup.escape(said).encode("utf-8", "backslashreplace").decode()
+    """Text as HTML that holds no markup, and no characters that nobody sees."""
+    return markup.escape(visible(said))
 
 
 def moment(at: dt.datetime) -> str:

@@ -40,9 +40,11 @@ class Overview(QWidget):
             return
         self._plan, self.marks = plan, () if plan is None else plan.marks
         self.setToolTip(
-            tr(
-                "{changes} in the document; a click goes to the nearest",
-                changes=wording.many(len(self.marks), "change"),
+            wording.tip(
+                tr(
+                    "{changes} in the document; a click goes to the nearest",
+                    changes=wording.many(len(self.marks), "change"),
+                )
             )
         )
         self.setVisible(bool(self.marks))

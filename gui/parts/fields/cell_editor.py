@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QAbstractItemDelegate,
     QApplication,
     QCompleter,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QTreeView,
@@ -24,6 +23,7 @@ from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import as_lines
 from gui.style import theme
 from gui.style.cells import Index
+from gui.style.states import PlainLabel
 from model import text
 from model.errors import Refused
 from model.values.canonical import Value, name_bytes
@@ -56,9 +56,8 @@ class CellEditor(QObject):
         self._had_text = False
         self.typing: Typing | None = None
         self.widget: QLineEdit | QPlainTextEdit | None = None
-        self._line = QLabel(tree.viewport())
+        self._line = PlainLabel(parent=tree.viewport())
         self._line.setProperty("role", "celltip")
-        self._line.setTextFormat(Qt.TextFormat.PlainText)
         self._line.hide()
 
     # --- what is typed

@@ -505,7 +505,7 @@ def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
     made.setIconSize(QSize(theme.px(14), theme.px(14)))
     made.setFixedSize(theme.px(26), theme.px(26))
     made.setProperty("boxed", True)
-    made.setToolTip(words)
+    made.setToolTip(wording.tip(words))
     made.setAccessibleName(words)
     made.clicked.connect(call)
     return made
@@ -517,7 +517,7 @@ class ValueDialog(QDialog):
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(title)
+        self.setWindowTitle(wording.title(title))
         self.setSizeGripEnabled(True)
         room = parent.size()
         self.resize(round(room.width() * 0.86), round(room.height() * 0.86))
@@ -535,7 +535,7 @@ class StoredDialog(QDialog):
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(title)
+        self.setWindowTitle(wording.title(title))
         self.resize(theme.px(760), theme.px(560))
         self.pane = ValuePane()
         self.pane.larger.hide()

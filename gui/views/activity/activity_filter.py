@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from gui.language import tr, translated
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Completion, Offer
-from gui.style import boxes, preferences, theme
+from gui.style import boxes, preferences, theme, wording
 from gui.style.states import OneLine, button, words
 from model.errors import Refused
 from model.text.moments import Moment, moment_from_text
@@ -76,7 +76,7 @@ class ActivityFilter(QWidget):
         made.setProperty("mono", False)
         made.setPlaceholderText(name)
         made.setAccessibleName(name)
-        made.setToolTip(tip)
+        made.setToolTip(wording.tip(tip))
         made.setClearButtonEnabled(True)
         made.setMinimumWidth(theme.px(72))
         made.returnPressed.connect(self.looked)

@@ -437,7 +437,7 @@ class ActivityPanel(QWidget):
         self.compare_button.setText(compare_said(row) if pair and row is not None else tr("Compare"))
         why = self._why_not()
         self.take_back_button.setEnabled(not why)
-        self.take_back_button.setToolTip(why)
+        self.take_back_button.setToolTip(wording.tip(why))
 
     def say_writable(self) -> None:
         """Offer to take back, or not, as the connection allows now."""
@@ -491,11 +491,12 @@ class ActivityPanel(QWidget):
         said = tr("Take back {changes}…", changes=wording.many(many, "change")) if many > 1 else tr("Take back…")
         back = menu.addAction(said, self.take_back)
         back.setEnabled(not self._why_not())
-        back.setToolTip(self._why_not())
-        menu.setToolTipsVisible(True)
         menu.addSeparator()
         menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
         menu.addAction(tr("Copy the rows"), lambda: copying.put(self.tree.copied()))
+        menu.setToolTipsVisible(True)
+        for action in menu.actions():  # without a tooltip of its own Qt takes the line, as markup
+            action.setToolTip(wording.tip((self._why_not() if action is back else "") or action.text()))
         return menu
 
     def _only_by(self, author: str) -> None:

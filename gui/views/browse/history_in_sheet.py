@@ -6,14 +6,14 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
-from gui.style.states import button, words
+from gui.style.states import PlainLabel, button, words
 from gui.views.browse.plan_sheet import PlanSheet
 from model.session import ArrivingDocument, ImportPlan
 
@@ -28,7 +28,7 @@ class HistoryPlaceSheet(Sheet):
         self.setAccessibleName(tr("Import history"))
         self.place = QLineEdit(ns)
         self.place.setProperty("mono", True)
-        named = QLabel(tr("Into the collection"))
+        named = PlainLabel(tr("Into the collection"))
         named.setBuddy(self.place)
         self.place.setAccessibleName(named.text())
         self.folder = button(tr("From a repository or folder…"), partial(self._choose, True), "main")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.style import theme
 from gui.style.sheet import Sheet
-from gui.style.states import StateStack, button, words
+from gui.style.states import PlainLabel, StateStack, button, words
 
 
 class PlanSheet(Sheet):
@@ -30,7 +30,7 @@ class PlanSheet(Sheet):
         self._title = words(title, "title", wrap=True)
         self.report = words("", "second", wrap=True)
         self.field = QLineEdit()
-        self.ask = QLabel(tr("Type {name} to go on", name=self._name))
+        self.ask = PlainLabel(tr("Type {name} to go on", name=self._name))
         self.field.setAccessibleName(self.ask.text())
         self.ask.setBuddy(self.field)
         self.field.textChanged.connect(self._fit)

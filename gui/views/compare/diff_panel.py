@@ -406,7 +406,7 @@ class DiffPanel(QWidget):
         self.overview.mark(self.model.current)
         self._look.start()
         if ready is not None and ready.coarse:
-            self.counts.setToolTip(f"{self.counts.toolTip()}\n{COARSE}")
+            self.counts.setToolTip(wording.tip(f"{', '.join(self.counts.words)}\n{COARSE}"))
         self.tools.say(self.model.current + 1, total)
         self.only.setEnabled(ready is not None)
         self.tools.copy.setEnabled(self.comparison is not None)
@@ -415,7 +415,7 @@ class DiffPanel(QWidget):
         self.arrows.offer(*(not self.why_not_take(side) for side in ("a", "b")))
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
-        self.restore.setToolTip(why or tr("Make A, or some of its fields, the content of a new version"))
+        self.restore.setToolTip(wording.tip(why or tr("Make A, or some of its fields, the content of a new version")))
 
     def say_writable(self) -> None:
         """Offer to restore, or not, as the connection allows now."""
@@ -552,7 +552,7 @@ class DiffPanel(QWidget):
             action = menu.addAction(wording.item(words))
             action.triggered.connect(lambda: call())
             action.setEnabled(enabled)
-            action.setToolTip(why)
+            action.setToolTip(wording.tip(why or words))  # without one Qt takes the line, as markup
 
         add(tr("Show the whole value"), self._open_value)
         menu.addSeparator()

@@ -30,7 +30,7 @@ class Counts(QWidget):
         """Show other counts."""
         self._badges = [(op, f"{counts[op]:,} {word}") for op, word in COUNTED if counts.get(op)]
         words = ", ".join(label for _, label in self._badges)
-        self.setToolTip(words)
+        self.setToolTip(wording.tip(words))
         self.setAccessibleName(words or tr("no changes"))
         self.update()
 
@@ -125,14 +125,14 @@ class DiffTools(QWidget):
             "{changes} hidden by {paths}", changes=wording.many(changes, "change"), paths=wording.many(paths, "path")
         )
         self.hidden.setAccessibleName(said)
-        self.hidden.setToolTip(tr("{said}; see the list, show them again", said=said))
+        self.hidden.setToolTip(wording.tip(tr("{said}; see the list, show them again", said=said)))
 
 
 def _tool(icon: str, words: str, boxed: bool = True) -> QToolButton:
     made = QToolButton()
     made.setIcon(icons.icon(icon))
     made.setIconSize(QSize(theme.px(14), theme.px(14)))
-    made.setToolTip(words)
+    made.setToolTip(wording.tip(words))
     made.setAccessibleName(words)
     made.setProperty("boxed", boxed)
     made.setFixedSize(theme.px(26), theme.px(26))

@@ -15,6 +15,7 @@ from gui.parts.document_side import DocumentSide
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
+from model import text
 from model.session import Session
 
 
@@ -31,7 +32,7 @@ class OtherDocument(Sheet):
         title = tr("Compare {name} with another document", name=there.name)
         self.setAccessibleName(title)
         self.connection = QComboBox()
-        self.connection.addItems([session.name for session in self._sessions])
+        self.connection.addItems([text.plain(session.name) for session in self._sessions])
         self.connection.setCurrentIndex(self._sessions.index(there.session) if there.session in self._sessions else 0)
         self.collection = CompletingLine(self._names)
         self.collection.setText(there.ns)

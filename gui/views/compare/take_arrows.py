@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QToolButton
 from gui.language import tr
 from gui.parts.differences.diff_model import A, B
 from gui.parts.differences.diff_table import DiffTable
-from gui.style import states, theme
+from gui.style import states, theme, wording
 
 SIDE = 22
 
@@ -54,7 +54,7 @@ class TakeArrows(QObject):
         """Say whose draft takes B's value, and whose takes A's."""
         for side, into, keys in (("a", into_b, "Alt+Right"), ("b", into_a, "Alt+Left")):
             words = tr("Take {upper}'s value into {into} ({keys})", upper=side.upper(), into=into, keys=keys)
-            self.buttons[side].setToolTip(words)
+            self.buttons[side].setToolTip(wording.tip(words))
             self.buttons[side].setAccessibleName(words)
 
     def offer(self, from_a: bool, from_b: bool) -> None:

@@ -159,7 +159,9 @@ class VersionBox(QComboBox):
         """Show a version."""
         self._shown = version
         self.setCurrentIndex(-1 if version is None else self._choices.row_of(version.v))
-        self.setToolTip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or tr('no date')}")
+        self.setToolTip(
+            wording.tip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or tr('no date')}")
+        )
         self.setAccessibleDescription("" if version is None else name_of(version))
         self.setEnabled(version is not None or len(self._choices.versions) > 1)  # else there is nothing to choose
         self.updateGeometry()

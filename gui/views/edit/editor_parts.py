@@ -6,13 +6,13 @@ import datetime as dt
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QWidget
 
 from gui.language import tr
 from gui.parts.pill import Pill
 from gui.parts.reason_line import ReasonLine
-from gui.style import boxes, preferences, theme
-from gui.style.states import button, tool, words
+from gui.style import boxes, preferences, theme, wording
+from gui.style.states import PlainLabel, button, tool, words
 from gui.style.wording import many
 
 UNCHANGED = tr("Nothing is changed")
@@ -126,8 +126,7 @@ class EditorHead(QWidget):
         super().__init__()
         boxes.ground(self, "surface")
         self.setMinimumHeight(theme.px(46))
-        self.id = QLabel()
-        self.id.setTextFormat(Qt.TextFormat.PlainText)
+        self.id = PlainLabel()
         self.id.setProperty("role", "id")
         self.id.setFont(theme.mono(12, 600))
         self.id.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -163,7 +162,7 @@ class EditorHead(QWidget):
             (self.compare, tr("Compare with what is in the database (Ctrl+D)")),
             (self.history, tr("Show this document's versions (Ctrl+Shift+H)")),
         ):
-            made.setToolTip(tip)
+            made.setToolTip(wording.tip(tip))
             tools.addWidget(made)
         self.last_set = tool("user-list", tr("Show beside each field which version last set it (Ctrl+L)"), None)
         self.last_set.setCheckable(True)
@@ -229,7 +228,7 @@ class EditorFoot(QWidget):
             self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
         self.discard.setEnabled(dirty)
         self.save.setEnabled(not reason)
-        self.save.setToolTip(reason or tr("Save if nobody was faster; else you are asked (Ctrl+S)"))
+        self.save.setToolTip(wording.tip(reason or tr("Save if nobody was faster; else you are asked (Ctrl+S)")))
         self.save.setAccessibleDescription(reason)
 
     def draft_kept(self, at: dt.datetime | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr
 from gui.style import theme
 from gui.style.sheet import Sheet
-from gui.style.states import button, words
+from gui.style.states import PlainLabel, button, words
 from model import text
 from model.errors import Refused
 from model.text.file_documents import documents_in
@@ -46,14 +46,14 @@ class NewDocument(Sheet):
             self.id.setEnabled(False)
         self.id.textChanged.connect(self._say_kind)
         self.kind = words("", "hint")
-        id_label = QLabel(tr("Id"))
+        id_label = PlainLabel(tr("Id"))
         id_label.setBuddy(self.id)
         self.editor = QPlainTextEdit()
         self.editor.setProperty("mono", True)
         self.editor.setAccessibleName(tr("Content as Extended JSON"))
         self.editor.setTabChangesFocus(True)
         self.editor.setPlainText(text.to_text(content, 2) if content is not None else '{\n  "": ""\n}')
-        content_label = QLabel(tr("Content, as Extended JSON"))
+        content_label = PlainLabel(tr("Content, as Extended JSON"))
         content_label.setBuddy(self.editor)
         self.trouble = words("", "error", wrap=True)
         self.insert = button(tr("Insert 1 document"), self._agree, "main")

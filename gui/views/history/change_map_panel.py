@@ -231,7 +231,7 @@ class ChangeMapPanel(ChainPanel):
             self.compare_button.setText(tr("Compare"))
         why = self._why_not(row, column)
         self.restore.setEnabled(not why)
-        self.restore.setToolTip(why)
+        self.restore.setToolTip(wording.tip(why))
 
     def _pair(self, column: int, mark: MapMark | None) -> tuple[int, int] | None:
         """The version at the crosshair, or the first behind its gap, and the one before it."""

@@ -80,7 +80,9 @@ class MergeHead:
                 tr("All resolved") if resolution.asked else tr("Nothing to decide"), "acc", "accTint", "check"
             )
         self.save.setEnabled(not reason)
-        self.save.setToolTip(reason or tr("Save over what is in the database, if it is still that (Ctrl+S)"))
+        self.save.setToolTip(
+            wording.tip(reason or tr("Save over what is in the database, if it is still that (Ctrl+S)"))
+        )
         self.save.setAccessibleDescription(reason)
         title = resolution.undo_title
         self.undo.setEnabled(bool(title))
@@ -122,7 +124,9 @@ class ConflictBar:
             made = self.ways[side]
             made.setText(labels[side] if self.is_narrow else f"{labels[side]}   {key}")
             made.setAccessibleName(labels[side])
-            made.setToolTip(tr("{labels} ({key}); with Shift for everything unresolved", labels=labels[side], key=key))
+            made.setToolTip(
+                wording.tip(tr("{labels} ({key}); with Shift for everything unresolved", labels=labels[side], key=key))
+            )
             made.setEnabled(decision is not None)
         self.ways["both"].setText(tr("Both"))
         self.ways["both"].setToolTip(tr("Keep both, mine first"))

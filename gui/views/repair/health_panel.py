@@ -16,6 +16,7 @@ from gui.style.states import StateStack, button, words
 from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, ScansModel
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
+from model import text
 from model.health import Counted, compared, courses, subject
 from model.session import Session
 from model.values.canonical import Value
@@ -154,7 +155,7 @@ class HealthPanel(QWidget):
         """Offer the other places with scans; the box is only shown where there are any."""
         self.places.clear()
         for each in sorted(found):
-            self.places.addItem(each or EVERYWHERE, each)
+            self.places.addItem(text.plain(each) or EVERYWHERE, each)
         self.places.setCurrentIndex(self.places.findData(self.place))
         self.places.setVisible(self._ids is None and len(found) > 1)
         self.places.setToolTip(tr("Where the scans looked"))

@@ -491,7 +491,7 @@ class RepairPanel(QWidget):
         plan = self.model.plan
         self.reason.setVisible(plan is not None and any("reason" in each for each in plan.layouts.values()))
         self.go.setEnabled(not why and not self.busy)
-        self.go.setToolTip(why)
+        self.go.setToolTip(wording.tip(why))
         self.again.setEnabled(bool(rows) and not self.busy)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()

@@ -11,6 +11,7 @@ from gui import tasks
 from gui.language import tr
 from gui.style import boxes, preferences, theme, wording
 from gui.style.states import button, words
+from model import text
 from model.scan import ScanEstimate
 from model.session import Session
 
@@ -69,7 +70,7 @@ class ScanConsent(QWidget):
         self.scope.setAccessibleName(tr("Where to look"))
         database = place.partition(".")[0]
         for each in dict.fromkeys((place, database, "")):
-            self.scope.addItem(each or EVERYWHERE, each)
+            self.scope.addItem(text.plain(each) or EVERYWHERE, each)
         self.scope.activated.connect(self._estimate)
         pace, self.paces = boxes.segments(self, (tr("Gently"), tr("Fast")), tr("{}: the pace of the scan"))
         pace.addStretch(1)

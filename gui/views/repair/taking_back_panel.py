@@ -281,7 +281,7 @@ class TakingBackPanel(QWidget):
         some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
         self.go.setText(some if ticked else tr("Take back"))
         self.go.setEnabled(not why and self._task is None)
-        self.go.setToolTip(why)
+        self.go.setToolTip(wording.tip(why))
         self.again.setEnabled(bool(rows) and self._task is None)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()

@@ -13,7 +13,6 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -25,7 +24,7 @@ from gui.language import tr, translated
 from gui.parts.pill import Pill
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
-from gui.style.states import Glyph, button, hair, words
+from gui.style.states import Glyph, PlainLabel, button, hair, words
 from gui.views.stating.key_form import KeyForm
 from gui.views.stating.key_row import Choice
 from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
@@ -117,7 +116,7 @@ class LayoutSheet(Sheet):
         top = QHBoxLayout()
         top.setContentsMargins(theme.px(24), theme.px(12), theme.px(16 + SCROLLBAR), 0)
         top.setSpacing(theme.px(12))
-        self._name = QLabel(tr("&Layout"))
+        self._name = PlainLabel(tr("&Layout"))
         self._name.setBuddy(self.layout_choice)
         top.addWidget(self._name)
         top.addWidget(self.layout_choice, 1)

@@ -378,7 +378,7 @@ class TimelinePanel(QWidget):
     def _tell_unjudged(self, why: str) -> None:
         summary = self.model.summary()
         self._summary.setText(tr("{summary}; watched conditions are not known", summary=summary))
-        self._summary.setToolTip(why)
+        self._summary.setToolTip(wording.tip(why))
 
     def _failed(self, error: BaseException) -> None:
         self._task = None
@@ -449,7 +449,7 @@ class TimelinePanel(QWidget):
         if self.id is not None:
             self._name.put(wording.plain(self.id))
         self._summary.setText(self.model.summary())
-        self._summary.setToolTip(self.model.note)
+        self._summary.setToolTip(wording.tip(self.model.note))
         self._legend.update()
         self.list.fit()
         self._say_busy_again()
@@ -533,10 +533,10 @@ class TimelinePanel(QWidget):
         target = self.model.row_of(current.v) if current else None
 
         def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> QAction:
-            action = menu.addAction(words)
+            action = menu.addAction(wording.item(words))
             action.triggered.connect(lambda: call())
             action.setEnabled(enabled)
-            action.setToolTip(why)
+            action.setToolTip(wording.tip(why or words))
             return action
 
         menu.setToolTipsVisible(True)

@@ -113,7 +113,9 @@ class DraftsPanel(QWidget):
         here = draft is not None and draft.source == self._session.source
         self.open.setEnabled(here)
         self.open.setToolTip(
-            "" if here or draft is None else tr("It belongs to {source}; open that first.", source=draft.source)
+            wording.tip(
+                "" if here or draft is None else tr("It belongs to {source}; open that first.", source=draft.source)
+            )
         )
         self.discard.setEnabled(draft is not None)
 

@@ -118,7 +118,9 @@ class JournalPanel(QWidget):
             tr("Journal"), tr("Every write from this computer: noted before it is sent, with its outcome after.")
         )
         self.everywhere = QCheckBox(tr("All sources"))
-        self.everywhere.setToolTip(tr("Also what was written to other sources than {name}", name=self._session.name))
+        self.everywhere.setToolTip(
+            wording.tip(tr("Also what was written to other sources than {name}", name=self._session.name))
+        )
         self.everywhere.toggled.connect(self.refresh)
         row.addWidget(self.everywhere)
         row.addWidget(button(tr("Refresh"), self.refresh, "small", icon="arrows-clockwise"))
@@ -227,7 +229,7 @@ class JournalPanel(QWidget):
         entry = self.entry
         why = "" if entry is None else self._why_not(entry)
         self.undo.setEnabled(entry is not None and not why)
-        self.undo.setToolTip(why)
+        self.undo.setToolTip(wording.tip(why))
         self.undo_run.setVisible(entry is not None and bool(entry.run))
         mine = entry is not None and entry.source == self._session.source
         self.undo_run.setEnabled(mine and not self._session.read_only)

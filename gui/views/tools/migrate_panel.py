@@ -200,10 +200,10 @@ class MigratePanel(QWidget):
         )
         why = self._misnamed or why
         self.dry.setEnabled(not busy and not self._misnamed)
-        self.dry.setToolTip(self._misnamed)
+        self.dry.setToolTip(wording.tip(self._misnamed))
         for part in (self.go, self.back):
             part.setEnabled(not busy and not why)
-            part.setToolTip(why)
+            part.setToolTip(wording.tip(why))
         for field in (self.layout_choice, self.target, self.newest):
             field.setEnabled(not busy)
 

@@ -182,7 +182,7 @@ class PendingPanel(QWidget):
         self.places.clear()
         self.places.addItem(tr("All collections"), "")
         for ns in places:
-            self.places.addItem(ns, ns)
+            self.places.addItem(text.plain(ns), ns)
         self.places.setCurrentIndex(max(0, self.places.findData(kept)))
         self.places.blockSignals(False)
         self.places.setVisible(len(places) > 1)
@@ -266,9 +266,9 @@ class PendingPanel(QWidget):
             why = tr("No token is ticked.")
         for one in (self.go, self.drop):
             one.setEnabled(not why and not self.busy)
-            one.setToolTip(why)
+            one.setToolTip(wording.tip(why))
         self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self.busy)
-        self.older.setToolTip(why if self._session.read_only else "")
+        self.older.setToolTip(wording.tip(why if self._session.read_only else ""))
 
     def _report(self) -> str:
         if self.busy:

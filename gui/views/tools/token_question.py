@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.style import theme, wording
 from gui.style.sheet import Sheet
-from gui.style.states import button, words
+from gui.style.states import PlainLabel, button, words
 from gui.views.tools.token_list import is_old
 from gui.views.tools.token_preview import What
 from model.records import PendingToken
@@ -75,7 +75,7 @@ class TokenQuestion(Sheet):
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
         column.addWidget(words(tr("Finish all older than…"), "title"))
-        label = QLabel(tr("Age, as in 24h or 7 days"))
+        label = PlainLabel(tr("Age, as in 24h or 7 days"))
         self.age = QLineEdit("24h")
         label.setBuddy(self.age)
         self.age.selectAll()

@@ -193,8 +193,9 @@ def test_lines_hold_nothing_that_moves_the_cursor_and_no_name_is_lost_in_them() 
 
 
 def test_lines_say_where_texts_differ_in_what_is_not_seen() -> None:
-    a, b = (c.document([("a", Value.of(word))]) for word in ("word", "wo\u200brd"))
-    assert to_lines(diff(a, b)).splitlines()[1] == "    ~ at byte 2: 72 64 -> e2 80 8b 72 64"
+    a, b, hidden = (c.document([("a", Value.of(word))]) for word in ("word", "w\uff4frd", "wo\u200brd"))
+    assert to_lines(diff(a, b)).splitlines()[1] == "    ~ at byte 1: 6f 72 64 -> ef bd 8f 72 64"
+    assert to_lines(diff(a, hidden)) == '~ a: "word" -> "wo\\u200brd"'
 
 
 def applied_program(program: str, before: bytes) -> bytes:

@@ -1,0 +1,51 @@
+"""Characters that a reader does not see, or that a terminal or a line of text acts on, written as their codes.
+
+They are control characters (C0, C1 and delete), those that turn the direction of writing round, those of no width,
+line separators, half characters, and those that Unicode does not assign. A joiner stays between the letters or pictures
+that it joins.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ACTING = (
+    r"\x00-\x1f\x7f-\x9f"  # C0, delete and C1: a terminal takes them for commands
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    r"\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffc\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Joiners are a part of Arabic, Indian and Mongolian writing, and of pictures that are made of several.
+_JOINED = r"\u0600-\u109f\u1780-\u18af\u200d\u2190-\u2bff\u3030\ufe0f\U0001f000-\U0001faff"
+_HIDDEN = re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
+
+
+def escaped(text: str) -> str:
+    """The text with each such character as JSON writes its code: ``\\u202e``, with two of them beyond ``\\uffff``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub(_code, text)
+
+
+def visible(text: str) -> str:
+    """Text of several lines as it reaches a person: only its line breaks and tabs are not shown as codes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
+
+
+def escaped_once(text: str) -> str:
+    """As :func:`escaped` in Python's and TOML's form: one longer code beyond ``\\uffff``."""
+    return _HIDDEN.sub(
+        lambda found: _code(found) if found.group() < "\U00010000" else f"\\U{ord(found.group()):08x}", text
+    )
+
+
+def _long_code(found: re.Match[str]) -> str:
+    return _code(found) if found.group() < "\U00010000" else f"\\U{ord(found.group()):08x}"
+
+
+def _code(found: re.Match[str]) -> str:
+    at = ord(found.group())
+    if at < 0x10000:
+        return f"\\u{at:04x}"
+    return f"\\u{0xD7C0 + (at >> 10):04x}\\u{0xDC00 + (at & 0x3FF):04x}"

@@ -1,0 +1,61 @@
+"""The guards that an attack meets, each taken out of the product for a moment: the attack must come through then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from unittest.mock import patch
+
+from PySide6.QtWidgets import QLabel
+
+from gui.style import states, wording
+from model import hidden_characters
+from model.commands import output, standard_streams
+
+Taken = Callable[[], AbstractContextManager[object]]
+
+
+def as_it_is(words: str) -> str:
+    """Hand words on without a look."""
+    return words
+
+
+@contextmanager
+def raw_terminal() -> Iterator[None]:
+    """Commands print what they are given."""
+    with patch.object(standard_streams, "visible", as_it_is), patch.object(output, "plain", as_it_is):
+        yield
+
+
+@contextmanager
+def raw_json() -> Iterator[None]:
+    """JSON keeps every character that its grammar allows."""
+    with patch.object(hidden_characters, "_HIDDEN", re.compile("(?!)")):
+        yield
+
+
+@contextmanager
+def rich_labels() -> Iterator[None]:
+    """Labels decide by themselves whether a text is markup, and show it as it came."""
+
+    def said(label: QLabel, words: str = "", parent: object = None) -> None:
+        QLabel.__init__(label)
+        QLabel.setText(label, words)
+
+    with patch.object(states.PlainLabel, "__init__", said), patch.object(states.PlainLabel, "setText", QLabel.setText):
+        yield
+
+
+@contextmanager
+def rich_tooltips() -> Iterator[None]:
+    """Tooltips are handed to Qt as they are."""
+    with patch.object(wording, "tip", as_it_is):
+        yield
+
+
+@contextmanager
+def keys_in_names() -> Iterator[None]:
+    """A letter behind an & in a name becomes a key."""
+    with patch.object(wording, "label", as_it_is):
+        yield

@@ -1,0 +1,191 @@
+"""The attack on the window: every page over the hostile database, and every text that its widgets hold or offer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymongo
+from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QAbstractTableModel, QEvent, QModelIndex, QPoint
+from PySide6.QtGui import QAction, QContextMenuEvent, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QPlainTextEdit,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from gui.pages.page_request import CollectionStart, PageRequest
+from gui.tour.tour_views import settle
+from gui.window.opening import Opening
+from gui.window.window import Window
+from model.localserver import LocalServer
+from model.values.canonical import Value
+from tests.hostile.planted import CURRENT, DATABASE, ID, MARK, STATS, VERSIONS, plant, profile, raw_in
+
+FEW = 60  # rows of a list that are looked at
+EXACT = ("ReadOnlyText", "JsonText", "QLineEdit")
+"""Where a text is edited or copied character by character, and so stays what it is."""
+
+
+def requests() -> Iterator[PageRequest]:
+    """A request for each kind of page, with its panes."""
+    id = Value.of(ID)
+    for ns in (CURRENT, VERSIONS):
+        yield PageRequest("collection", ns)
+        yield PageRequest("collection", ns, id, CollectionStart(a=Value.of(1), b=Value.of(3)))
+        for pane in ("history", "compare", "indexes"):
+            yield PageRequest("collection", ns, id, CollectionStart(pane=pane))
+        for kind in ("document", "map", "blame", "field", "bisect", "activity", "repair", "health"):
+            yield PageRequest(kind, ns, id)
+    for kind in ("times", "migrate"):
+        yield PageRequest(kind, CURRENT)
+    yield PageRequest("pending", STATS)
+    yield PageRequest("repair", DATABASE)
+    for kind in ("drafts", "journal", "check", "activity", "health"):
+        yield PageRequest(kind)
+
+
+def walked(folder: Path, most: int | None = None) -> Iterator[tuple[str, QWidget]]:
+    """Each page of one window with its name; the window shows it."""
+    with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
+        plant(client)
+        window = Window()
+        window.resize(1280, 860)
+        window.show()
+        try:
+            window.open(Opening(server.uri, f"<b>{MARK}</b>&amp;\u202e\x1b", profile=str(profile(folder))))
+            settle(lambda: bool(window.sessions))
+            session = window.sessions[0]
+            for asked in itertools.islice(requests(), most):
+                window.workspace.open(session, asked)
+                settle()
+                pane = asked.start.pane if isinstance(asked.start, CollectionStart) else ""
+                yield f"{asked.kind} {pane}".strip(), window
+        finally:
+            window.close_quietly()
+            window.deleteLater()
+            QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def is_wrong(said: str, drawn: bool, key: bool) -> str:
+    """What is wrong with a text; "" where nothing is."""
+    if raw := raw_in(said):
+        return f"unseen in {raw}"
+    if drawn and f"<b>{MARK}" in said:
+        return f"markup in {said[:200]!a}"
+    return f"a key made of {said[:200]!a}" if key and f"&{MARK}" in said.replace("&&", "") else ""
+
+
+def faults(window: QWidget) -> Iterator[str]:
+    """What the widgets of a window show that is not plain text, or that nobody sees."""
+    for widget in [window, *window.findChildren(QWidget)]:
+        name = f"{type(widget).__name__} {widget.objectName()}".strip()
+        for place, said, drawn, key in texts(widget):
+            if wrong := is_wrong(said, drawn, key):
+                yield f"{name}, {place}: {wrong}"
+
+
+def texts(widget: QWidget) -> Iterator[tuple[str, str, bool, bool]]:
+    """Each text of a widget: its place, the text, whether markup in it would be drawn, whether an & makes a key."""
+    yield "tooltip", widget.toolTip(), Qt.mightBeRichText(widget.toolTip()), False
+    for place, said in (
+        ("accessible name", widget.accessibleName()),
+        ("accessible description", widget.accessibleDescription()),
+        ("title", widget.windowTitle()),
+        ("status tip", widget.statusTip()),
+    ):
+        yield place, said, False, False
+    if isinstance(widget, QLabel):
+        rich = widget.textFormat() != Qt.TextFormat.PlainText and Qt.mightBeRichText(widget.text())
+        yield "text", widget.text(), rich, widget.buddy() is not None
+    if isinstance(widget, QAbstractButton):
+        yield "text", widget.text(), False, True
+    if isinstance(widget, QComboBox):
+        yield from ((f"item {at}", widget.itemText(at), False, False) for at in range(min(widget.count(), FEW)))
+    if isinstance(widget, QTabBar):
+        for at in range(widget.count()):
+            yield f"tab {at}", widget.tabText(at), False, True
+            yield f"tab {at} tooltip", widget.tabToolTip(at), Qt.mightBeRichText(widget.tabToolTip(at)), False
+            yield f"tab {at} name", widget.accessibleTabName(at), False, False
+    if isinstance(widget, QPlainTextEdit | QTextEdit) and type(widget).__name__ not in EXACT:
+        yield "text", widget.toPlainText(), isinstance(widget, QTextEdit), False
+    for action in widget.actions():
+        yield from _of_action(action)
+    if isinstance(widget, QMenu):
+        yield "menu", widget.title(), False, True
+    if isinstance(widget, QAbstractItemView) and widget.model() is not None:
+        yield from _of_model(widget.model(), QModelIndex(), [FEW * 10])
+
+
+def _of_action(action: QAction) -> Iterator[tuple[str, str, bool, bool]]:
+    yield "action", action.text(), False, True
+    shown = any(isinstance(by, QMenu) and by.toolTipsVisible() for by in action.associatedObjects())
+    yield "action's tooltip", action.toolTip(), shown and Qt.mightBeRichText(action.toolTip()), False
+
+
+def _of_model(model: QAbstractItemModel, above: QModelIndex, left: list[int]) -> Iterator[tuple[str, str, bool, bool]]:
+    roles = Qt.ItemDataRole
+    across = Qt.Orientation.Horizontal
+    columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(above)
+    for column in range(columns):
+        yield f"header {column}", str(model.headerData(column, across, roles.DisplayRole) or ""), False, False
+    for row in range(min(model.rowCount(above), FEW)):
+        for column in range(columns):
+            index = model.index(row, column, above)
+            left[0] -= 1
+            if left[0] < 0:
+                return
+            for role in (roles.DisplayRole, roles.AccessibleTextRole, roles.AccessibleDescriptionRole):
+                said = model.data(index, role)
+                if isinstance(said, str):
+                    yield f"cell {row}, {column}, {role.name}", said, False, False
+            # The delegate puts the cell's tooltip through the door; a view without one shows what the model says.
+            if (
+                column == 0
+                and not isinstance(model, QAbstractListModel | QAbstractTableModel)
+                and model.hasChildren(index)
+            ):
+                yield from _of_model(model, index, left)
+
+
+def menus(window: QWidget) -> Iterator[tuple[str, QMenu]]:
+    """The menus of the lists' rows, each as it would open there."""
+    opened: list[QMenu] = []
+    before = QMenu.exec, QMenu.popup
+    QMenu.exec = lambda menu, *_: opened.append(menu)  # type: ignore[method-assign,assignment]
+    QMenu.popup = lambda menu, *_: opened.append(menu)  # type: ignore[method-assign,assignment]
+    try:
+        for view in window.findChildren(QAbstractItemView):
+            if not view.isVisible() or view.model() is None or not view.model().rowCount():
+                continue
+            at = view.visualRect(view.model().index(0, 0)).center()
+            view.setCurrentIndex(view.model().index(0, 0))
+            reason = QContextMenuEvent.Reason.Mouse
+            QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, at, view.viewport().mapToGlobal(at)))
+            view.customContextMenuRequested.emit(QPoint(at))
+            for menu in opened:
+                yield type(view).__name__, menu
+            opened.clear()
+    finally:
+        QMenu.exec, QMenu.popup = before  # type: ignore[method-assign]
+
+
+def attack(folder: Path, most: int | None = None) -> list[str]:
+    """What the window shows and should not, on so many pages where not on all."""
+    found: dict[str, None] = {}
+    for page, window in walked(folder, most):
+        for fault in faults(window):
+            found.setdefault(f"{page}: {fault}")
+        for view, menu in menus(window):
+            for place, said, drawn, key in itertools.chain.from_iterable(map(_of_action, menu.actions())):
+                if wrong := is_wrong(said, drawn, key):
+                    found.setdefault(f"{page}: menu of {view}, {place}: {wrong}")
+    return list(found)
