@@ -24,7 +24,7 @@ from model import text
 from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts import recognise
+from model.layouts import lazy_version, recognise
 from model.layouts.base import Layout
 from model.layouts.lazy_version import Count, LazyVersion
 from model.layouts.page_query import PageQuery
@@ -365,11 +365,14 @@ class Catalogue:
                 yield version
             return
         layout = self.layout(ns)
-        count, newer = partial(changed_fields, keys=layout.profile.keys), None
+        count, newer, room = partial(changed_fields, keys=layout.profile.keys), None, lazy_version.KEPT
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
             if newer is not None:
                 yield _slim(newer, version, count)
+            if isinstance(version, LazyVersion):
+                room -= len(version.document)
+                version = version if room > 0 else replace(version)
             newer = version
         if newer is not None:
             yield _slim(newer, None, count)

@@ -55,6 +55,17 @@ class CollectionInfo:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A test of contents; ``fields`` at their top decide it alone, or None where it may look at all of a content."""
+
+    test: Callable[[bytes], bool]
+    fields: tuple[str, ...] | None = None
+
+    def __call__(self, content: bytes) -> bool:
+        return self.test(content)
+
+
+@dataclass(frozen=True)
 class Version:
     """One version of one document, wherever its layout keeps it; also a missing one."""
 
@@ -87,6 +98,10 @@ class Version:
     def without_content(self) -> Version:
         """The version as lists of many hold it."""
         return self.but(content=None, raw=None)
+
+    def meets(self, condition: Condition) -> bool | None:
+        """Whether its content meets a condition; None where it has none. Raises what the condition does."""
+        return None if self.content is None else condition(self.content)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ over a stretch of missing versions happened somewhere in it, and no more is know
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -34,7 +34,7 @@ from model.history.tracking import (
 )
 from model.history.unkeyed_arrays import SetBy, UnkeyedArray, followed
 from model.names import id_name
-from model.records import Version
+from model.records import Condition, Version
 from model.values import canonical
 from model.values.canonical import ARRAY, Path, Value
 
@@ -459,7 +459,7 @@ class Bisector:
     Every version is looked at, for the condition may turn more than once. Versions above the current one are left out.
     """
 
-    def __init__(self, condition: Callable[[bytes], bool]) -> None:
+    def __init__(self, condition: Condition) -> None:
         self._condition = condition
         self._turns: list[Turn] = []
         self._newer: tuple[int, Version, bool] | None = None
@@ -470,24 +470,24 @@ class Bisector:
         self._age += 1
         if version.current:
             self._turns, self._newer, self._looked = [], None, 0
-        if version.content is None or version.state == "missing":
+        now = version.meets(self._condition)
+        if now is None:
             return
-        now = self._condition(version.content)
-        slim = version.without_content()
         if self._newer is None:
             self._holds = now
         elif self._newer[2] != now:
-            self._turns.append(Turn(self._newer[1], self._newer[2], slim, self._age - self._newer[0] - 1))
-        self._newer = self._age, slim, now
+            newer = self._newer[1].without_content()
+            self._turns.append(Turn(newer, self._newer[2], version.without_content(), self._age - self._newer[0] - 1))
+        self._newer = self._age, version, now
         self._looked += 1
 
     def found(self) -> Bisection:
         """The turns, as far as versions were taken."""
-        oldest = self._newer[1] if self._newer else None
+        oldest = self._newer[1].without_content() if self._newer else None
         return Bisection(tuple(reversed(self._turns)), self._holds, self._looked, oldest)
 
 
-def bisect(versions: Iterable[Version], condition: Callable[[bytes], bool]) -> Bisection:
+def bisect(versions: Iterable[Version], condition: Condition) -> Bisection:
     """The turns of a condition over some versions, newest first."""
     found = Bisector(condition)
     for version in versions:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from model import text
 from model.errors import Unreadable
 from model.history.chain import Blame, Chain, Follower, Pause
-from model.mql.filters import predicate
+from model.mql.filters import looked_at, predicate
 from model.names import version_name
-from model.records import Checkpoint, Matches, Version
+from model.records import Checkpoint, Condition, Matches, Version
 from model.values.canonical import Value
 
 _FIRST, _PARTIAL = 0.1, 0.5  # seconds until the first partial chain, and between two of them
@@ -74,12 +74,13 @@ def blamed(
     return chain.blame()
 
 
-def condition(written: str) -> Callable[[bytes], bool]:
+def condition(written: str) -> Condition:
     """A typed filter as a test of contents; it means what it means to a server.
 
     Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
     """
-    return predicate(text.loose(written), "The condition is not understood")
+    filter = text.loose(written)
+    return Condition(predicate(filter, "The condition is not understood"), looked_at(filter))
 
 
 def matches(id: Value, judged: Sequence[tuple[Version, bool]]) -> Matches:

@@ -64,7 +64,7 @@ class ArchiveReader:
         self.ns = p.archive
         self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
         self._ids = FieldReader(p.archive_id)
-        self._lazily = LazyVersions(p, p.archive_id, self.version_of)
+        self._lazily = LazyVersions(p, p.archive_id, self.own, self.version_of)
 
     def exists(self, id: Value) -> bool:
         """Whether there is a current document, or a version of one that is gone."""

@@ -8,12 +8,14 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, cast
 
+import bson
+
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.field_reader import FieldReader
 from model.layouts.lazy_row import SMALL
-from model.layouts.reserved_fields import WHOLE_NUMBERS
-from model.records import Version
+from model.layouts.reserved_fields import WHOLE_NUMBERS, Own
+from model.records import Condition, Version
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -24,7 +26,14 @@ Rest: TypeAlias = tuple[Iterator[bytes], bool]
 """The rows that are left of a history, and whether any version came before them."""
 
 KEPT = 16 << 20
-"""Bytes of stored versions that may wait in one history to be looked at."""
+"""Bytes of stored versions that may wait in one history to be looked at, where contents are not asked for."""
+
+
+VERDICTS = 10_000
+"""Verdicts that are remembered."""
+
+SHORT = 200
+"""Bytes of the values that a remembered verdict is about, at most."""
 
 
 class _Read:
@@ -46,7 +55,7 @@ class LazyVersion(Version):
     """
 
     document: bytes
-    make: Callable[[bytes], Version]
+    among: LazyVersions
     compared: tuple[Version | None, Count] | None
     v, at, author, stored, state, hash, bytes, detail, content, raw, reason, signed, stored_bytes = (
         cast("Any", _Read()) for _ in range(13)
@@ -71,7 +80,17 @@ class LazyVersion(Version):
     @cached_property
     def read(self) -> Version:
         """The version as it is read at once."""
-        return self.make(self.document)
+        return self.among.make(self.document)
+
+    def meets(self, condition: Condition) -> bool | None:
+        """Whether its content meets a condition, which is judged once for all versions alike in what it looks at."""
+        if condition.fields is None or "read" in self.__dict__ or "content" in self.__dict__:
+            return super().meets(condition)
+        judge = self.among.judge
+        if judge is None or judge.condition is not condition:
+            judge = self.among.judge = Judge(condition, self.among.own)
+        verdict = judge.verdict(self.document)
+        return super().meets(condition) if verdict is None else verdict
 
     def compared_with(self, older: Version | None, count: Count) -> LazyVersion:
         """This version, which from now on hides its content and tells how many fields differ from ``older``."""
@@ -90,14 +109,43 @@ class LazyVersion(Version):
         return None if before is None or self.read.content is None else count(before, self.read.content)
 
 
+class Judge:
+    """The verdicts of a condition, by the fields that it looks at; ``own`` fields of a layout are none of a content."""
+
+    def __init__(self, condition: Condition, own: Own) -> None:
+        self.condition, self._own = condition, own
+        self._fields = FieldReader(*("" if name in own.names else name for name in condition.fields or ()))
+        self._verdicts: dict[tuple[tuple[int, bytes] | None, ...], bool] = {}
+
+    def verdict(self, document: bytes) -> bool | None:
+        """Whether the content of a stored version meets it; None where that takes reading it as a whole."""
+        try:
+            if c.walker is None or not c.walker.survives(document):
+                bson.decode(document, c.FORGIVING)  # it has a content only where all of it can be read
+            spans = self._fields.spans(document)
+        except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError, Unreadable):
+            return None
+        seen = tuple([None if at is None else (at[0], document[at[1] : at[2]]) for at in spans])
+        known = self._verdicts.get(seen)
+        if known is None:
+            known = self.condition(self._own.content(document))
+            if sum(at[2] - at[1] for at in spans if at is not None) <= SHORT:
+                if len(self._verdicts) >= VERDICTS:
+                    self._verdicts.clear()
+                self._verdicts[seen] = known
+        return known
+
+
 class LazyVersions:
     """Lists the versions of a document without reading them, as long as their numbers alone tell all about their order.
 
     ``make`` reads one. Numbers go down by one then, and no version is large, or may be a tombstone.
     """
 
-    def __init__(self, profile: CollectionProfile, id: str, make: Callable[[bytes], Version]) -> None:
-        self._make = make
+    judge: Judge | None = None  # of the condition that was asked for last
+
+    def __init__(self, profile: CollectionProfile, id: str, own: Own, make: Callable[[bytes], Version]) -> None:
+        self.make, self.own = make, own
         self._fields = FieldReader(id, profile.version)
         self._mark = c.name_bytes(profile.deleted) + b"\x00" if profile.deleted else b""
 
@@ -118,7 +166,7 @@ class LazyVersions:
                 of = at = None
             if of is not None and (raw[of[1] : of[2]] != data or of[0] != kind):
                 continue
-            room -= len(raw)
+            room -= 0 if contents else len(raw)
             if at is None or at[0] not in WHOLE_NUMBERS or room < 0 or len(raw) > SMALL or (mark and mark in raw):
                 return chain([last] if last else [], [raw], rows), came
             number = int.from_bytes(raw[at[1] : at[2]], "little", signed=True)
@@ -137,7 +185,7 @@ class LazyVersions:
         made = object.__new__(LazyVersion)
         fields = made.__dict__
         fields["document"] = raw
-        fields["make"] = self._make
+        fields["among"] = self
         if not contents:
             fields["content"] = fields["raw"] = None
         if current:

@@ -52,7 +52,7 @@ class VersionDocuments:
         self.ns, self.claim = profile.ns, claim_of(profile)
         self.heads = NewestQuery(server, profile, self.newest)
         self._keys, self._ids = FieldReader("_id"), FieldReader(profile.id)
-        self._lazily = LazyVersions(profile, profile.id, self.made)
+        self._lazily = LazyVersions(profile, profile.id, own, self.made)
         self.row = RowReader(profile.id, profile.version, (profile.at, "_id", profile.token)).row
 
     def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.layouts.checks.id_order import key_of
 from model.layouts.lazy_row import SMALL
 from model.layouts.newest_query import beyond
 from model.server.retry import Port, Terms
@@ -31,11 +32,20 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> I
     if len(first) < PAGE:
         return
     last, seen = c.get(first[-1], (version,)), {c.get(raw, ("_id",)) for raw in first}
-    below = _from(server, version, last) if last is not None and last.type in SURE else {}
-    for raw in server.find(ns, {**where, **below}, sort=order):
-        if c.get(raw, ("_id",)) in seen:  # of the same number as the last one, or nobody could say where to go on
+    below: Terms = {}
+    again = len(first)  # how many of them the second query finds as well
+    if last is not None and last.type in SURE:
+        below, key = _from(server, version, last), key_of(last)
+        again = sum((v := c.get(raw, (version,))) is not None and key_of(v) == key for raw in first)
+    rows = server.find(ns, {**where, **below}, sort=order)
+    for raw in rows:
+        if c.get(raw, ("_id",)) not in seen:
+            yield raw
             continue
-        yield raw
+        again -= 1
+        if not again:
+            break
+    yield from rows
 
 
 def _from(server: Port, version: str, last: Value) -> Terms:

@@ -32,6 +32,23 @@ class Matcher:
     everything: bool = False
 
 
+def looked_at(raw: bytes) -> tuple[str, ...] | None:
+    """The top-level fields that decide whether a document meets a filter; None where it looks at the whole."""
+    names: list[str] = []
+    for name, operand in c.fields(raw):
+        if name in ("$and", "$or", "$nor") and operand.type == c.ARRAY:
+            for part in c.items(operand):
+                inner = looked_at(part.data) if part.type == c.OBJECT else None
+                if inner is None:
+                    return None
+                names += inner
+        elif name.startswith("$") or not name:
+            return None
+        else:
+            names.append(name.partition(".")[0])
+    return tuple(dict.fromkeys(names))
+
+
 def predicate(raw: bytes, trouble: str) -> Predicate:
     """Whether a document meets a filter.
 

@@ -130,3 +130,56 @@ def test_a_long_history_goes_on_behind_its_first_query(local: LocalServer) -> No
     assert sum(each.state != "missing" for each in found) == len(numbers)
     assert {each.v for each in found if each.state != "missing"} == set(map(Value.of, numbers))
     assert sum(each.detail == "stored twice" for each in found) == 2
+
+
+FILTERS = (
+    "{price: {$gt: 3}}",
+    "{price: {$exists: false}}",
+    "{$or: [{name: 'n1'}, {'tags.0': 2}]}",
+    "{v: {$gt: 3}}",
+    "{$expr: {$gt: ['$price', 4]}}",
+    "{long: /x{200}1/}",
+)
+
+
+@pytest.mark.parametrize("layout", ["versions", "archive"])
+@pytest.mark.parametrize("filter", FILTERS)
+def test_a_condition_turns_where_it_does_for_versions_that_are_read_at_once(
+    local: LocalServer, layout: str, filter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    rows: list[bytes] = []
+    for v in range(1, 60):
+        row: Row = {"_id": ObjectId(), "docId": "d", "v": v, "name": f"n{chance.randrange(3)}"}
+        row |= {"price": chance.choice([v, 3, 4.0, "text", None])} if chance.random() < 0.8 else {}
+        row |= {"tags": [chance.randrange(4)], "long": "x" * 200 + str(chance.randrange(3))}
+        raw = bson.encode(row)
+        rows.append(raw.replace(b"name", b"na\xffe") if chance.random() < 0.1 else raw)
+    past = layout == "archive"
+    if past:
+        local.load("db.things", [bson.encode({"_id": "d", "v": 60, "price": 3})])
+    local.load("db.things_past" if past else "db.things", rows)
+    profile = stated("db.things", layout, **({"archive": "db.things_past"} if past else {}))
+    with Session.open(local.uri, Profile((profile,))) as session:
+        later = session.bisect("db.things", ID, filter)
+        read_at_once(monkeypatch)
+        assert session.bisect("db.things", ID, filter) == later
+    assert later.looked == 59 + past
+
+
+def test_a_condition_reads_no_version_but_those_where_it_turns(
+    local: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local.load("db.things", [bson.encode({"docId": "d", "v": v, "price": v // 100}) for v in range(1, 301)])
+    read: list[bytes] = []
+    whole = lazy_version.LazyVersion.read.func
+    with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
+        monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
+        found = session.bisect("db.things", ID, "{price: {$gte: 2}}")
+    assert [(turn.version.v, turn.holds, turn.before.v) for turn in found.turns] == [
+        (Value.of(200), True, Value.of(199))
+    ]
+    assert (found.holds, found.looked) == (True, 300)
+    assert len(set(read)) == 4, "the newest, the oldest, and the two between which it turned"
