@@ -78,7 +78,8 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
         # Documents in memory are gone with this process, so there is nothing to undo afterwards.
-        hint = f" (palimpsest undo {outcome.entry})" if outcome.kind == "applied" and not session.is_local else ""
+        undoable = outcome.kind == "applied" and outcome.entry is not None and not session.is_local
+        hint = f" (palimpsest undo {outcome.entry})" if undoable else ""
     return report(outcome, args.json, hint)
 
 

@@ -103,6 +103,7 @@ class Journal:
         self._home, self._lifetime = homes.chosen(home), lifetime
         self._lock = threading.RLock()
         self._open: _OpenFile | None = None
+        self._begun: dict[str, str] = {}  # the write tokens of entries that have not ended
         self._close = weakref.finalize(self, lambda: None)
 
     @property
@@ -137,7 +138,10 @@ class Journal:
         names = ", ".join(row)
         with self._file(durably=True) as db:
             marks = ", ".join(f":{name}" for name in row)
-            return str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
+            entry = str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
+        if intent.token:
+            self._begun[entry] = intent.token
+        return entry
 
     def end(self, entry: str, outcome: Outcome, stored_content: bytes | None = None) -> None:
         """Note how a write ended. ``stored_content`` is the content on the server, where it is not the one sent."""
@@ -157,7 +161,16 @@ class Journal:
             changes |= {"after": packed_document.pack(stored_content), "hash_after": canonical.hash_of(stored_content)}
         sets = ", ".join(f"{name} = :{name}" for name in changes)
         with self._file() as db:
-            db.execute(f"UPDATE entries SET {sets} WHERE id = :entry", changes | {"entry": int(entry)})
+            # Of another file that took the place of this one, the entry of this number is somebody else's.
+            asked = changes | {"entry": int(entry), "begun": self._begun.pop(entry, None)}
+            found = db.execute(
+                f"UPDATE entries SET {sets} WHERE id = :entry AND (:begun IS NULL OR token IS :begun)", asked
+            )
+            if not found.rowcount:
+                raise Refused(
+                    f"Entry {entry} is not in the journal {self.path} any more: the file was moved away or begun anew "
+                    "while this was written, so it cannot be undone from here."
+                )
             if outcome.kind == "applied":
                 db.execute(
                     "UPDATE entries SET undone_by = :entry WHERE id = (SELECT undoes FROM entries WHERE id = :entry)",
@@ -257,6 +270,8 @@ class Journal:
             if apply and old > kept:
                 db.execute(f"DELETE FROM entries WHERE at < :before AND NOT ({needed})", {"before": before})
                 db.commit()
+            # Also what an earlier call left that was ended between the two: deleted, and still in the file.
+            if apply and (old > kept or db.execute("PRAGMA freelist_count").fetchone()[0]):
                 db.execute("VACUUM")
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return old - kept, kept

@@ -243,8 +243,8 @@ class Writer:
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:
-            # The write is done and its outcome stands; only the note of it is missing.
-            outcome = replace(outcome, detail=f"{outcome.detail} {error}")
+            # The write is done and its outcome stands; only the note of it is missing, so that nothing undoes it.
+            outcome = replace(outcome, entry=None, detail=f"{outcome.detail} {error}")
         return outcome
 
     def end(self, entry: str, outcome: Outcome, stored: bytes | None = None) -> None:
