@@ -213,7 +213,9 @@ def _keyring_get(account: str) -> str | None:
     try:
         import keyring
 
-        found: str | None = keyring.get_password(_SERVICE, account)
+        found = keyring.get_password(_SERVICE, account)
+        if not isinstance(found, str | None):
+            raise TypeError("it is no text")
     except Exception as error:
         if _is_missing(error):
             return None
@@ -230,6 +232,8 @@ def _keyring_delete(account: str) -> None:
         if keyring.get_password(_SERVICE, account) is None:
             return
         keyring.delete_password(_SERVICE, account)
+        if keyring.get_password(_SERVICE, account) is not None:
+            raise LookupError("it is still there")
     except Exception as error:
         if _is_missing(error):
             return

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import getpass
+import logging
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
+import bson
 import pytest
+from PySide6.QtWidgets import QLabel, QLineEdit
+from pytestqt.qtbot import QtBot
 
+from gui.window.opening import Opening, keep
+from model.session import Connections, SavedConnection
+from tests.guarded_server import GuardedServer
+from tests.gui.conftest import look
+from tests.gui.window.windows import new_window, wait_idle
 from tests.journeys.command_support import Run
 from tests.support import ROOT
+
+__all__ = ["look"]  # a fixture
 
 SECRET = "s3cret-of-eva"
 NOBODY = "mongodb://eva@127.0.0.1:1/?serverSelectionTimeoutMS=50"
@@ -77,3 +89,63 @@ def test_a_terminal_is_asked_where_no_password_is_kept(run: Run, monkeypatch: py
     run("collections", NOBODY)
     run("collections", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50")
     assert len(asked) == 1
+
+
+PLANTED = [
+    *("pl4nted", "pl4nted @/:?#", "a;b&pl4nted=c", "per%41cent-pl4nted", "pl4nted-\u00e9", "<b>pl4nted</b>"),
+    "x\\pl4nted'\"",
+]
+
+
+@pytest.mark.parametrize("secret", PLANTED)
+def test_a_password_is_in_no_output_no_log_and_no_file_whatever_is_done(
+    secret: str, run: Run, home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    said = []
+    with GuardedServer({"eva": secret}) as server:
+        server.store.load("shop.orders", [bson.encode({"_id": 1, "total": 1}), bson.encode({"_id": 2, "total": 2})])
+        uri = f"mongodb://eva:{quote(secret, safe='')}@{server.host}/?serverSelectionTimeoutMS=60000"
+        Connections().save(SavedConnection("shop", f"mongodb://eva@{server.host}/"))
+        for words in (
+            ("collections", uri),
+            ("edit", uri, "shop.orders", "1", "--set", "total=5"),
+            ("edit", uri, "shop.orders", "1", "--set", "$bad=5"),
+            ("show", uri, "shop.nothing", "1"),
+            ("scan", uri, "--plan", str(tmp_path / "plan")),
+            ("undo", "1", "--source", uri),
+            ("health", uri),
+            ("journal",),
+            ("history", uri.replace("eva:", "eva:wrong"), "shop.orders", "1"),
+            ("history", uri.replace("eva:", "eva:@/"), "shop.orders", "1"),
+            ("history", f"{uri}&tls=maybe", "shop.orders", "1"),
+            ("history", uri.replace(server.host, "no host"), "shop.orders", "1"),
+        ):
+            status, out, err = run(*words)
+            said.append(out + err)
+            assert status != 2 or err.count("\n") == 1
+    paths = [path for folder in (home, tmp_path) for path in folder.rglob("*") if path.is_file()]
+    files = [path.read_text("utf-8", "replace") for path in paths]
+    everything = "\n".join([*said, *files, caplog.text])
+    assert "shop.orders" in everything
+    assert "pl4nted" not in everything
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_a_password_stands_in_no_text_of_the_window(qtbot: QtBot, home: Path) -> None:
+    with GuardedServer({"eva": PLANTED[1]}) as server:
+        server.store.load("shop.orders", [bson.encode({"_id": 1, "total": 1})])
+        opening = Opening(f"mongodb://eva:{quote(PLANTED[1], safe='')}@{server.host}/", "shop")
+        window = new_window(qtbot)
+        window.open(opening)
+        wait_idle(qtbot, lambda: bool(window.sessions) and bool(window.workspace.sidebar.ns_known(window.sessions[0])))
+        window.connecting.ask(opening)
+        shown = [label.text() + label.toolTip() for label in window.findChildren(QLabel)]
+        shown += [field.displayText() + field.toolTip() for field in window.findChildren(QLineEdit)]
+        shown += [root.name + root.session.source for root in window.workspace.sidebar.model.roots if root.session]
+        assert any(server.host in text for text in shown)
+        assert not [text for text in shown if "pl4nted" in text]
+        keep(opening)
+        assert "pl4nted" not in "".join(p.read_text("utf-8", "replace") for p in home.rglob("*") if p.is_file())
+        window.close_quietly()

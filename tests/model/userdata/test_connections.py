@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import keyring
 import keyring.backend
 import keyring.errors
 import pytest
 
+from model.address import Address
 from model.errors import NotFound, Refused
 from model.userdata import connections
 from model.userdata.connections import Connections, SavedConnection
@@ -60,6 +63,75 @@ def ring() -> Iterator[Memory]:
 def test_a_shown_source_holds_no_secret_and_nothing_else_is_lost(uri: str, clean: str) -> None:
     assert connections.without_password(uri) == clean
     assert connections.has_secret(uri) == (SECRET in uri)
+
+
+ODD = quote_plus(f"{SECRET} @/:?#&;%+é")
+MECHANISMS = {
+    "by default": f"mongodb://eva:{ODD}@a.example:1,b.example/shop?replicaSet=rs0&authSource=admin",
+    "SCRAM-SHA-1": f"mongodb://e%40va:{ODD}@db.example/?authMechanism=SCRAM-SHA-1;authSource=users;w=1",
+    "X.509": f"mongodb://CN%3Deva@db.example/?authMechanism=MONGODB-X509&tlsCertificateKeyFile=%2Fc.pem&tlsCertificateKeyFilePassword={ODD}",
+    "AWS": f"mongodb://AKIA:{ODD}@db.example/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:{ODD}%3D%3D",
+    "Kerberos": f"mongodb://eva%40EX.ORG:{ODD}@db.example/?authMechanism=GSSAPI&authMechanismProperties=SERVICE_NAME:m",
+    "LDAP": f"mongodb://eva:{ODD}@db.example/?authMechanism=PLAIN&authSource=%24external&tls=true",
+    "OpenID": "mongodb://db.example/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:azure,TOKEN_RESOURCE:x",
+    "two at once": f"mongodb://eva:{ODD}@db.example/?tlsCertificateKeyFile=c.pem&TLSCertificateKeyFilePassword={ODD}2",
+}
+
+
+def read(uri: str) -> tuple[object, ...]:
+    """All that an address says, whatever the order of its options."""
+    found = Address.parse(uri)
+    assert found is not None
+    said = {piece.partition("=")[0].lower(): found.option(piece.partition("=")[0]) for piece in found.options}
+    return found.user_name, found.password_text, found.hosts, found.path, said
+
+
+@pytest.mark.parametrize("uri", MECHANISMS.values(), ids=MECHANISMS)
+def test_every_secret_of_every_mechanism_goes_to_the_keyring_and_comes_back(
+    uri: str, tmp_path: Path, ring: Memory
+) -> None:
+    kept = Connections(tmp_path).save(SavedConnection("db", uri))
+    assert SECRET not in repr(kept) + (tmp_path / "connections.json").read_text("utf-8")
+    assert read(Connections(tmp_path).complete(Connections(tmp_path).get("db").uri)) == read(uri)
+    assert all(SECRET in secret for secret in ring.kept.values())
+    Connections(tmp_path).remove("db")
+    assert not ring.kept
+
+
+FAILURES = [
+    OSError("org.freedesktop.Secret.Error.IsLocked"),
+    RuntimeError("a backend's own"),
+    keyring.errors.KeyringLocked("locked"),
+    keyring.errors.InitError("no bus"),
+    UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"),
+    b"of another type",
+    17,
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("act", ["get", "set", "delete"])
+def test_a_keyring_that_fails_in_any_way_is_a_sentence(
+    failure: object, act: str, tmp_path: Path, ring: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections = Connections(tmp_path)
+    saved = SavedConnection("db", f"mongodb://eva:{SECRET}@db.example/")
+    connections.save(saved)
+
+    def fail(*_: object) -> object:
+        if isinstance(failure, BaseException):
+            raise failure
+        return failure
+
+    monkeypatch.setattr(ring, f"{act}_password", fail)
+    acts: dict[str, Callable[[], object]] = {
+        "get": lambda: connections.complete("mongodb://eva@db.example/"),
+        "set": lambda: connections.save(replace(saved, uri="mongodb://eva:another@db.example/")),
+        "delete": lambda: connections.remove("db"),
+    }
+    with pytest.raises(Refused, match=r"^The keyring of this computer [^\n]*\.$") as raised:
+        acts[act]()
+    assert SECRET not in str(raised.value)
 
 
 def test_a_password_goes_into_a_uri_encoded() -> None:
