@@ -9,9 +9,11 @@ from pathlib import Path
 import bson
 import pytest
 from bson import ObjectId
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
+from gui.pages.repair_pages import RepairPage
 from gui.window.opening import Opening
 from gui.window.source_model import SourceNode
 from model.commands import grammar
@@ -21,7 +23,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from tests.guarded_server import GuardedServer
 from tests.gui.conftest import look
-from tests.gui.window.windows import document, new_window, wait_idle
+from tests.gui.window.windows import collection, document, new_window, wait_idle
 from tests.journeys.command_support import Rows, Run
 from tests.journeys.test_main_journey import type_into
 from tests.privileges import ANYTHING, Privilege, may
@@ -80,6 +82,10 @@ def test_one_collection_and_its_archive_are_enough_to_read_edit_and_undo(
     assert status == 0
     assert "Not checked: shop: There may be other collections in shop" in out
     assert run("activity", uri, "--json")[0] == 0
+    assert not {"collStats", "dbStats", "hostInfo", "serverStatus", "getParameter"} & {
+        *server.answered,
+        *server.refused,
+    }
     status, _, err = run("history", uri, "shop.payroll", "1")
     assert (status, err) == (
         2,
@@ -280,4 +286,39 @@ def test_the_window_shows_what_may_be_seen_says_what_may_not_and_keeps_the_edit_
     wait_idle(qtbot)
     assert not page.dirty
     assert "refused" not in page.editor.notices.lines
+    window.close_quietly()
+
+
+def shown(page: QWidget) -> str:
+    """The texts that stand on a page."""
+    return "\n".join(label.text() for label in page.findChildren(QLabel) if label.isVisible())
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_each_view_names_what_is_missing_and_shows_the_rest(qtbot: QtBot, server: GuardedServer) -> None:
+    server.allow("eva", [may("shop", "listCollections"), may("shop", "find", "update", collection="orders")])
+    window = new_window(qtbot)
+    window.open(Opening(address(server), "shop"))
+    wait_idle(qtbot, lambda: bool(window.sessions) and bool(window.workspace.sidebar.ns_known(window.sessions[0])))
+    session, tabs = window.sessions[0], window.workspace.tab_area
+    window.workspace.open(session, PageRequest("collection", "shop.payroll"))
+    wait_idle(qtbot)
+    assert "lacks the privilege find on shop.payroll" in shown(collection(window))
+    window.workspace.open(session, PageRequest("collection", "shop.orders"))
+    wait_idle(qtbot, lambda: bool(collection(window).browser.model.rows))
+    assert len(collection(window).browser.model.rows) == 4
+    window.workspace.open(session, PageRequest("document", "shop.orders", Value.of(1)))
+    wait_idle(qtbot, lambda: document(window).editor.is_loaded)
+    hidden = "orders_archive may hold the earlier versions of orders, and cannot be read."
+    assert hidden in shown(document(window))
+    window.actions_.trigger("repairs")
+    page = tabs.page
+    assert isinstance(page, RepairPage)
+    wait_idle(qtbot, lambda: page.panel.scanner.whole)
+    left = {each.ns: each.why for each in page.panel.scanner.unchecked}
+    assert {"shop.orders", "shop.orders_archive", "shop.payroll"} <= {*left}
+    assert "lacks the privilege find on shop.payroll" in left["shop.payroll"]
+    assert "find on shop.payroll" in shown(page)
+    assert not server.answered["update"]
     window.close_quietly()
