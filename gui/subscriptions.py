@@ -6,13 +6,16 @@ A write reaches the pages by :attr:`Signals.written` alone, whoever sent it: a p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
 from model import news
-from model.news import News
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.news import News
+    from model.values.canonical import Value
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import getpass
 import hashlib
+import importlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,46 +22,7 @@ from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from bson import ObjectId
-
-from model import sources, text
-from model.address import DOTS, Address
-from model.batches import Batches, Deleted, DeletionPlan, InsertionPlan
-from model.browsing.explanation import Explained, explain
-from model.browsing.field_survey import FieldSurvey, FieldUse, survey
-from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
-from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
-from model.counting import pending_tokens as tokens
-from model.counting.pending import in_turn
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
-from model.exchange.history_files import ExportedDocument, ExportedHistory, Form
-from model.feed import EVERY, Fed, fed_layouts, feed
-from model.guarantees import Guarantee, check
-from model.guarantees.server_verdicts import Measured, ServerVerdicts
-from model.health import Health
-from model.history import following
-from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
-from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
-from model.layout_statements import LayoutStatements
-from model.layouts import document_ids, registry
-from model.layouts.base import Layout
-from model.layouts.composite_ids import CompositeIds, as_sent, stored
-from model.layouts.log import Log
-from model.layouts.page_query import PageQuery
-from model.layouts.stamp import Stamp
-from model.migration import Migration
-from model.names import id_name, version_name
-from model.news import News, tell
-from model.over_time.activity import ActivityList
-from model.over_time.as_of import AsOf, Compared, compared, named_fields
-from model.over_time.deleted_documents import DeletedDocuments
-from model.over_time.document_history import DocumentHistory
-from model.over_time.history_list import HistoryList
-from model.over_time.report import report, report_of_span
-from model.over_time.span import Span, everyone
-from model.over_time.watched import Watched
-from model.profile import Profile
-from model.profile.profile_file import ProfileEdit
 from model.records import (
     Checkpoint,
     CollectionInfo,
@@ -78,33 +40,72 @@ from model.records import (
     Version,
     no_checkpoint,
 )
-from model.repair import Repairs
-from model.scan import Mark, Pace, Scan, ScanEstimate
-from model.server.code_preview import sending
-from model.server.connection_steps import ConnectionStep
-from model.sources import address_trouble, try_source
-from model.taking_back import TakingBack
-from model.text.moments import moment_from_text
-from model.text.paths import fitted
-from model.text.row_file import Written, write_rows
-from model.userdata.connections import (
-    Connections,
-    SavedConnection,
-    label,
-    needs_password,
-    without_password,
-)
-from model.userdata.drafts import Drafts
-from model.userdata.journal import Journal
-from model.values import canonical
-from model.values.canonical import Path, Value
-from model.writing import edit
-from model.writing.edit import Conflict
-from model.writing.exactly_once import Once, totals
-from model.writing.writer import Writer
 
 if TYPE_CHECKING:
-    from model.localserver.sample.things_to_try import Thing
+    from bson import ObjectId
+
+    from model import sources, text
+    from model.address import DOTS, Address
+    from model.batches import Batches, Deleted, DeletionPlan, InsertionPlan
+    from model.browsing.explanation import Explained, explain
+    from model.browsing.field_survey import FieldSurvey, FieldUse, survey
+    from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
+    from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
+    from model.counting import pending_tokens as tokens
+    from model.counting.pending import in_turn
+    from model.exchange.history_files import ExportedDocument, ExportedHistory, Form
+    from model.feed import EVERY, Fed, fed_layouts, feed
+    from model.guarantees import Guarantee, check
+    from model.guarantees.server_verdicts import Measured, ServerVerdicts
+    from model.health import Health
+    from model.history import following
+    from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+    from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
+    from model.layout_statements import LayoutStatements
+    from model.layouts import document_ids, registry
+    from model.layouts.base import Layout
+    from model.layouts.composite_ids import CompositeIds, as_sent, stored
+    from model.layouts.log import Log
+    from model.layouts.page_query import PageQuery
+    from model.layouts.stamp import Stamp
+    from model.migration import Migration
+    from model.names import id_name, version_name
+    from model.news import News, tell
+    from model.over_time.activity import ActivityList
+    from model.over_time.as_of import AsOf, Compared, compared, named_fields
+    from model.over_time.deleted_documents import DeletedDocuments
+    from model.over_time.document_history import DocumentHistory
+    from model.over_time.history_list import HistoryList
+    from model.over_time.report import report, report_of_span
+    from model.over_time.span import Span, everyone
+    from model.over_time.watched import Watched
+    from model.profile import Profile
+    from model.profile.profile_file import ProfileEdit
+    from model.repair import Repairs
+    from model.scan import Mark, Pace, Scan, ScanEstimate
+    from model.server.code_preview import sending
+    from model.server.connection_steps import ConnectionStep
+    from model.sources import address_trouble, try_source
+    from model.taking_back import TakingBack
+    from model.text.moments import moment_from_text
+    from model.text.paths import fitted
+    from model.text.row_file import Written, write_rows
+    from model.things_to_try import Thing
+    from model.userdata.connections import (
+        Connections,
+        SavedConnection,
+        label,
+        needs_password,
+        without_password,
+    )
+    from model.userdata.drafts import Drafts
+    from model.userdata.journal import Journal
+    from model.values import canonical
+    from model.values.canonical import Path, Value
+    from model.writing import edit
+    from model.writing.edit import Conflict
+    from model.writing.exactly_once import Once, totals
+    from model.writing.writer import Writer
 
 MARKED_WHOLE = 256 * 1024
 PULSE_MS = 2_000  # milliseconds in which a collection tells whether rows came or went
@@ -156,9 +157,48 @@ NOT_READ = "N/A: the file is not read yet; these come first in it."
 SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
+_AT_HAND = {
+    "Journal": "model.userdata.journal",
+    "Thing": "model.things_to_try",
+    "DOTS": "model.address",
+    "Address": "model.address",
+    "Connections": "model.userdata.connections",
+    "SavedConnection": "model.userdata.connections",
+    "label": "model.userdata.connections",
+    "needs_password": "model.userdata.connections",
+    "without_password": "model.userdata.connections",
+    "address_trouble": "model.sources",
+    "try_source": "model.sources",
+}
+"""Where those of the names are that are wanted while no source is open."""
+
+_has_parts = False
+
+
+def _bring_parts() -> None:
+    """Import what an open session is made of, into this module: the first window comes before that."""
+    global _has_parts
+    if not _has_parts:
+        from model import session_parts
+
+        globals().update({name: getattr(session_parts, name) for name in session_parts.__all__})
+        _has_parts = True
+
+
+def __getattr__(name: str) -> object:
+    """Import a name that is handed on when somebody asks for it."""
+    if name in _AT_HAND:
+        return getattr(importlib.import_module(_AT_HAND[name]), name)
+    if not name.startswith("_"):
+        _bring_parts()
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def things() -> tuple[Thing, ...]:
     """The things that a newcomer can try in the sample, each with its place."""
-    from model.localserver.sample import THINGS  # the sample is only built where somebody wants it
+    from model.things_to_try import THINGS
 
     return THINGS
 
@@ -207,6 +247,7 @@ class Session:
         data folder, or ``PALIMPSEST_HOME``). ``apart`` serves what is held in memory from a process of its own.
         Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
+        _bring_parts()
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home, apart)
         try:
@@ -220,6 +261,7 @@ class Session:
 
     def __init__(self, opened: sources.Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
         """Hold a source that is open; callers use :meth:`open`."""
+        _bring_parts()
         self._opened = opened
         self.source, self.name = opened.text, opened.name
         self.is_local, self.is_sample = opened.is_local, opened.text == sources.SAMPLE
@@ -1099,7 +1141,10 @@ class Session:
         """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
         return tokens.listed(self._opened.server, self._catalogue, ns, older_than, checkpoint)
 
-    is_older = staticmethod(tokens.is_older)
+    @staticmethod
+    def is_older(token: PendingToken, age: dt.timedelta) -> bool:
+        """Whether a token is at least so old; one of unknown age counts as young."""
+        return tokens.is_older(token, age)
 
     def preview_finish(self, token: PendingToken, drop: bool = False) -> Sending:
         """The exact write that finishes this token, or drops it."""
@@ -1192,12 +1237,13 @@ class Session:
         return Once(self._writer, self._check_allowed)
 
     def feed(
-        self, ns: str | None = None, once: bool = False, every: float = EVERY, stop: threading.Event | None = None
+        self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None
     ) -> Iterator[Fed]:
         """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
         names = [ns] if ns is not None else self._catalogue.stated("stream")
         self._check_allowed(*names)
-        return feed(self._opened.server, fed_layouts(map(self._catalogue.layout, names)), once, every, stop)
+        often = EVERY if every is None else every
+        return feed(self._opened.server, fed_layouts(map(self._catalogue.layout, names)), once, often, stop)
 
     # --- the way back
 

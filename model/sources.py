@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 from model.errors import NotFound, Refused, Unreachable
 from model.local_process import Served, ServerProcess
 from model.records import Checkpoint
-from model.server.connection_steps import ConnectionStep, try_connection
-from model.server.retry import Server
-from model.server.server import OWN_DATABASES
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the driver is imported by whoever connects: a window is there before that
     from model.localserver import LocalServer
+    from model.server.connection_steps import ConnectionStep
+    from model.server.retry import Server
 
 SAMPLE = "sample:"
 _LOOK_EVERY = 0.05  # seconds between two looks at how far a reading has come
@@ -127,6 +126,9 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
             f"{clean} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, "
             "or save the connection with its password in the window."
         )
+    from model.server.retry import Server
+    from model.server.server import OWN_DATABASES
+
     server = Server.connect(uri, read_only=read_only, name=connections.label(clean))
     named = connections.database_of(clean)
     database = "" if named in OWN_DATABASES else named  # these are named to log in by
@@ -143,6 +145,8 @@ def with_kept_password(uri: str, home: Path | None = None) -> str:
 
 def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep]:
     """Try the address of a server step by step, with the secrets that are kept for it; nothing is written or saved."""
+    from model.server.connection_steps import ConnectionStep, try_connection
+
     try:
         uri = with_kept_password(source.strip(), home)
     except Refused as refusal:
@@ -153,6 +157,8 @@ def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep
 
 def address_trouble(source: str) -> str:
     """Why an address cannot be used as it is written, one sentence; "" where it can. Nothing is asked of a network."""
+    from model.server.retry import Server
+
     try:
         Server.check_address(source.strip())
     except Refused as refusal:
@@ -176,6 +182,8 @@ def _served(source: str, writable: bool, home: Path | None) -> Served:
 
 
 def _local(source: str, name: str, read_only: bool, writable: bool, home: Path | None, apart: bool) -> Source:
+    from model.server.retry import Server
+
     served = _served(source, writable, home)
     local = (_process(served) if apart else None) or _server(served)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -13,11 +13,13 @@ from gui.language import tr
 from gui.pages.page_request import PageRequest, PairStart
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
-from gui.subscriptions import DraftNews
-from model.news import News
-from model.records import Outcome
-from model.session import Session
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from gui.subscriptions import DraftNews
+    from model.news import News
+    from model.records import Outcome
+    from model.session import Session
 
 OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another

@@ -5,28 +5,23 @@ Whoever asks for a page hands a :class:`~gui.pages.page_request.PageRequest` to 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gui.actions import Item, item, line, with_pages
 from gui.language import tr
-from gui.pages.activity_page import ActivityPage
 from gui.pages.base import Page
-from gui.pages.collection_page import CollectionPage
-from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage
 from gui.pages.page_request import CollectionStart, PageRequest, PairStart, TakingBackStart
-from gui.pages.pair_page import PairPage
-from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
-from gui.pages.times_page import TimesPage
-from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, MigratePage, PendingPage
 from gui.views.browse.query import Query
 from model import text
 from model.errors import Refused
 from model.records import Draft
-from model.session import Conflict, Session
 from resources import manual
+
+if TYPE_CHECKING:
+    from model.session import Session
 
 # A place is all databases, one of them, a collection or a document.
 OnePer = Literal["connection", "place", "collection", "document"]
@@ -43,10 +38,14 @@ class SidebarEntry:
 
 @dataclass(frozen=True)
 class PageKind:
-    """One row. Its page says kind, icon and title; ``make`` is told whether the connection is production."""
+    """One row. Its page says icon and title, and is imported when the first of it opens.
 
-    page: type[Page]
-    make: Callable[[Session, PageRequest, bool], Page]
+    ``making`` is given the page's class, and told whether the connection is production.
+    """
+
+    kind: str
+    place: str  # of the class: file and name
+    making: Callable[[Callable[..., Page], Session, PageRequest, bool], Page]
     one_per: OnePer
     topic: str = manual.FIRST  # the page of the manual about it
     tab_of: str = ""  # the kind whose tab it shares
@@ -56,56 +55,67 @@ class PageKind:
     entry_of: str = ""  # the kind whose entry leads here
 
     @property
-    def kind(self) -> str:
-        """The row's name."""
-        return self.page.kind
+    def page(self) -> type[Page]:
+        """The class of its pages."""
+        file, _, name = self.place.partition(":")
+        found: type[Page] = getattr(importlib.import_module(f"gui.pages.{file}"), name)
+        return found
+
+    def make(self, session: Session, asked: PageRequest, production: bool) -> Page:
+        """Make a page of this kind."""
+        return self.making(self.page, session, asked, production)
 
 
-def _document(session: Session, asked: PageRequest, production: bool) -> Page:
+def _document(page: Callable[..., Page], session: Session, asked: PageRequest, production: bool) -> Page:
     draft = asked.start if isinstance(asked.start, Draft) else None
-    return DocumentPage(session, asked.ns, asked.document, draft, production)
+    return page(session, asked.ns, asked.document, draft, production)
 
 
-def _pair(session: Session, asked: PageRequest, _: bool) -> Page:
+def _pair(page: Callable[..., Page], session: Session, asked: PageRequest, _: bool) -> Page:
     if not isinstance(asked.start, PairStart):
         raise ValueError("A comparison of two documents begins with both, and none was handed over.")
-    return PairPage(session, asked.start)
+    return page(session, asked.start)
 
 
-def _taking_back(session: Session, asked: PageRequest, production: bool) -> Page:
+def _taking_back(page: Callable[..., Page], session: Session, asked: PageRequest, production: bool) -> Page:
     if not isinstance(asked.start, TakingBackStart):
         raise ValueError("Taking back begins with the changes that are meant, and none were handed over.")
-    return TakingBackPage(session, asked.ns, asked.start, production)
+    return page(session, asked.ns, asked.start, production)
 
 
-def _merge(session: Session, asked: PageRequest, _: bool) -> Page:
+def _merge(page: Callable[..., Page], session: Session, asked: PageRequest, _: bool) -> Page:
+    from model.session import Conflict
+
     if not isinstance(asked.start, Conflict):
         raise ValueError("A merge begins with a conflict, and none was handed over.")
-    return MergePage(session, asked.ns, asked.document, asked.start)
+    return page(session, asked.ns, asked.document, asked.start)
 
 
 # Menus and sidebar list them in this order.
 _ROWS = (
     PageKind(
-        CollectionPage,
-        lambda session, asked, production: CollectionPage(session, asked.ns, production),
+        "collection",
+        "collection_page:CollectionPage",
+        lambda page, session, asked, production: page(session, asked.ns, production),
         "collection",
         "documents",
         restored=True,
     ),
-    PageKind(DocumentPage, _document, "document", "editing", restored=True),
-    PageKind(MergePage, _merge, "document", "merging", tab_of="document"),
+    PageKind("document", "document_pages:DocumentPage", _document, "document", "editing", restored=True),
+    PageKind("merge", "document_pages:MergePage", _merge, "document", "merging", tab_of="document"),
     PageKind(
-        ChangeMapPage,
-        lambda session, asked, _: ChangeMapPage(session, asked.ns, asked.document),
+        "map",
+        "history_pages:ChangeMapPage",
+        lambda page, session, asked, _: page(session, asked.ns, asked.document),
         "document",
         "blame",
         restored=True,
         actions=(item("Compare", "change-map", tr("Change map"), "", "document", icon="grid-four", about="document"),),
     ),
     PageKind(
-        BlamePage,
-        lambda session, asked, _: BlamePage(session, asked.ns, asked.document),
+        "blame",
+        "history_pages:BlamePage",
+        lambda page, session, asked, _: page(session, asked.ns, asked.document),
         "document",
         "blame",
         restored=True,
@@ -113,8 +123,9 @@ _ROWS = (
             about="document"),),
     ),
     PageKind(
-        FieldPage,
-        lambda session, asked, _: FieldPage(session, asked.ns, asked.document),
+        "field",
+        "history_pages:FieldPage",
+        lambda page, session, asked, _: page(session, asked.ns, asked.document),
         "document",
         "blame",
         restored=True,
@@ -122,8 +133,9 @@ _ROWS = (
             about="document"),),
     ),
     PageKind(
-        BisectPage,
-        lambda session, asked, _: BisectPage(session, asked.ns, asked.document),
+        "bisect",
+        "history_pages:BisectPage",
+        lambda page, session, asked, _: page(session, asked.ns, asked.document),
         "document",
         "blame",
         restored=True,
@@ -132,10 +144,11 @@ _ROWS = (
                  about="document"),
         ),
     ),
-    PageKind(PairPage, _pair, "connection", "comparing"),
+    PageKind("pair", "pair_page:PairPage", _pair, "connection", "comparing"),
     PageKind(
-        TimesPage,
-        lambda session, asked, production: TimesPage(session, asked.ns, asked.start, production),
+        "times",
+        "times_page:TimesPage",
+        lambda page, session, asked, production: page(session, asked.ns, asked.start, production),
         "collection",
         "activity",
         actions=(
@@ -143,8 +156,9 @@ _ROWS = (
         ),
     ),
     PageKind(
-        DraftsPage,
-        lambda session, *_: DraftsPage(session),
+        "drafts",
+        "tool_pages:DraftsPage",
+        lambda page, session, *_: page(session),
         "connection",
         "editing",
         restored=True,
@@ -152,8 +166,9 @@ _ROWS = (
         entry=SidebarEntry(tr("Drafts"), "acc", "accTint"),
     ),
     PageKind(
-        ActivityPage,
-        lambda session, asked, production: ActivityPage(session, asked.ns, asked.id, production),
+        "activity",
+        "activity_page:ActivityPage",
+        lambda page, session, asked, production: page(session, asked.ns, asked.id, production),
         "place",
         "activity",
         restored=True,
@@ -166,8 +181,9 @@ _ROWS = (
         entry=SidebarEntry(tr("Activity"), "typ", "typT"),
     ),
     PageKind(
-        RepairPage,
-        lambda session, asked, production: RepairPage(session, asked.ns, asked.id, production),
+        "repair",
+        "repair_pages:RepairPage",
+        lambda page, session, asked, production: page(session, asked.ns, asked.id, production),
         "place",
         "repairing",
         actions=(
@@ -181,10 +197,11 @@ _ROWS = (
         ),
         entry=SidebarEntry(tr("Repair centre"), "warn", "warnT"),
     ),
-    PageKind(TakingBackPage, _taking_back, "collection", "activity"),
+    PageKind("taking-back", "repair_pages:TakingBackPage", _taking_back, "collection", "activity"),
     PageKind(
-        HealthPage,
-        lambda session, asked, production: HealthPage(session, asked.ns, asked.id, production),
+        "health",
+        "repair_pages:HealthPage",
+        lambda page, session, asked, production: page(session, asked.ns, asked.id, production),
         "place",
         "scanning",
         actions=(
@@ -194,8 +211,9 @@ _ROWS = (
         entry_of="repair",
     ),
     PageKind(
-        PendingPage,
-        lambda session, asked, production: PendingPage(session, asked.ns, production),
+        "pending",
+        "tool_pages:PendingPage",
+        lambda page, session, asked, production: page(session, asked.ns, production),
         "place",
         "pending",
         restored=True,
@@ -203,8 +221,9 @@ _ROWS = (
         entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT"),
     ),
     PageKind(
-        MigratePage,
-        lambda session, asked, _: MigratePage(session, asked.ns),
+        "migrate",
+        "tool_pages:MigratePage",
+        lambda page, session, asked, _: page(session, asked.ns),
         "collection",
         "migrating",
         actions=(
@@ -212,8 +231,9 @@ _ROWS = (
         ),
     ),
     PageKind(
-        JournalPage,
-        lambda session, *_: JournalPage(session),
+        "journal",
+        "tool_pages:JournalPage",
+        lambda page, session, *_: page(session),
         "connection",
         "journal",
         restored=True,
@@ -221,8 +241,9 @@ _ROWS = (
         entry=SidebarEntry(tr("Journal"), "typ", "typT"),
     ),
     PageKind(
-        CheckPage,
-        lambda session, *_: CheckPage(session),
+        "check",
+        "tool_pages:CheckPage",
+        lambda page, session, *_: page(session),
         "connection",
         "servers",
         actions=(item("File", "check", tr("Check this server…"), "", "session", icon="hard-drives",
@@ -267,7 +288,7 @@ def asked_by(action: Item, front: Page | None) -> PageRequest | None:
 
 def reopened(asked: PageRequest) -> PageRequest:
     """The request by which a closed page comes back; a collection may have several, each with a filter of its own."""
-    return replace(asked, way="beside") if asked.kind == CollectionPage.kind else asked
+    return replace(asked, way="beside") if asked.kind == "collection" else asked
 
 
 def kept(asked: PageRequest) -> dict[str, object]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gui.parts.document_side import DocumentSide
 from gui.views.browse.query import EVERYTHING, Query
-from model.records import Draft
-from model.session import Conflict, Session
-from model.taking_back import Chosen
-from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from gui.parts.document_side import DocumentSide
+    from model.records import Draft
+    from model.session import Conflict, Session
+    from model.taking_back import Chosen
+    from model.values.canonical import Path, Value
 
 
 @dataclass(frozen=True)

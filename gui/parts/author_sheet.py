@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -12,7 +13,9 @@ from gui.language import tr
 from gui.style import preferences, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.session import Session
 
 REMEMBERED = "author"
 

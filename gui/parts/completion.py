@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gui.language import tr
-from model.session import FieldUse
+
+if TYPE_CHECKING:
+    from model.session import FieldUse
 
 MOST = 60
 OPERATORS = {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from gui.language import tr
 from gui.style import wording
-from model.session import Session
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.session import Session
+    from model.values.canonical import Value
 
 
 @dataclass(frozen=True, eq=False)

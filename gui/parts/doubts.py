@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gui.language import tr
-from model.records import Doubt
+
+if TYPE_CHECKING:
+    from model.records import Doubt
 
 DOUBTS: Mapping[Doubt, str] = {
     "gap": tr("A version is missing"),

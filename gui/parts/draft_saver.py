@@ -6,14 +6,17 @@ import datetime as dt
 import logging
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui import subscriptions, tasks
 from gui.subscriptions import DraftNews
 from model.records import Draft, Version
-from model.session import Session
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.session import Session
+    from model.values.canonical import Value
 
 PAUSE = 300  # milliseconds of silence before a draft is written
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QMenu
 
@@ -9,7 +11,9 @@ from gui.language import tr
 from gui.parts.field_conditions import condition_on
 from gui.style import wording
 from model import text
-from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.values.canonical import Path, Value
 
 
 def add_ways(

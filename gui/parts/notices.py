@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import copying
 from gui.language import tr, translated
 from gui.messages import MessageLine
-from gui.style.states import Choice
-from model.records import Outcome
+
+if TYPE_CHECKING:
+    from gui.style.states import Choice
+    from model.records import Outcome
 
 
 class Notices(QWidget):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -11,9 +12,11 @@ from gui import tasks
 from gui.language import tr, translated
 from gui.style import wording
 from model.errors import Refused
-from model.records import Outcome, Version
-from model.session import Conflict, Session
 from model.values.canonical import INT32, INT64, Value
+
+if TYPE_CHECKING:
+    from model.records import Outcome, Version
+    from model.session import Conflict, Session
 
 
 def following(v: Value | None) -> str:

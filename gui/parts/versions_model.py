@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
-from model.records import Version, WatchTurn
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.records import Version, WatchTurn
+    from model.values.canonical import Value
 
 MARK, VERSION, AT, AUTHOR, REASON, OPERATION, WATCHED, STORED, CHANGED, SIZE, HASH = range(11)
 PLACES = {"document": tr("document"), "archive": tr("archive"), "prev": tr("prev"), "delta": tr("delta"), "none": ""}

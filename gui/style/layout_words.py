@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gui.language import tr, translated
-from model.records import CollectionInfo
+
+if TYPE_CHECKING:
+    from model.records import CollectionInfo
 
 
 def layout_sentence(info: CollectionInfo) -> str:

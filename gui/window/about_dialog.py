@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, qVersion
 from PySide6.QtGui import QGuiApplication
@@ -16,7 +17,9 @@ from gui.style import theme
 from gui.style.logo import Logo
 from gui.style.sheet import Sheet
 from gui.style.states import button, hair, words
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.session import Session
 
 PACKAGES = ("pymongo", "deepdiff", "RapidFuzz", "keyring")
 

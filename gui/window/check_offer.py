@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -10,8 +11,10 @@ from gui import messages, tasks
 from gui.language import tr, translated
 from gui.pages.page_request import PageRequest
 from gui.style import preferences
-from gui.window.workspace import Workspace
-from model.session import Guarantee, Session
+
+if TYPE_CHECKING:
+    from gui.window.workspace import Workspace
+    from model.session import Guarantee, Session
 
 
 class CheckOffer(QObject):

@@ -13,19 +13,19 @@ from gui import messages, tasks
 from gui.language import tr
 from gui.parts.document_side import remembered
 from gui.style import wording
-from gui.window.check_offer import CheckOffer
-from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.connection_watch import ConnectionWatch
 from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import SAMPLE, Opened, Opener, Opening, keep
-from gui.window.sample_guide import SampleGuide
-from gui.window.startup_recovery import StartupRecovery
-from gui.window.workspace import Workspace
 from model.errors import Refused
 from model.session import Connections, SavedConnection, Session
 
 if TYPE_CHECKING:
+    from gui.window.check_offer import CheckOffer
+    from gui.window.connect_dialog import ConnectDialog
+    from gui.window.sample_guide import SampleGuide
+    from gui.window.startup_recovery import StartupRecovery
+    from gui.window.workspace import Workspace
     from model.session import Thing
 
 
@@ -120,6 +120,8 @@ class Connecting(QObject):
 
     def ask(self, opening: Opening | None = None) -> None:
         """Show the connection dialog."""
+        from gui.window.connect_dialog import ConnectDialog
+
         self._dialog = ConnectDialog(self._workspace, opening)
         self._dialog.agreed.connect(self.open)
         self._dialog.stop_asked.connect(self.opener.stop)
@@ -241,6 +243,8 @@ class Connecting(QObject):
             self._dialog.show_part(tr("Login"))
             self._dialog.login.password.setFocus()
             return
+        from gui.window.connect_dialog import PasswordPrompt
+
         prompt = PasswordPrompt(self._workspace, opening, why)
         prompt.agreed.connect(partial(self._with_password, opening))
         prompt.open()

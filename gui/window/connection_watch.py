@@ -7,6 +7,7 @@ and longer pauses, until it does. The :class:`LostLine` says so above the tabs, 
 from __future__ import annotations
 
 import datetime as dt
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
@@ -15,8 +16,10 @@ from gui import tasks
 from gui.language import tr
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
-from model.records import ServerFacts
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.records import ServerFacts
+    from model.session import Session
 
 EVERY = 10_000  # milliseconds between two questions to a server that answers
 PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; the last one from then on

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
@@ -12,7 +13,9 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from gui.language import tr
 from gui.style.states import PlainLabel, words
 from gui.window.connect_boxes import change_text, choices, field, form_of, secret_field
-from model.session import Address
+
+if TYPE_CHECKING:
+    from model.session import Address
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from gui.window.connection_watch import ConnectionWatch
+from typing import TYPE_CHECKING
+
 from gui.window.opening import Opening
-from model.session import Session
+
+if TYPE_CHECKING:
+    from gui.window.connection_watch import ConnectionWatch
+    from model.session import Session
 
 
 class OpenSessions:

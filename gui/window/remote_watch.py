@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -22,14 +23,16 @@ from shiboken6 import isValid
 from gui import tasks
 from gui.language import tr
 from gui.pages.base import Page
-from gui.window.open_sessions import OpenSessions
-from gui.window.workspace import Workspace
 from model import news
 from model.errors import Refused
 from model.news import News
 from model.records import Outcome
-from model.session import Session
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from gui.window.open_sessions import OpenSessions
+    from gui.window.workspace import Workspace
+    from model.session import Session
 
 EVERY = 3_000  # milliseconds between two questions
 SHARE = 20  # times as long as a question took nothing is asked

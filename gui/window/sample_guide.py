@@ -12,17 +12,16 @@ from shiboken6 import isValid
 
 from gui import messages, tasks
 from gui.language import tr
-from gui.pages.base import Page
-from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
-from gui.window.workspace import Workspace
 from model import text
-from model.diff import Replace, Retype, diff
 from model.session import Session, things
 from model.values.canonical import EMPTY, STRING, Path, Value
 
 if TYPE_CHECKING:
+    from gui.pages.base import Page
+    from gui.pages.document_pages import DocumentPage
+    from gui.window.workspace import Workspace
     from model.session import Thing
 
 HINTS = {
@@ -57,6 +56,8 @@ class _Found:
 
 def contested(before: bytes, after: bytes, own: Collection[str]) -> Path:
     """A field that differs, to try a conflict in: a text where there is one, none of a layout's ``own`` fields."""
+    from model.diff import Replace, Retype, diff
+
     changed = [op for op in diff(before, after) if isinstance(op, Replace | Retype) and op.path[0] not in own]
     texts = [op for op in changed if op.new.type == STRING]
     return next((op.path for op in (*texts, *changed) if not op.new.is_container), ())
@@ -120,6 +121,8 @@ class SampleGuide(QObject):
             return
         if thing.action == "race":
             page = self._workspace.open(session, PageRequest("document", thing.ns, place.id))
+            from gui.pages.document_pages import DocumentPage
+
             if isinstance(page, DocumentPage):
                 self._race(page, place.id)
             return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QEasingCurve,
@@ -36,8 +37,10 @@ from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
-from model.records import CollectionInfo
 from model.session import SavedConnection, Session
+
+if TYPE_CHECKING:
+    from model.records import CollectionInfo
 
 WIDTH = 273  # with the line at its right
 RAIL = 48
@@ -483,4 +486,4 @@ class Sidebar(QWidget):
 
 
 def _icon(kind: str) -> str:
-    return PAGES[kind].page.icon
+    return PAGES[kind].actions[0].icon  # the page itself is not imported for that

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
 from gui.language import tr
-from gui.pages.page_registry import SidebarEntry
 from gui.style import icons, symbols, theme
 from gui.style.cells import CELL, Cell, CellTree, Index
 from gui.window.source_model import SourceModel
+
+if TYPE_CHECKING:
+    from gui.pages.page_registry import SidebarEntry
 
 
 class SidebarTree(CellTree):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QModelIndex
 
 from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span
-from model.records import CollectionInfo
-from model.session import SavedConnection, Session
+
+if TYPE_CHECKING:
+    from model.records import CollectionInfo
+    from model.session import SavedConnection, Session
 
 BADGE = tr("Click the badge to see the grounds, or to state another layout")
 Kind = Literal["connection", "database", "collection", "others", "message"]

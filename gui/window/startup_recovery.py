@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.language import tr
-from gui.messages import MessageLine
-from gui.style.states import Choice
 from gui.style.wording import many
-from model.records import Entry, Outcome
 from model.session import Journal, Session
+
+if TYPE_CHECKING:
+    from gui.messages import MessageLine
+    from gui.style.states import Choice
+    from model.records import Entry, Outcome
 
 
 class StartupRecovery(QObject):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gui.language import translated
 from gui.style import theme
 from gui.style.states import Glyph, words
-from model.session import ConnectionStep
+
+if TYPE_CHECKING:
+    from model.session import ConnectionStep
 
 _SIGNS = {"ok": ("check-circle", "acc"), "warning": ("warning", "warn"), "failed": ("warning-circle", "err")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QScrollArea, QStackedWidget, QWidget
@@ -12,12 +13,14 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QScrollArea, QStacked
 from gui import messages, tasks
 from gui.language import tr
 from gui.pages import page_registry
-from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, focus_keeper, preferences, wording
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
-from model.session import Session
+
+if TYPE_CHECKING:
+    from gui.pages.base import Page
+    from model.session import Session
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20

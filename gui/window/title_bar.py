@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
@@ -9,7 +11,9 @@ from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolic
 from gui.language import tr
 from gui.style import boxes, focus_keeper, icons, symbols, theme, wording
 from gui.style.states import button, tool, words
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.session import Session
 
 MEMORY = tr("Open into memory")
 ROOM = 900  # a narrower bar has room for its icon only

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from gui.language import tr
 from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
-from model.session import Address
+
+if TYPE_CHECKING:
+    from model.session import Address
 
 
 class TlsForm(QWidget):

@@ -6,6 +6,7 @@ It wires parts and decides nothing about documents: the tab area opens what a pa
 from __future__ import annotations
 
 import weakref
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMetaMethod, QPoint, QSize, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
@@ -24,7 +25,6 @@ from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
-from gui.window.opening import Opening
 from gui.window.remote_watch import RemoteWatch
 from gui.window.sample_guide import SampleGuide
 from gui.window.startup_recovery import StartupRecovery
@@ -32,8 +32,11 @@ from gui.window.status_line import StatusLine
 from gui.window.title_bar import TitleBar
 from gui.window.window_commands import WindowCommands
 from gui.window.workspace import Workspace
-from model.news import News
-from model.session import Session
+
+if TYPE_CHECKING:
+    from gui.window.opening import Opening
+    from model.news import News
+    from model.session import Session
 
 FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
@@ -11,27 +12,23 @@ from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 
 from gui import messages, tasks
 from gui.actions import Actions, Item, keys_text, resolve
-from gui.help.help_window import HelpWindow
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
-from gui.parts.author_sheet import ask_author
-from gui.parts.document_side import DocumentSide
 from gui.style import focus_keeper, preferences, theme, zooming
-from gui.views.compare.other_document import OtherDocument
-from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window import desktop_entry
-from gui.window.about_dialog import AboutDialog
-from gui.window.activity_dialog import ActivityDialog
-from gui.window.connecting import Connecting
-from gui.window.key_sheet import KeySheet
-from gui.window.open_sessions import OpenSessions
 from gui.window.palette import Hit, Palette
-from gui.window.settings_dialog import SettingsDialog
-from gui.window.workspace import Workspace
-from model.records import ServerFacts
-from model.session import Session
 from resources import manual
+
+if TYPE_CHECKING:
+    from gui.help.help_window import HelpWindow
+    from gui.parts.document_side import DocumentSide
+    from gui.views.stating.layout_sheet import LayoutSheet
+    from gui.window.connecting import Connecting
+    from gui.window.open_sessions import OpenSessions
+    from gui.window.workspace import Workspace
+    from model.records import ServerFacts
+    from model.session import Session
 
 
 class WindowCommands(QObject):
@@ -70,6 +67,8 @@ class WindowCommands(QObject):
         """Ask for a document of any open connection, and compare it with the one there; it becomes A or B."""
         known = self._workspace.sidebar.ns_known
         places = {session: [info.ns for info in known(session)] for session in self._sessions.all}
+        from gui.views.compare.other_document import OtherDocument
+
         asked = OtherDocument(self._workspace, there, places)
         asked.chosen.connect(partial(self._compare_with, there, side))
         asked.open()
@@ -139,6 +138,8 @@ class WindowCommands(QObject):
     def do_sign_as(self) -> None:
         """Ask for the name that versions made on the connection in front bear, where a profile asks for one."""
         if (session := self._workspace.session) is not None:
+            from gui.parts.author_sheet import ask_author
+
             ask_author(self._workspace, session)
 
     def do_allow_writes(self) -> None:
@@ -188,6 +189,8 @@ class WindowCommands(QObject):
             self._connecting.disconnect_session(session)
 
     def do_settings(self) -> None:
+        from gui.window.settings_dialog import SettingsDialog
+
         SettingsDialog(self._workspace).open()
 
     def do_new_window(self) -> None:
@@ -258,6 +261,8 @@ class WindowCommands(QObject):
 
     def state_layout(self, session: Session, ns: str) -> LayoutSheet:
         """Open the sheet in which a collection's layout is stated."""
+        from gui.views.stating.layout_sheet import LayoutSheet
+
         sheet = LayoutSheet(self._workspace, session, ns)
         sheet.changed.connect(partial(self._workspace.sidebar.layout_stated, session))
         sheet.changed.connect(partial(self._connecting.keep_profile, session))
@@ -320,6 +325,8 @@ class WindowCommands(QObject):
 
     def do_tasks(self) -> None:
         """Show the tasks under way."""
+        from gui.window.activity_dialog import ActivityDialog
+
         ActivityDialog(self._workspace).open()
 
     # --- help
@@ -340,6 +347,8 @@ class WindowCommands(QObject):
     def show_topic(self, topic: str) -> None:
         """Open a page of the manual; "" shows it where it was left."""
         if self.help is None:
+            from gui.help.help_window import HelpWindow
+
             self.help = HelpWindow()
         if topic:
             self.help.open_topic(topic)
@@ -363,10 +372,14 @@ class WindowCommands(QObject):
 
     def do_shortcuts(self) -> None:
         """List the keys."""
+        from gui.window.key_sheet import KeySheet
+
         KeySheet(self._workspace, self._actions.table).open()
 
     def do_about(self) -> None:
         """Show the versions and what they stand on."""
+        from gui.window.about_dialog import AboutDialog
+
         about = AboutDialog(self._workspace, self._workspace.session)
         about.notices_asked.connect(partial(self.show_topic, "notices"))
         about.open()

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import subscriptions, tasks
-from gui.pages.base import Page
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, theme
 from gui.window.connection_watch import LostLine
-from gui.window.open_sessions import OpenSessions
 from gui.window.sidebar import Sidebar
 from gui.window.tab_area import TabArea
 from gui.window.welcome_panel import WelcomePanel
-from model.news import News
-from model.session import Session
+
+if TYPE_CHECKING:
+    from gui.pages.base import Page
+    from gui.window.open_sessions import OpenSessions
+    from model.news import News
+    from model.session import Session
 
 NARROW = 1160  # below it the sidebar folds by itself
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pymongo
 import pytest
 
+from model import session
 from model.commands import grammar
 from tests import support
 from tests.model import session_scenes
@@ -141,3 +142,19 @@ def test_a_diff_and_a_merge_of_files_import_no_driver_no_session_and_no_server(t
 def test_help_and_a_mistake_need_no_driver() -> None:
     for words in (("--help",), ("history", "--help"), ("help", "layouts")):
         assert not {"bson", "pymongo", "PySide6"} & modules_of(*words), words
+
+
+def test_a_window_is_there_before_driver_layouts_and_views() -> None:
+    there = set(python("import sys; import gui.window.open_windows; print(*sys.modules)").split())
+    assert "gui.window.welcome_panel" in there
+    views = {name for name in there if name.startswith("gui.views.")} - {"gui.views.browse", "gui.views.browse.query"}
+    assert not views
+    assert not {"pymongo", "asyncio", "ssl", "model.session_parts", "model.layouts", "model.diff", "deepdiff"} & there
+    assert len(ours(there)) <= 110, ours(there)
+
+
+def test_every_name_that_the_session_hands_on_is_there_alone_and_after_all_others() -> None:
+    for names in ([name] for name in ("Journal", "SavedConnection", "Conflict", "try_source")):
+        assert python(f"from model.session import {', '.join(names)}") == ""
+    assert python(f"from model.session import {', '.join(session.__all__)}") == ""
+    assert python("import model.session\nassert not hasattr(model.session, 'nothing_of_that_name')") == ""

@@ -12,7 +12,6 @@ import pymongo.database
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model import sources
 from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.records import Outcome, Version
 from model.server.retry import Reply, Server, Write
@@ -708,7 +707,7 @@ def test_a_password_reaches_the_server_and_nothing_else(
         return real(server_uri, **options)
 
     real = Server.connect
-    monkeypatch.setattr(sources.Server, "connect", classmethod(connect))
+    monkeypatch.setattr(Server, "connect", classmethod(connect))
     caplog.set_level(logging.DEBUG)
     with Session.open(f"mongodb://eva:{secret}@db.example/{database_name}") as session:
         assert session.source == f"mongodb://eva@db.example/{database_name}"
@@ -730,7 +729,7 @@ def test_a_password_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
         used.append(uri)
         raise Unreachable("no")
 
-    monkeypatch.setattr(sources.Server, "connect", classmethod(connect))
+    monkeypatch.setattr(Server, "connect", classmethod(connect))
     with pytest.raises(Unreachable):
         Session.open("mongodb://eva@db.example/")
     assert used == ["mongodb://eva:from%20the%20environment@db.example/"]

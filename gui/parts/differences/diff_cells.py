@@ -6,9 +6,9 @@ import bisect
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gui.language import tr
-from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
 from gui.style import symbols, wording
 from gui.style.cells import Cell, Span, plain, value
@@ -17,6 +17,9 @@ from model.diff import Move, Operation, Reorder, TextEdit, text_edits
 from model.errors import Refused
 from model.values import canonical
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from gui.parts.differences.diff_node import DiffNode
 
 SHOWN = 200  # characters of a long value
 LEAD = 12  # characters kept before the first difference where a row is cut

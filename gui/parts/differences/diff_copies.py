@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
 from gui.language import tr, translated
 from gui.parts.differences.diff_model import FIELD, A, B
-from gui.parts.differences.diff_node import DiffNode
 from gui.parts.values import value_text
 from gui.parts.versions_model import name_of
 from gui.style import preferences, wording
@@ -17,8 +17,11 @@ from model import text
 from model.diff import Diff, Operation
 from model.diff.export import to_deepdiff, to_delta, to_json_patch, to_lines, to_words
 from model.errors import Refused
-from model.records import Version
-from model.session import Comparison
+
+if TYPE_CHECKING:
+    from gui.parts.differences.diff_node import DiffNode
+    from model.records import Version
+    from model.session import Comparison
 
 FORMS = (
     ("text", tr("Copy the diff as text")),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.language import tr
 from gui.parts.differences import diff_cells
-from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
 from gui.style import preferences, symbols, wording
 from gui.style.cells import Cell, CellModel, Index, Span, plain
 from model.diff import Move, Reorder
+
+if TYPE_CHECKING:
+    from gui.parts.differences.diff_grouping import Plan
 
 SYMBOL, FIELD, A, B, TYPE = range(5)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.language import tr
-from gui.parts.differences.diff_grouping import Plan
 from gui.style import symbols, theme, wording
+
+if TYPE_CHECKING:
+    from gui.parts.differences.diff_grouping import Plan
 
 WIDE, TALL, SEEN = 16, 3, 3  # the strip, a mark's height, and the bracket beside it
 MOST = 4000  # marks that are drawn; of more, every so many

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QModelIndex, QPoint
 
-from gui.parts.differences.diff_model import DiffModel
-from gui.parts.differences.diff_node import DiffNode
-from gui.parts.differences.diff_table import DiffTable
 from model.values.canonical import Path
+
+if TYPE_CHECKING:
+    from gui.parts.differences.diff_model import DiffModel
+    from gui.parts.differences.diff_node import DiffNode
+    from gui.parts.differences.diff_table import DiffTable
 
 RowKey: TypeAlias = tuple[bool, Path]
 """The key that a row keeps in a comparison of later versions: whether it folds others, and the path that it is at."""

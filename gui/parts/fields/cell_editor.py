@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QTextCursor
@@ -19,14 +20,16 @@ from PySide6.QtWidgets import (
 
 from gui.language import tr, translated
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
-from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import as_lines
 from gui.style import theme
-from gui.style.cells import Index
 from gui.style.states import PlainLabel
 from model import text
 from model.errors import Refused
 from model.values.canonical import Value, name_bytes
+
+if TYPE_CHECKING:
+    from gui.parts.fields.field_nodes import FieldNode
+    from gui.style.cells import Index
 
 LINES = 6  # rows that an editor of several lines covers
 HINT = tr("Ctrl+Enter keeps what is typed, Esc leaves it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -12,15 +12,17 @@ from PySide6.QtWidgets import QMenu, QWidget
 from gui import copying
 from gui.language import tr
 from gui.parts.fields.field_model import SYMBOL_COLUMN, VALUE, FieldModel
-from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
 from gui.parts.values import value_text
 from gui.style import wording
 from gui.style.cells import Cell
 from model import text
-from model.records import Opened
 from model.values import canonical
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from gui.parts.fields.field_nodes import FieldNode
+    from model.records import Opened
+    from model.values.canonical import Value
 
 FEW = 60  # rows of a document up to which its short parts stand open at once
 SHORT = 12  # rows of a part that is short

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, marked
-from gui.parts.fields.edit_steps import Spot
 from gui.parts.fields.field_nodes import FieldEntry, FieldNode, kept
 from gui.style import symbols
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
@@ -22,8 +22,11 @@ from gui.style.cells import value as mono
 from gui.style.wording import many, size
 from model import text
 from model.errors import Refused, Unreadable
-from model.session import FieldSurvey, FieldUse
 from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
+
+if TYPE_CHECKING:
+    from gui.parts.fields.edit_steps import Spot
+    from model.session import FieldSurvey, FieldUse
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
 ENOUGH, RULE = 5, 0.9  # documents that make a rule of a type, and the share of them that have to keep it

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gui.parts.fields.edit_changes import Change, EditChanges
-from gui.style.cells import Cell
 from model.errors import Unreadable
 from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
+
+if TYPE_CHECKING:
+    from gui.parts.fields.edit_changes import Change, EditChanges
+    from gui.style.cells import Cell
 
 MOST = 1000
 

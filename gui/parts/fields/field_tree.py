@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
@@ -9,13 +11,15 @@ from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, 
 from gui.language import tr, translated
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
-from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_values import NUMBERS, converted
 from gui.style import icons, theme
 from gui.style.cells import CellDelegate, CellTree, Index, plain
 from model import text
 from model.errors import Refused
 from model.values.canonical import NULL, UNDEFINED, Value
+
+if TYPE_CHECKING:
+    from gui.parts.fields.field_nodes import FieldNode
 
 ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSplitter
 
-from gui.parts.values.value_pane import ValuePane
+if TYPE_CHECKING:
+    from gui.parts.values.value_pane import ValuePane
 
 MOST = 0.66  # of the height of both
 

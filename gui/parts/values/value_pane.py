@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QPoint, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -34,9 +35,11 @@ from gui import copying, tasks
 from gui.language import tr
 from gui.parts.values import value_text
 from gui.parts.values.text_alignment import TextAlignment
-from gui.parts.values.value_text import ValueText
 from gui.style import boxes, icons, preferences, states, theme, wording
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from gui.parts.values.value_text import ValueText
 
 MARKS_SEEN = 2000  # formats that a text view is given at once
 PIECE = 1 << 17  # characters put into a text view in one go

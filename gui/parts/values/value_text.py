@@ -10,7 +10,7 @@ import bisect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import AnyStr
+from typing import TYPE_CHECKING, AnyStr
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
@@ -21,7 +21,9 @@ from model import text
 from model.diff import text_edits
 from model.errors import Refused
 from model.values import canonical
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.values.canonical import Value
 
 LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
 LONGEST = 2000

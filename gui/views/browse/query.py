@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from gui.language import tr
 from gui.style import wording
 from model import text
 from model.errors import Refused
-from model.over_time.history_list import HistoryList
-from model.session import Session
 from model.values import canonical
+
+if TYPE_CHECKING:
+    from model.over_time.history_list import HistoryList
+    from model.session import Session
 
 
 @dataclass(frozen=True)

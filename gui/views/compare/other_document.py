@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -16,7 +17,9 @@ from gui.style import theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from model import text
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.session import Session
 
 
 class OtherDocument(Sheet):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QFontMetricsF
@@ -12,7 +13,9 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from gui.language import tr
 from gui.style import boxes, theme
 from gui.views.stating.key_row import KeyRow
-from model.profile.profile_keys import ProfileKey
+
+if TYPE_CHECKING:
+    from model.profile.profile_keys import ProfileKey
 
 
 class KeyForm(QScrollArea):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QWheelEvent
@@ -11,7 +12,9 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QVB
 from gui.language import tr, translated
 from gui.style import theme
 from gui.style.states import words
-from model.profile.profile_keys import ProfileKey
+
+if TYPE_CHECKING:
+    from model.profile.profile_keys import ProfileKey
 
 
 class Choice(QComboBox):

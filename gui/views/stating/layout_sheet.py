@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -29,10 +30,12 @@ from gui.views.stating.key_form import KeyForm
 from gui.views.stating.key_row import Choice
 from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
 from model.errors import Refused
-from model.layout_statements import Statement, Trial
-from model.profile.profile_file import ProfileEdit
-from model.records import CollectionInfo
-from model.session import Session
+
+if TYPE_CHECKING:
+    from model.layout_statements import Statement, Trial
+    from model.profile.profile_file import ProfileEdit
+    from model.records import CollectionInfo
+    from model.session import Session
 
 WIDTH = 1120
 SCROLLBAR = 10  # the width of the form's, which the row above it lines up with

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
@@ -16,7 +17,9 @@ from gui.style import boxes, preferences, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.states import Glyph, StateStack, button, hair, words
 from model import text
-from model.layout_statements import Trial, TriedDocument
+
+if TYPE_CHECKING:
+    from model.layout_statements import Trial, TriedDocument
 
 MOST = 3  # changes of one difference that are listed; the others are counted
 LINES = 6  # of the profile that are shown at once

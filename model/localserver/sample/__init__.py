@@ -27,7 +27,7 @@ from model.localserver.sample import corners, counts, insurance_2019, layout_sam
 from model.localserver.sample.building_blocks import HASH, ID, UNIQUE_ID_VERSION
 from model.localserver.sample.colleague import COLLEAGUE, colleague_change
 from model.localserver.sample.contracts import stored_contracts
-from model.localserver.sample.things_to_try import THINGS, Thing
+from model.things_to_try import THINGS, Thing
 
 __all__ = ["COLLEAGUE", "THINGS", "Thing", "build", "colleague_change"]
 

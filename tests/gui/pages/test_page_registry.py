@@ -72,6 +72,8 @@ def kinds_asked_for() -> set[str]:
 def test_every_page_has_one_row() -> None:
     assert {row.page for row in PAGES.values()} == pages()
     assert all(row.page.icon for row in PAGES.values())
+    assert {row.kind: row.page.kind for row in PAGES.values()} == {kind: kind for kind in PAGES}
+    assert all(row.actions[0].icon == row.page.icon for row in PAGES.values() if row.entry is not None)
 
 
 def test_every_kind_that_is_asked_for_has_a_row() -> None:
