@@ -316,6 +316,11 @@ class Catalogue:
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
         return bound
 
+    def layout_over(self, ns: str, port: Port) -> Layout:
+        """The layout of a collection, bound to another port."""
+        layout = self.layout(ns)
+        return layout if port is self._port else recognise.bind(port, layout.profile)
+
     def begun(self, ns: str) -> Layout:
         """The layout of a collection that is not there yet: plain documents, until there are some to recognise."""
         split(ns)

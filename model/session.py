@@ -651,10 +651,14 @@ class Session:
     def _keys(self, ns: str, keys: Sequence[str] | None) -> Sequence[str]:
         return self._catalogue.layout(ns).profile.keys if keys is None else keys
 
+    def _aside(self, ns: str) -> Layout:
+        """A collection's layout for long reads, from other members where the address of the server asks for that."""
+        return self._catalogue.layout_over(ns, self._port.aside())
+
     def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
         """The versions newest first, with their contents, one at a time."""
         total: int | None = None
-        for done, version in enumerate(self._catalogue.layout(ns).history(id, contents=True), 1):
+        for done, version in enumerate(self._aside(ns).history(id, contents=True), 1):
             if done == 1 and version.v is not None and version.v.type in (canonical.INT32, canonical.INT64):
                 total = int(version.v.python())
             checkpoint(done, total if total is not None and total >= done else None)
@@ -687,7 +691,7 @@ class Session:
                 raise Refused("An id is one of a collection; name just that one.")
             id = self.find_id(places[0], id) if isinstance(id, str) else _value(id)
         self._all_read(*places)
-        layouts = [self._catalogue.layout(ns) for ns in self.with_versions(places)]
+        layouts = [self._aside(ns) for ns in self.with_versions(places)]
         return ActivityList(layouts, span, author, path, id, checkpoint)
 
     def merges(self) -> set[tuple[str, Value, Value]]:
@@ -1124,9 +1128,10 @@ class Session:
         ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
         production.
         """
-        port = self._port.gentle() if pace == "gentle" else self._port
+        port = self._port.gentle() if pace == "gentle" else self._port.aside()
+        primary = self._port if port.reads_aside else None
         self._all_read(*places)
-        return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark)
+        return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark, primary)
 
     def scan_estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
         """How much a scan of these places would have to read, and about how long that takes."""

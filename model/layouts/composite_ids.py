@@ -309,6 +309,16 @@ class CompositeIds:
         """This port for long reads on production, as the server's own."""
         return replace(self, server=self.server.gentle())
 
+    def aside(self) -> CompositeIds:
+        """This port for long reads, from other members where the address asks for that."""
+        there = self.server.aside()
+        return self if there is self.server else replace(self, server=there)
+
+    @property
+    def reads_aside(self) -> bool:
+        """As the server's."""
+        return self.server.reads_aside
+
     def facts(self) -> ServerFacts:
         """As the server's."""
         return self.server.facts()

@@ -44,6 +44,8 @@ class CommandTable:
 
     def __init__(self, store: Store, read_only: bool, replica_set: str = "", sharded: bool = False) -> None:
         self.sharded = sharded
+        self.members: list[CommandTable] = [self]  # of the set, the primary first
+        self.last_write: dt.datetime | None = None  # of a secondary
         self.hides_metadata = False
         self.store = store
         self.read_only = read_only
@@ -134,6 +136,8 @@ class CommandTable:
             raise CommandError(352, f"Unsupported OP_QUERY command: {command.name}. The client driver may be too old.")
         if handler is None:
             raise CommandError(59, f"no such command: '{command.name}'")
+        if self.is_secondary and command.name in _WRITES:
+            raise CommandError(10107, "not primary")
         if self.hides_metadata and (command.database == "config" or command.name in ("collStats", "collstats")):
             raise CommandError(13, f"not authorized on {command.database} to execute command {command.name}")
         if (
@@ -147,6 +151,17 @@ class CommandTable:
         return handler(command)
 
     # About the server.
+
+    @property
+    def is_secondary(self) -> bool:
+        """Whether this member follows another one, and takes no writes."""
+        return self.members[0] is not self
+
+    def join(self, primary: CommandTable) -> None:
+        """Be a secondary of the set of a primary."""
+        primary.members.append(self)
+        self.members = primary.members
+        self.last_write = dt.datetime.now(dt.UTC)
 
     def _hello(self, command: Command) -> bytes:
         primary = "isWritablePrimary" if command.name == "hello" else "ismaster"
@@ -166,11 +181,13 @@ class CommandTable:
             fields |= {
                 "setName": self.replica_set,
                 "setVersion": 1,
-                "secondary": False,
-                "hosts": [self.address],
-                "primary": self.address,
+                primary: not self.is_secondary,
+                "secondary": self.is_secondary,
+                "hosts": [each.address for each in self.members],
+                "primary": self.members[0].address,
                 "me": self.address,
                 "logicalSessionTimeoutMinutes": 30,
+                "lastWrite": {"lastWriteDate": self.last_write or dt.datetime.now(dt.UTC)},
             }
         if self.sharded:
             fields |= {"msg": "isdbgrid", "logicalSessionTimeoutMinutes": 30}

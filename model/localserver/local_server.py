@@ -8,6 +8,8 @@ interface, chosen by the system.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import datetime as dt
 import os
 import select
 import shutil
@@ -40,6 +42,7 @@ class LocalServer:
     of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes. With
     ``shard_keys``, by namespace or by a collection's name in any database, it speaks as the router of a sharded
     cluster: it takes no write of one document whose filter lacks the shard key, and no change of a value in that key.
+    One that ``follows`` a primary is a secondary of its set, which lags behind until :meth:`catch_up` is called.
     """
 
     def __init__(
@@ -48,12 +51,16 @@ class LocalServer:
         replica_set: str = "",
         history: int = MOST,
         shard_keys: Mapping[str, Sequence[str]] | None = None,
+        follows: LocalServer | None = None,
     ) -> None:
         self.store = Store(ChangeLog(history) if replica_set else None)
         self._dump = DumpReading(self.store)
         self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
         self._commands.add(COMMAND, self._dump.answer)
         self.store.shard_keys = shard_keys or {}
+        self._follows = follows
+        if follows is not None:
+            self._commands.join(follows._commands)
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._folder: str | None = None
@@ -123,6 +130,25 @@ class LocalServer:
     def shard(self, ns: str, fields: Sequence[str]) -> None:
         """Shard a collection by some fields, as ``config.collections`` tells from then on."""
         self.store.shard(self._collection(ns), fields)
+
+    def catch_up(self) -> None:
+        """Have all that the primary has, as of now."""
+        assert self._follows is not None
+        self.store.clear()
+        for db in self._follows.store.databases():
+            for each in self._follows.store.collections(db):
+                own = self.store.make(db, each.ns.partition(".")[2], strict=False)
+                with each.lock:
+                    own.load(list(each.docs.values()))
+                    own.options, own.shard_key = each.options, each.shard_key
+                    for index in list(each.indexes.values()):
+                        if index.name not in own.indexes:
+                            own.add_index(dataclasses.replace(index, entries=None))
+        self.lag(0.0)
+
+    def lag(self, seconds: float) -> None:
+        """Say that the last write that arrived here was made so long ago."""
+        self._commands.last_write = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=seconds)
 
     @property
     def hides_metadata(self) -> bool:

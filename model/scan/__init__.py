@@ -107,6 +107,7 @@ class Scan:
         checkpoint: Checkpoint = no_checkpoint,
         now: dt.datetime | None = None,
         mark: Mark | None = None,
+        primary: Port | None = None,
     ) -> None:
         """``places`` are collections and databases, all databases where there are none; ``ids`` needs one collection.
 
@@ -115,6 +116,7 @@ class Scan:
         if ids is not None and len(places) != 1:
             raise Refused("Documents are scanned in one collection at a time; name just that one.")
         self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
+        self._primary = primary  # where what is read may lag behind it
         self._now = now or dt.datetime.now(dt.UTC)
         self._reading = OrderedReading(server, checkpoint, pace == "gentle")
         self._mark = mark or Mark()
@@ -191,13 +193,29 @@ class Scan:
 
     def _looked_through(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         try:
-            yield from self._check(info.ns).findings(self._ids, self._now, self._reading)
+            found = self._check(info.ns).findings(self._ids, self._now, self._reading)
+            yield from found if self._primary is None else self._confirmed(info.ns, found, self._primary)
         except (Unreachable, Cancelled):
             raise
         except NotAllowed as error:
             yield Unchecked(info.ns, str(error))
         except Refused as error:
             yield Unchecked(info.ns, f"It could not be looked through to its end: {error}")
+
+    def _confirmed(self, ns: str, found: Iterator[Finding | Unchecked], primary: Port) -> Iterator[Finding | Unchecked]:
+        """The findings as the primary has them: what only the lag of a secondary explains is none.
+
+        A document with a finding is read again from the primary, once, and what is found there is told. Damaged bytes
+        come from no lag, and counters are read from the primary in the first place.
+        """
+        looked: set[Value] = set()
+        for each in found:
+            if isinstance(each, Unchecked) or each.id is None or each.code in ("B1", "S1", "S2"):
+                yield each
+            elif each.id not in looked:
+                looked.add(each.id)
+                check = self._check(ns, primary)
+                yield from check.findings([each.id], self._now, OrderedReading(primary))
 
     def _weighed(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         """The findings of a collection whose layout was recognised, once it is known whether they speak against it.
@@ -241,14 +259,14 @@ class Scan:
             return ""  # this server takes no samples
         return tally.speaks_against(info.layout, len(some))
 
-    def _check(self, ns: str) -> Check:
-        profile = self._catalogue.known(ns)[1]
+    def _check(self, ns: str, port: Port | None = None) -> Check:
+        profile, server = self._catalogue.known(ns)[1], port or self._server
         if profile.layout == "sequence":
-            return Sequences(self._server, profile, self._beside(profile))
+            return Sequences(self._primary or server, profile, self._beside(profile))
         if profile.layout == "pending":
-            return Tokens(self._server, profile)
+            return Tokens(server, profile)
         if profile.layout == "processed":
-            return Entries(self._server, profile)
+            return Entries(server, profile)
         return self._catalogue.layout(ns).check
 
     def _beside(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:

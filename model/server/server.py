@@ -7,6 +7,7 @@ unknown. :mod:`model.server.driver_errors` tells the meaning of a driver's error
 from __future__ import annotations
 
 import copy
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from pymongo.collection import Collection
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
 from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError
-from pymongo.read_preferences import ReadPreference
+from pymongo.read_preferences import ReadPreference, make_read_preference
 from pymongo.write_concern import WriteConcern
 
 from model.address import Address
@@ -43,6 +44,9 @@ OWN_DATABASES = ("admin", "config", "local")
 
 SCRATCH = "palimpsest_check_"
 """How the names of databases begin that :meth:`Server.in_scratch` may do anything in."""
+
+STALE = 90
+"""Seconds that a secondary may lag behind which long reads go to: the least that drivers take."""
 
 FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
@@ -115,7 +119,8 @@ class Server:
         databases: a sentence for each."""
         self._largest: dict[tuple[str, bool], int] = {}
         self._databases: dict[str, Database[RawBSONDocument]] = {}
-        self._from_secondary = False
+        self._aside: Any = None  # the read preference of long reads
+        self._wrote = [-math.inf]  # when a write was sent last, by this connection or a copy of it
         self._tunnel: Tunnel | None = None
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
@@ -170,9 +175,32 @@ class Server:
 
     def gentle(self) -> Server:
         """This connection for long reads on production: small batches, and from a secondary where there is one."""
-        other = copy.copy(self)
-        other._from_secondary, other._most = True, GENTLE_MOST
+        other = self._from(ReadPreference.SECONDARY_PREFERRED)
+        other._most = GENTLE_MOST
         return other
+
+    def aside(self) -> Server:
+        """This connection for long reads: from secondaries, where its address asks for them."""
+        wanted = self._client.read_preference
+        return self if wanted.mode == ReadPreference.PRIMARY.mode else self._from(wanted)
+
+    def _from(self, wanted: Any) -> Server:
+        """A copy that reads from other members, none of which may lag behind by more than ``STALE`` seconds."""
+        if wanted.max_staleness < 0 and self._is_set():
+            heartbeat = self._client.options.heartbeat_frequency  # seconds, below which the driver takes no limit
+            wanted = make_read_preference(wanted.mode, wanted.tag_sets, max(STALE, math.ceil(heartbeat) + 10))
+        other = copy.copy(self)
+        other._aside = wanted
+        return other
+
+    def _is_set(self) -> bool:
+        return self.facts().topology != "standalone"
+
+    @property
+    def reads_aside(self) -> bool:
+        """Whether reads may come from a member that lags behind; not for a while after a write of this connection."""
+        rested = time.monotonic() - self._wrote[0] > STALE
+        return self._aside is not None and self._is_set() and rested
 
     def close(self) -> None:
         """Let go of the connection; a second call does nothing."""
@@ -432,10 +460,10 @@ class Server:
         else:
             body["cursor"] = {"batchSize": first}
         try:
-            if self._from_secondary:
-                reads: Any = ReadPreference.SECONDARY_PREFERRED
+            reads: Any = ReadPreference.PRIMARY
+            if self._aside is not None and (self.reads_aside or not self._is_set()):
+                reads = self._aside
             else:
-                reads = ReadPreference.PRIMARY
                 self._reach()
             cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
                 body, read_preference=reads, codec_options=RAW
@@ -545,6 +573,7 @@ class Server:
         """
         if self.read_only:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
+        self._wrote[0] = time.monotonic()
         with self._attempts.watched() as sent, self._in_time():
             try:
                 self._reach()
@@ -581,8 +610,8 @@ class Server:
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
         """The matching documents, from the primaries, whatever else is read from."""
-        there = self if not self._from_secondary else copy.copy(self)
-        there._from_secondary = False
+        there = self if self._aside is None else copy.copy(self)
+        there._aside = None
         return there.find(ns, filter, projection=projection)
 
     def is_sharded(self, ns: str) -> bool | None:
