@@ -6,22 +6,21 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtCore import Signal
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import wording
-from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
+from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.repair.repair_words import ENDS, VERDICTS, badge, done_word
+from gui.views.repair.ticked_list import tick_cell
 from model.records import Kind, Outcome
 from model.repair import DryItem
 from model.repair.damage_classes import REPAIRS, class_of, waits
 from model.repair.items import Item
 from model.repair.plan import Plan
 
-TICK, ID, FOUND, WRITTEN, SIZE, SAID = range(6)
+ID, FOUND, WRITTEN, SIZE, SAID = range(1, 6)
 WIDTHS = (40, 112, 250, 150, 90)
 NARROW = (36, 92, 152, 134, 64)  # the widths in a window of 1024 pixels
 
@@ -76,6 +75,10 @@ class ItemsModel(RowsModel[Item]):
     def is_ticked(self, row: Item) -> bool:
         """Whether the item is going to be done."""
         return row.ticked and self.can_tick(row)
+
+    def is_on(self, row: Item) -> bool:
+        """Whether a press takes the tick away; one that a person has put stays theirs where an answer is missing."""
+        return self.is_ticked(row) or row.do != "no"
 
     def ticked(self) -> list[Item]:
         """The items that are going to be done, in the order shown."""
@@ -152,11 +155,7 @@ class ItemsModel(RowsModel[Item]):
         finding = row.finding
         match index.column():
             case 0:
-                on = self.is_ticked(row)
-                state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-                can = self.can_tick(row)
-                said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
-                return Cell(check=state if can else None, accessible=said)
+                return tick_cell(self.can_tick(row), self.is_ticked(row))
             case 1:
                 return value("" if finding.id is None else wording.plain(finding.id), middle=True)
             case 2:
@@ -179,30 +178,3 @@ class ItemsModel(RowsModel[Item]):
             else words
         )
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, tip=tip)
-
-
-class ItemList(CellTree):
-    """The view. Space ticks; a press on the box does too."""
-
-    def __init__(self, model: ItemsModel) -> None:
-        super().__init__(row_height=28)
-        self._items = model
-        self.as_list(model, tr("What was found"))
-        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
-        self.clicked.connect(self._clicked)
-        self.narrow_below(900, NARROW, WIDTHS)
-        self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
-
-    def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == TICK:
-            self._toggle([index])
-
-    def _toggle(self, indexes: list[QModelIndex]) -> None:
-        rows = [row for index in indexes if (row := self._items.at(index)) is not None and self._items.can_tick(row)]
-        self._items.tick(rows, on=not all(self._items.is_ticked(row) or row.do != "no" for row in rows))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space:
-            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
-        else:
-            super().keyPressEvent(event)

@@ -17,13 +17,14 @@ from gui.language import tr, translated
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
-from gui.views.repair.item_list import ItemList, ItemsModel
+from gui.views.repair.item_list import NARROW, WIDTHS, ItemsModel
 from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
+from gui.views.repair.ticked_list import TickedList
 from model.errors import Refused
 from model.findings import Finding
 from model.records import Outcome
@@ -75,7 +76,8 @@ class RepairPanel(QWidget):
         boxes.ground(self, "surface")
         self.model = ItemsModel()
         self.model.ticked_changed.connect(self._said)
-        self.list = ItemList(self.model)
+        self.list = TickedList(self.model, self.model, tr("What was found"))
+        self.list.fit(NARROW, WIDTHS)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.preview = ItemPreview()
         self.preview.stepped.connect(self._step)

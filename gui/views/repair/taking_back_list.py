@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtCore import Signal
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import wording
-from gui.style.cells import Badge, Cell, CellTree, Index, Span, value
+from gui.style.cells import Badge, Cell, Index, Span, value
 from gui.views.repair.repair_words import ENDS
+from gui.views.repair.ticked_list import tick_cell
 from model.records import Outcome
 from model.taking_back import Chosen, TakenBack
 from model.values.canonical import Value
 
-TICK, ID, VERSIONS, SAID = range(4)
+ID, VERSIONS, SAID = range(1, 4)
 WIDTHS = (40, 220, 260)
 NARROW = (36, 130, 150)  # the widths in a window of 1024 pixels
 _VERDICTS = {
@@ -69,6 +68,10 @@ class TakingBackModel(RowsModel[Chosen]):
     def is_ticked(self, row: Chosen) -> bool:
         """Whether it is going to be written."""
         return self.can_tick(row) and row.id not in self._unticked
+
+    def is_on(self, row: Chosen) -> bool:
+        """Whether a press takes the tick away."""
+        return self.is_ticked(row)
 
     def ticked(self) -> list[Chosen]:
         """The documents that are going to be written, guarded by what the dry run read."""
@@ -130,10 +133,7 @@ class TakingBackModel(RowsModel[Chosen]):
         row = self.rows[index.row()]
         match index.column():
             case 0:
-                on, can = self.is_ticked(row), self.can_tick(row)
-                state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-                said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
-                return Cell(check=state if can else None, accessible=said)
+                return tick_cell(self.can_tick(row), self.is_ticked(row))
             case 1:
                 return value(wording.plain(row.id), middle=True)
             case 2:
@@ -144,30 +144,3 @@ class TakingBackModel(RowsModel[Chosen]):
         badges = (LACKS,) if drawn is not None and drawn.warning and row.id not in self.ends else ()
         tip = self.detail(row)
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, badges=badges, tip=tip)
-
-
-class TakingBackList(CellTree):
-    """The view. Space ticks; a press on the box does too."""
-
-    def __init__(self, model: TakingBackModel) -> None:
-        super().__init__(row_height=28)
-        self._items = model
-        self.as_list(model, tr("Documents of which changes are taken back"))
-        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
-        self.clicked.connect(self._clicked)
-        self.narrow_below(900, NARROW, WIDTHS)
-        self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
-
-    def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == TICK:
-            self._toggle([index])
-
-    def _toggle(self, indexes: list[QModelIndex]) -> None:
-        rows = [row for index in indexes if (row := self._items.at(index)) is not None and self._items.can_tick(row)]
-        self._items.tick(rows, on=not all(self._items.is_ticked(row) for row in rows))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space:
-            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
-        else:
-            super().keyPressEvent(event)

@@ -16,7 +16,8 @@ from gui.parts.differences.diff_table import DiffTable
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.repair.repair_rows import Foot, TicksRow
-from gui.views.repair.taking_back_list import SAID, TakingBackList, TakingBackModel
+from gui.views.repair.taking_back_list import NARROW, SAID, WIDTHS, TakingBackModel
+from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.records import Outcome
 from model.session import Conflict, Session
@@ -56,7 +57,8 @@ class TakingBackPanel(QWidget):
     # --- its parts
 
     def _assemble(self) -> None:
-        self.list = TakingBackList(self.model)
+        self.list = TickedList(self.model, self.model, tr("Documents of which changes are taken back"))
+        self.list.fit(NARROW, WIDTHS)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         ticks = TicksRow(self._tick_all)
         self._all, self._guard = ticks.all, ticks.guard

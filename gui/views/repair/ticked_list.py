@@ -1,0 +1,68 @@
+"""A list of rows with a tick each: what is ticked is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView
+
+from gui.language import tr
+from gui.style.cells import Cell, CellTree, Index
+
+T = TypeVar("T")
+TICK = 0
+
+
+class Ticked(Protocol[T]):
+    """What a model says of the ticks of its rows."""
+
+    def at(self, index: Index) -> T | None: ...
+
+    def can_tick(self, row: T) -> bool: ...
+
+    def is_on(self, row: T) -> bool:
+        """Whether a press takes the tick away."""
+        ...
+
+    def tick(self, rows: Sequence[T], on: bool) -> None: ...
+
+
+def tick_cell(can: bool, on: bool) -> Cell:
+    """The box of a row, and nothing where it cannot be ticked."""
+    said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
+    state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
+    return Cell(check=state if can else None, accessible=said)
+
+
+class TickedList(CellTree, Generic[T]):
+    """The view. Space ticks; a press on the box does too."""
+
+    def __init__(self, model: QAbstractItemModel, ticks: Ticked[T], name: str) -> None:
+        super().__init__(row_height=28)
+        self._ticks = ticks
+        self.as_list(model, name)
+        self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
+        self.clicked.connect(self._clicked)
+
+    def fit(self, narrow: Sequence[int], wide: Sequence[int]) -> None:
+        """Take the widths of the columns in a window of 1024 pixels, and in a wider one."""
+        self.narrow_below(900, narrow, wide)
+        self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == TICK:
+            self._toggle([index])
+
+    def _toggle(self, indexes: Sequence[QModelIndex]) -> None:
+        ticks = self._ticks
+        rows = [row for index in indexes if (row := ticks.at(index)) is not None and ticks.can_tick(row)]
+        ticks.tick(rows, on=not all(ticks.is_on(row) for row in rows))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            self._toggle(self.selectionModel().selectedRows(0) or [self.currentIndex().siblingAtColumn(0)])
+        else:
+            super().keyPressEvent(event)
