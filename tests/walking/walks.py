@@ -325,7 +325,8 @@ class Walker:
 
     def _rest(self) -> tuple[QWidget, QRect] | None:
         """Put the pointer on a control; returns that with its place in the window."""
-        there = self._pick(QAbstractButton)
+        working = self.window.status.tasks  # its words, and so its width, are about the work under way
+        there = [each for each in self._pick(QAbstractButton) if each is not working]
         if not there:
             return None
         widget = self.random.choice(there)

@@ -6,9 +6,10 @@ import datetime as dt
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from gui.language import tr
+from gui.parts.document_name import DocumentName
 from gui.parts.pill import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
@@ -118,7 +119,7 @@ class ReplaceRow(QWidget):
 
 
 class EditorHead(QWidget):
-    """The row above the fields: id, version, Tree | JSON | Both, find, and further views."""
+    """The row above the fields: Tree | JSON | Both, id, version, find, and further views."""
 
     view_chosen = Signal(int)  # a place in VIEWS
 
@@ -126,18 +127,13 @@ class EditorHead(QWidget):
         super().__init__()
         boxes.ground(self, "surface")
         self.setMinimumHeight(theme.px(46))
-        self.id = PlainLabel()
-        self.id.setProperty("role", "id")
-        self.id.setFont(theme.mono(12, 600))
-        self.id.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.id = DocumentName()
         self.base = Pill()
         self.now = Pill()
         row = boxes.wrapping(self, 16, 4, gap=12)
-        row.addWidget(self.id)
-        row.addWidget(self.base)
         self.views = QButtonGroup(self)
         tabs = QHBoxLayout()
-        tabs.setContentsMargins(theme.px(8), 0, 0, 0)
+        tabs.setContentsMargins(0, 0, theme.px(8), 0)
         tabs.setSpacing(theme.px(12))
         for at, name in enumerate(VIEWS):
             tab = QPushButton(name)
@@ -148,8 +144,9 @@ class EditorHead(QWidget):
             self.views.addButton(tab, at)
             tabs.addWidget(tab)
         self.views.idToggled.connect(self._view)
-        row.addLayout(tabs)
-        row.addWidget(self.now)  # behind the tabs: it comes as somebody else writes, and moves none of them
+        row.addLayout(tabs)  # first: the words behind them change as people write, and the tabs stay under the pointer
+        for said in (self.id, self.base, self.now):
+            row.addWidget(said)
         row.addStretch(1)
         self.finder = FindField()
         row.addWidget(self.finder, 1)

@@ -21,12 +21,13 @@ from PySide6.QtWidgets import (
 
 from gui import copying, tasks
 from gui.language import tr, translated
+from gui.parts.document_name import DocumentName
 from gui.parts.document_side import remembered
 from gui.parts.values.value_pane import StoredDialog
 from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
-from gui.views.timeline.version_list import DocumentName, StripLegend, VersionList
+from gui.views.timeline.version_list import StripLegend, VersionList
 from model.records import Version, WatchTurn
 from model.session import Session
 from model.values.canonical import Value
