@@ -26,7 +26,7 @@ PAUSE = 200  # milliseconds between two readings while many documents are writte
 
 
 class Page(QWidget):
-    """Base of the pages. ``do_…`` methods are what the actions' table names.
+    """Base of the pages. ``do_…`` methods, here and of :meth:`doers`, are what the actions' table names.
 
     It hears of every write to its connection's data and calls down to ``shows`` and ``follow``; and, in
     :meth:`after_silence`, to ``dirty`` and ``do_refresh``.
@@ -95,6 +95,10 @@ class Page(QWidget):
     def panes(self) -> Sequence[QWidget]:
         """The widgets that F6 goes through, in order."""
         return [self]
+
+    def doers(self) -> Sequence[object]:
+        """The page, and the parts of it that do actions themselves."""
+        return (self,)
 
     @property
     def sessions(self) -> Sequence[Session]:

@@ -403,6 +403,9 @@ class CollectionPage(Page):
             left += [layout_sentence(info), guard_sentence(info, self.session.read_only)]
         return left, [preferences.zone()], True
 
+    def doers(self) -> Sequence[object]:
+        return self, self.diff
+
     def panes(self) -> Sequence[QWidget]:
         parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
@@ -573,24 +576,6 @@ class CollectionPage(Page):
     def _follow(self, kind: str) -> None:
         if self._chosen_row is not None and self._chosen_row.readable:
             self.asked.emit(PageRequest(kind, self.ns, self._chosen_row.id))
-
-    def do_swap(self) -> None:
-        self.diff.swap.click()
-
-    def do_restore(self) -> None:
-        self.diff.restore.click()
-
-    def do_inline(self) -> None:
-        self.diff.inline.click()
-
-    def do_hidden_fields(self) -> None:
-        self.diff.show_hidden()
-
-    def do_next_change(self) -> None:
-        self.diff.next_change()
-
-    def do_previous_change(self) -> None:
-        self.diff.previous_change()
 
 
 def _version_named(row: Row | None) -> str:

@@ -65,6 +65,9 @@ class PairPage(Page):
                 facts.add("inline")
         return facts
 
+    def doers(self) -> Sequence[object]:
+        return self, self.panel.diff
+
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.diff]
 
@@ -93,18 +96,3 @@ class PairPage(Page):
 
     def do_refresh(self) -> None:
         self.panel.refresh()
-
-    def do_swap(self) -> None:
-        self.panel.diff.swap.click()
-
-    def do_inline(self) -> None:
-        self.panel.diff.inline.click()
-
-    def do_hidden_fields(self) -> None:
-        self.panel.diff.show_hidden()
-
-    def do_next_change(self) -> None:
-        self.panel.diff.next_change()
-
-    def do_previous_change(self) -> None:
-        self.panel.diff.previous_change()

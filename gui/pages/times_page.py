@@ -120,6 +120,9 @@ class TimesPage(Page):
     def status(self) -> tuple[list[str], list[str], bool]:
         return [self.ns, tr("Two times of it are compared")], super().status()[1], True
 
+    def doers(self) -> Sequence[object]:
+        return self, self.diff
+
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.first, self.panel.list, self.diff]
 
@@ -137,18 +140,3 @@ class TimesPage(Page):
     def do_history(self) -> None:
         if self.panel.row is not None:
             self._open_history(self.panel.row)
-
-    def do_restore(self) -> None:
-        self.diff.restore.click()
-
-    def do_inline(self) -> None:
-        self.diff.inline.click()
-
-    def do_hidden_fields(self) -> None:
-        self.diff.show_hidden()
-
-    def do_next_change(self) -> None:
-        self.diff.next_change()
-
-    def do_previous_change(self) -> None:
-        self.diff.previous_change()

@@ -202,7 +202,7 @@ class TourViews:
         page.diff.set_inline(True)
         page.diff.hide_path(("premium", "gross"))
         yield "diff-inline", self._still()
-        page.diff.show_hidden()
+        page.diff.do_hidden_fields()
         yield "diff-hidden", self._still()
         self._close_sheets()
         page.diff.set_inline(False)

@@ -48,7 +48,8 @@ class WindowCommands(QObject):
 
     def call_for(self, item: Item) -> Callable[[], object] | None:
         """The call that does an action now: by the page in front, by a method here, or by opening a page."""
-        return resolve(item, [self._workspace.page, self]) or self._opening(item)
+        page = self._workspace.page
+        return resolve(item, [*(page.doers() if page is not None else ()), self]) or self._opening(item)
 
     def _opening(self, item: Item) -> Callable[[], object] | None:
         session = self._workspace.session

@@ -161,7 +161,7 @@ def _scrolled(panel: DiffPanel) -> Iterator[None]:
         bar.setValue(place)
         yield
     for _ in range(10):
-        panel.next_change()
+        panel.do_next_change()
         yield
 
 

@@ -102,13 +102,13 @@ class DiffPanel(QWidget):
         self.box_a.picked.connect(self._picked_a)
         self.box_b.picked.connect(self._picked_b)
         self.swap.clicked.connect(self._swap)
-        self.up.clicked.connect(self.previous_change)
-        self.down.clicked.connect(self.next_change)
+        self.up.clicked.connect(self.do_previous_change)
+        self.down.clicked.connect(self.do_next_change)
         self.only.toggled.connect(self._show_rows)
         self.restore.clicked.connect(self._restore_all)
         self.inline = tools.inline
         self.inline.toggled.connect(self.set_inline)
-        tools.hidden.clicked.connect(self.show_hidden)
+        tools.hidden.clicked.connect(self.do_hidden_fields)
         tools.copies.addAction(tr("In words…")).triggered.connect(lambda: self.read_in_words())
         tools.copies.addSeparator()
         self.copies.fill(tools.copies)
@@ -152,8 +152,8 @@ class DiffPanel(QWidget):
         self.table.verticalScrollBar().valueChanged.connect(self._look.start)
         self.table.verticalScrollBar().rangeChanged.connect(self._look.start)
         self.table.value_asked.connect(self.toggle_value)
-        self.table.next_asked.connect(self.next_change)
-        self.table.previous_asked.connect(self.previous_change)
+        self.table.next_asked.connect(self.do_next_change)
+        self.table.previous_asked.connect(self.do_previous_change)
         self.table.escaped.connect(self.hide_value)
         self.table.menu_asked.connect(self._menu)
         self.table.doubleClicked.connect(self._double_clicked)
@@ -366,7 +366,7 @@ class DiffPanel(QWidget):
                     named2=self._named(b, "b"),
                 )
                 help = tr("{changes} hidden.", changes=wording.many(ready.hidden, "change is", "changes are"))
-                show_all = [(tr("Show the hidden fields…"), self.show_hidden), *show_all]
+                show_all = [(tr("Show the hidden fields…"), self.do_hidden_fields), *show_all]
             else:
                 words, help = (
                     tr("{named} and {named2} are the same", named=self._named(a, "a"), named2=self._named(b, "b")),
@@ -452,13 +452,22 @@ class DiffPanel(QWidget):
         elif a is not None and b is not None:
             self.ab_chosen.emit(b.v, a.v)
 
+    def do_swap(self) -> None:
+        self.swap.click()
+
+    def do_restore(self) -> None:
+        self.restore.click()
+
+    def do_inline(self) -> None:
+        self.inline.click()
+
     # --- moving among changes
 
-    def next_change(self) -> None:
+    def do_next_change(self) -> None:
         """Go to the next change, from the row that the arrows are at."""
         self._go(self.model.next_from(self.table.currentIndex()))
 
-    def previous_change(self) -> None:
+    def do_previous_change(self) -> None:
         """Go to the change before."""
         self._go(self.model.previous_from(self.table.currentIndex()))
 
@@ -562,7 +571,7 @@ class DiffPanel(QWidget):
             menu.addSeparator()
             named = ignored_paths.pattern_text(ignored_paths.pattern_of(node.path))
             if self.ignored.hides_path(node.path):
-                add(tr("Hidden fields…"), self.show_hidden)
+                add(tr("Hidden fields…"), self.do_hidden_fields)
             else:
                 add(tr("Hide {named}", named=named), lambda: self.hide_path(node.path))
         if node.path and self.comparison is not None and not self._pair:
@@ -659,7 +668,7 @@ class DiffPanel(QWidget):
         """Leave the changes at a path and below it out, in this collection, from now on."""
         self._ignore(ignored_paths.kept(self._session.source, self._ns).with_path(path))
 
-    def show_hidden(self) -> None:
+    def do_hidden_fields(self) -> None:
         """List the hidden paths."""
         kept = ignored_paths.kept(self._session.source, self._ns)
         if kept != self.ignored:

@@ -133,7 +133,7 @@ def test_keys_and_buttons_lead_through_the_changes(shown: Shown) -> None:
     assert panel.tools.position.text() == "Change 5 of 5"
     assert shown.bars() == ["new"]
     assert not panel.down.isEnabled()
-    panel.next_change()
+    panel.do_next_change()
     assert panel.tools.position.text() == "Change 5 of 5"
     shown.qtbot.keyClick(panel.table, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
     assert shown.bars() == ["t"]
@@ -154,18 +154,18 @@ def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(shown: 
     for _ in range(3):  # past the array's own row
         QTest.keyClick(panel.table, Qt.Key.Key_Down)
     assert (shown.bars(), panel.tools.position.text()) == (["[1]"], "Change 3 of 5")
-    panel.next_change()
+    panel.do_next_change()
     assert shown.bars() == ["t"]
 
 
 def test_the_ring_around_a_field_leaves_nothing_behind(shown: Shown) -> None:
     table = shown.panel.table
     table.setFocus()
-    shown.panel.next_change()
+    shown.panel.do_next_change()
     before = table.visualRect(table.currentIndex())
     QApplication.processEvents()
     painted = Painted(table.viewport())
-    shown.panel.next_change()
+    shown.panel.do_next_change()
     shown.qtbot.waitUntil(lambda: painted.whole(before))
     assert painted.whole(before.adjusted(-4, 0, 0, 0))
 
@@ -175,12 +175,12 @@ def test_a_change_out_of_sight_comes_to_the_middle(qtbot: QtBot) -> None:
     shown.compare(1, 2)
     table = shown.panel.table
     while not table.verticalScrollBar().value():
-        shown.panel.next_change()
+        shown.panel.do_next_change()
     assert table.visualRect(table.currentIndex()).bottom() < table.viewport().height() * 0.7
 
 
 def test_all_fields_can_be_shown_and_the_current_change_stays(shown: Shown) -> None:
-    shown.panel.next_change()
+    shown.panel.do_next_change()
     shown.panel.only.setChecked(False)
     assert shown.bars() == ["gross"]
     names = [shown.panel.model.index(row, FIELD).data() for row in range(shown.panel.model.rowCount())]
@@ -320,7 +320,7 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     assert panel.value.isVisible()
     assert panel.value._title.text() == "p.net"
     assert (panel.value.left.text.toPlainText(), panel.value.right.text.toPlainText()) == ("1", "5")
-    panel.next_change()
+    panel.do_next_change()
     shown.settle()
     assert panel.value.left.text.toPlainText() == "2"
     shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
@@ -334,7 +334,7 @@ def test_after_a_change_is_hidden_the_one_behind_it_is_the_next(qtbot: QtBot) ->
     shown = Shown(qtbot, dict.fromkeys("abcd", 1), dict.fromkeys("abcd", 2))
     shown.compare(1, 2)
     for _ in range(2):
-        shown.panel.next_change()
+        shown.panel.do_next_change()
     assert shown.bars() == ["c"]
     shown.panel.hide_path(("c",))
     shown.settle()
@@ -353,7 +353,7 @@ def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: Qt
     panel.only.setChecked(False)
     at = {str(index.siblingAtColumn(FIELD).data()): index.siblingAtColumn(FIELD) for index in walk(model)}
     for row, before, after in (("b", "a", "y"), ("x", "a", "y"), ("z", "y", "d"), ("c", "y", "d")):
-        for call, name in ((panel.previous_change, before), (panel.next_change, after)):
+        for call, name in ((panel.do_previous_change, before), (panel.do_next_change, after)):
             panel.table.setCurrentIndex(at[row])
             call()
             assert shown.bars() == [name], row
@@ -500,7 +500,7 @@ def test_a_path_can_be_hidden_and_shown_again(shown: Shown, qtbot: QtBot) -> Non
     again = Shown(qtbot, {"p": {"net": 1}}, {"p": {"net": 2}})
     again.compare(1, 2)
     assert again.panel._stack.state.title == "v1 and v2 differ in hidden fields only"
-    again.panel.show_hidden()
+    again.panel.do_hidden_fields()
     sheet = again.panel.findChild(HiddenSheet)
     assert sheet is not None
     sheet.rows[("p", "net")].click()
@@ -695,7 +695,7 @@ def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(show
     shown.settle()
     assert ignored_paths.kept(shown.source.source, "insurance.contracts").patterns == (("new",),)
     assert panel.counts.words == ["1 removed", "3 changed"]
-    other.show_hidden()
+    other.do_hidden_fields()
     (listed,) = other.findChildren(HiddenSheet)
     assert list(listed.rows) == [("new",)]
     listed.reject()

@@ -12,12 +12,13 @@ from pytestqt.qtbot import QtBot
 from gui.actions import LACKING, MENUS, Actions, Item, resolve
 from gui.pages import base, collection_page, document_pages, tool_pages
 from gui.pages.page_registry import ACTIONS, PAGES
+from gui.views.compare import diff_panel
 from gui.window import tab_area, window_commands
 
 PLACES = (
     window_commands.WindowCommands, base.Page, collection_page.CollectionPage,
     document_pages.DocumentPage, document_pages.MergePage,
-    tool_pages.PendingPage, tool_pages.JournalPage, tool_pages.DraftsPage,
+    tool_pages.PendingPage, tool_pages.JournalPage, tool_pages.DraftsPage, diff_panel.DiffPanel,
 )  # fmt: skip
 # Conventions that people bring along.
 EXPECTED = {

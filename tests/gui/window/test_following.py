@@ -294,7 +294,7 @@ def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_wha
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
     table, model = page.diff.table, page.diff.model
-    page.diff.next_change()
+    page.diff.do_next_change()
     model.fetchMore(fold := model.index(model.rowCount() - 1, 0))
     table.expand(fold)
     closed = next(at for at in (model.index(row, 0) for row in range(model.rowCount())) if table.isExpanded(at))
