@@ -189,8 +189,11 @@ class MessageArea(QWidget):
         return [line for line, by in spoken if isValid(by) and (by is page or page.isAncestorOf(by))]
 
     def add(self, kind: str, text: str, choices: Sequence[Choice] = (), speaker: QWidget | None = None) -> MessageLine:
-        """Show a message; its buttons call the ``speaker``."""
-        for old in list(self.lines):
+        """Show a message; its buttons call the ``speaker``.
+
+        No other one goes while one is pointed at: those above it would move.
+        """
+        for old in [] if self._pointed else list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
         while len(self.lines) >= MOST and not self._pointed:

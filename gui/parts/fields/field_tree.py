@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QApplication, QHeaderView, QMenu, QPlainTextEdit, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QApplication,
+    QHeaderView,
+    QMenu,
+    QPlainTextEdit,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from gui.language import tr, translated
 from gui.parts.fields.cell_editor import CellEditor, Typing
@@ -407,8 +415,20 @@ class FieldTree(CellTree):
         elif cell.text:
             self.revert_asked.emit(node)
 
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        if editor is self.editor.widget:  # Qt's own wish, as another row becomes the current one
+            QTimer.singleShot(0, self, self._take_typed)
+        else:
+            super().closeEditor(editor, hint)
+
+    def _take_typed(self) -> None:
+        """Take what is typed; where that cannot be, the editor stays open and says why."""
+        self.commit()
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
+        if self.has_editor and not self.is_typing_into(self.indexAt(point)) and not self.commit():
+            return
         index = self.indexAt(point)
         node = self.fields.node(index)
         if event.button() == Qt.MouseButton.LeftButton and node is not None:
@@ -434,4 +454,6 @@ class FieldTree(CellTree):
             super().mouseDoubleClickEvent(event)
 
     def _menu_at(self, point: QPoint) -> None:
+        if not self.commit():
+            return
         self.menu_asked.emit(self.fields.node(self.indexAt(point)), self.viewport().mapToGlobal(point))

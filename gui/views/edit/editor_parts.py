@@ -13,7 +13,7 @@ from gui.parts.document_name import DocumentName
 from gui.parts.pill import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
-from gui.style.states import PlainLabel, button, tool, words
+from gui.style.states import button, tool, words
 from gui.style.wording import many
 
 UNCHANGED = tr("Nothing is changed")

@@ -206,8 +206,9 @@ class JsonView(QWidget):
         """Drop the typed text, read or not, and write the content anew."""
         self._stop_reading()
         self._say("")
-        self._shown = False
-        self.show_content(self._content)
+        if self._shown:
+            self._shown = False
+            self.show_content(self._content)
 
     def _notation(self, _: int, on: bool) -> None:
         if not on:

@@ -17,8 +17,8 @@ from gui.language import tr, translated
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
-from gui.views.repair.item_list import NARROW, WIDTHS, ItemsModel
 from gui.views.repair.item_preview import ItemPreview
+from gui.views.repair.items_model import NARROW, WIDTHS, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, removes, verb

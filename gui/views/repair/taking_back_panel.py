@@ -16,7 +16,7 @@ from gui.parts.differences.diff_table import DiffTable
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.repair.repair_rows import Foot, TicksRow
-from gui.views.repair.taking_back_list import NARROW, SAID, WIDTHS, TakingBackModel
+from gui.views.repair.taking_back_model import NARROW, SAID, WIDTHS, TakingBackModel
 from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.records import Outcome

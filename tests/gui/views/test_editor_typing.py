@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -88,6 +88,28 @@ def test_going_elsewhere_takes_what_was_typed(opened: Open, desk: Desk, qtbot: Q
     panel.head.finder.setFocus()
     qtbot.waitUntil(lambda: not panel.tree.has_editor)
     assert panel.content == put(OPENED, status="lapsed")
+
+
+@pytest.mark.parametrize("way", ["left", "right", "current"])
+@pytest.mark.parametrize("typed", ['"lapsed"', "12,50"])
+def test_no_typed_text_is_lost_as_another_row_becomes_the_current_one(
+    opened: Open, desk: Desk, qtbot: QtBot, way: str, typed: str
+) -> None:
+    panel, path = opened(desk), ("status",) if typed == '"lapsed"' else ("premium", "net")
+    type_into(panel, path, typed, end=False)
+    other = panel.model.find(("product",), FIELD)
+    if way == "current":
+        panel.tree.setCurrentIndex(other)
+    else:
+        button = Qt.MouseButton.LeftButton if way == "left" else Qt.MouseButton.RightButton
+        QTest.mouseClick(panel.tree.viewport(), button, pos=panel.tree.visualRect(other).center())
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    if typed == '"lapsed"':
+        qtbot.waitUntil(lambda: not panel.tree.has_editor)
+        assert get(panel.content, "status").python() == "lapsed"
+    else:
+        qtbot.waitUntil(lambda: panel.tree.editor.line == "Not a Decimal128: use a point")
+        assert panel.tree.editor.text == typed
 
 
 def test_a_type_is_changed_at_once_where_the_value_stays_the_same(opened: Open, desk: Desk) -> None:

@@ -90,6 +90,12 @@ def test_a_text_that_stands_for_the_content_is_not_written_anew(view: JsonView, 
     assert view.text.typed() == mine
 
 
+def test_text_that_was_never_written_is_forgotten_too(view: JsonView) -> None:
+    view.forget_text()
+    view.show_content(EVERY_TYPE)
+    assert view.text.typed() == written(EVERY_TYPE, relaxed=False)
+
+
 @pytest.mark.parametrize("long", [0, 200_000])
 def test_the_other_notation_chosen_while_typing_leaves_what_is_typed_and_every_type(
     long: int, view: JsonView, qtbot: QtBot

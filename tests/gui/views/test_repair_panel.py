@@ -19,7 +19,7 @@ from gui.messages import MessageArea, Question
 from gui.pages.repair_pages import RepairPage
 from gui.style import theme
 from gui.style.cells import full_width
-from gui.views.repair.item_list import SAID
+from gui.views.repair.items_model import SAID
 from gui.views.repair.repair_panel import RepairPanel
 from model.findings import Finding
 from model.localserver import LocalServer

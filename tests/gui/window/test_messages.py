@@ -81,6 +81,17 @@ def test_the_same_message_is_not_shown_twice(window: QMainWindow) -> None:
     assert len(lines(window)) == 1
 
 
+def test_no_message_moves_while_one_is_pointed_at(window: QMainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages.tell(window, "The id is copied")
+    above = messages.tell(window, "v15 is saved")
+    QApplication.processEvents()
+    place = above.mapToGlobal(QPoint())
+    monkeypatch.setattr(messages.MessageArea, "_pointed", True)
+    messages.tell(window, "The id is copied")
+    QApplication.processEvents()
+    assert above.mapToGlobal(QPoint()) == place
+
+
 def test_what_cannot_be_done_has_no_tick_and_goes_by_itself(window: QMainWindow) -> None:
     told, line = messages.tell(window, "v15 is saved"), messages.why_not(window, "Nothing is changed")
     glyphs = [one.findChildren(Glyph)[0].grab().toImage() for one in (told, line)]
