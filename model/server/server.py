@@ -52,6 +52,10 @@ FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
+
+LONGEST_MS = 600_000
+"""The time that a server may work on one query where nothing else is said: none goes on once nobody waits for it."""
+
 NAMESPACE_NOT_FOUND = 26
 COMMAND_NOT_FOUND = 59
 NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions, which older versions say
@@ -365,15 +369,13 @@ class Server:
             command["skip"] = skip
         if limit:
             command["limit"] = limit
-        if max_ms is not None:
-            command["maxTimeMS"] = max_ms
+        command["maxTimeMS"] = LONGEST_MS if max_ms is None else max_ms
         return self._rows(ns, command, few=False, projected=bool(projection), most=limit or batch)
 
     def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
         command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
-        if max_ms is not None:
-            command["maxTimeMS"] = max_ms
+        command["maxTimeMS"] = LONGEST_MS if max_ms is None else max_ms
         return self._rows(ns, command, few=False, projected=True)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:

@@ -13,21 +13,44 @@ import pytest
 GREETINGS = ("hello", "isMaster", "ping", "buildInfo", "endSessions")
 
 
+LASTING = {
+    "hello", "isMaster", "ping", "buildInfo", "endSessions", "serverStatus", "connectionStatus", "getParameter",
+    "listDatabases", "listCollections", "listIndexes",  # they read what a server knows of itself, and no documents
+    "getMore", "killCursors",  # they go on with a query that has a time of its own
+    "insert", "update", "delete", "findAndModify",  # guarded by an index; one that is given up is in doubt
+    "createIndexes", "dropIndexes", "create", "drop", "dropDatabase",  # asked for by a person
+    "palimpsestDump",  # looks at how far a local server has come
+}  # fmt: skip
+"""Commands that need neither a limit nor a time."""
+
+
+def is_bounded(name: str, command: Any) -> bool:
+    """Whether a server ends a command by itself: it has a limit or a time, or is none that reads documents."""
+    parts = dict(command)
+    if name in LASTING or "maxTimeMS" in parts or "limit" in parts:
+        return True
+    stages = [next(iter(dict(stage))) for stage in parts.get("pipeline", ())]
+    return stages[:1] == ["$changeStream"]  # it waits for what is going to happen, by maxAwaitTimeMS
+
+
 class CommandLog(pymongo.monitoring.CommandListener):
     """The commands of all connections that were opened under :meth:`listening`, but for greetings."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.unbounded: list[str] = []  # queries without a limit and without a time
         self.rows = 0
 
     def clear(self) -> None:
         """Begin anew."""
-        self.names, self.rows = [], 0
+        self.names, self.unbounded, self.rows = [], [], 0
 
     def started(self, event: pymongo.monitoring.CommandStartedEvent) -> None:
         """Note a command that leaves."""
         if event.command_name not in GREETINGS:
             self.names.append(event.command_name)
+            if not is_bounded(event.command_name, event.command):
+                self.unbounded.append(str(event.command)[:300])
 
     def succeeded(self, event: pymongo.monitoring.CommandSucceededEvent) -> None:
         """Count the rows of an answer."""
