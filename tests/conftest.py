@@ -179,9 +179,16 @@ def server_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def server_uri(server_name: str, request: pytest.FixtureRequest) -> str:
-    """The URI of the server that the test runs on this time."""
-    return servers.GIVEN_URI if server_name == "given" else str(request.getfixturevalue(f"{server_name}_uri"))
+def server_uri(server_name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URI of the server that the test runs on this time.
+
+    A password that it names is in the environment too: what is kept of an address, as in a journal, has none.
+    """
+    if server_name != "given":
+        return str(request.getfixturevalue(f"{server_name}_uri"))
+    if password := servers.GIVEN_PASSWORD:
+        monkeypatch.setenv("PALIMPSEST_PASSWORD", password)
+    return servers.GIVEN_URI
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from model.repair.today import Today
 from model.scan import Scan
 from model.scan.doubt import DamageTally
 from model.userdata import folders
+from model.userdata.connections import without_password
 from model.userdata.journal import Record
 from model.values.canonical import Value
 from model.writing.writer import SETTLED_AFTER, Writer
@@ -110,9 +111,10 @@ class Repairs:
         return plan
 
     def _check_source(self, plan: Plan) -> None:
-        if plan.source != self._writer.source:
+        made_for = without_password(plan.source)  # somebody may have put one in
+        if made_for != self._writer.source:
             name = f"The plan {plan.note}" if plan.note else "This plan"
-            raise Refused(f"{name} was made for {plan.source}, and this is {self._writer.source}; scan here first.")
+            raise Refused(f"{name} was made for {made_for}, and this is {self._writer.source}; scan here first.")
 
     def _check_layouts(self, plan: Plan) -> None:
         """Refuse a plan whose findings were made in another layout than the one in use.

@@ -14,6 +14,7 @@ import pytest
 
 from model.commands import repair
 from model.commands.output import Progress
+from tests.guarded_server import GuardedServer
 from tests.journeys.command_support import Run, rows_of
 from tests.repairing.planting import CASES, NAMES, Case, snapshot
 
@@ -222,3 +223,24 @@ def test_a_run_that_is_stopped_says_how_to_undo_what_it_did(
     (undo,) = re.findall(r"palimpsest undo (run-\S+)\.", err)
     assert run("undo", undo)[0] == 0
     assert snapshot(database) == before
+
+
+def test_a_password_in_the_source_of_a_plan_is_neither_compared_nor_shown(
+    at: Callable[..., list[str]], run: Run, tmp_path: Path
+) -> None:
+    command = at("A3", 1)
+    change_plan(tmp_path, lambda plan: plan.update(source="mongodb://ada:s3cr3t@elsewhere/"))
+    status, out, err = run(*command, "--apply")
+    assert (status, out) == (2, "")
+    assert "was made for mongodb://ada@elsewhere/" in err
+
+
+def test_a_plan_whose_source_has_the_password_belongs_to_the_connection_without_it(run: Run, tmp_path: Path) -> None:
+    with GuardedServer({"ada": "s3cr3t"}) as server:
+        uri = f"mongodb://ada:s3cr3t@{server.host}/?directConnection=true"
+        with pymongo.MongoClient(uri) as client:
+            client["shop"]["things"].insert_one({"_id": "K-1"})
+        assert run("scan", uri, "shop", "--plan", str(tmp_path / "plan.json"))[0] == 0
+        change_plan(tmp_path, lambda plan: plan.update(source=uri))
+        status, _, err = run("repair", uri, "--plan", str(tmp_path / "plan.json"))
+    assert (status, err) == (0, "")

@@ -15,11 +15,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import platformdirs
 
 HERE = Path(__file__).parent
 GIVEN_URI = os.environ.get("PALIMPSEST_TEST_URI", "")
+GIVEN_PASSWORD = unquote(urlsplit(GIVEN_URI).netloc.rpartition("@")[0].partition(":")[2])
 NAMES = ("local", "java", "given") if GIVEN_URI else ("local", "java")
 STARTS_WITHIN = 60.0  # seconds, for a Java virtual machine on a busy machine
 _DOWNLOADS_WITHIN = 300.0

@@ -167,7 +167,8 @@ class Commands(pymongo.monitoring.CommandListener):
         self.sent: list[dict[str, Any]] = []
 
     def started(self, event: pymongo.monitoring.CommandStartedEvent) -> None:
-        self.sent.append(dict(event.command))
+        if command := dict(event.command):  # the driver shows no command that logs in
+            self.sent.append(command)
 
     def succeeded(self, event: pymongo.monitoring.CommandSucceededEvent) -> None:
         """Nothing."""
