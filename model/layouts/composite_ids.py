@@ -357,6 +357,10 @@ class CompositeIds:
         """As the server's."""
         return self.server.collections(db)
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """As the server's."""
+        return self.server.collection_ids(db)
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The indexes, with the field in place of its parts where they stand together."""
         id, found = self._id(ns), self.server.indexes(ns)

@@ -259,7 +259,7 @@ class CommandTable:
                 name=name,
                 type="collection",
                 options=Value.document(coll.options),
-                info={"readOnly": self.read_only},
+                info={"readOnly": self.read_only, "uuid": Binary(coll.uuid.bytes, 4)},
                 idIndex=identity,
             )
             if matches(row):

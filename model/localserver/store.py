@@ -14,6 +14,7 @@ import datetime as dt
 import json
 import random
 import threading
+import uuid
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,8 +118,10 @@ class Index:
 class Collection:
     """The documents of one namespace in the order in which they came, each under a number that it keeps."""
 
-    def __init__(self, ns: str, options: bytes = c.EMPTY, log: ChangeLog | None = None) -> None:
+    def __init__(self, ns: str, options: bytes = c.EMPTY, log: ChangeLog | None = None, generation: int = 0) -> None:
+        """``generation`` counts those of this name before it: the id is another one then, and alike in every run."""
         self.ns = ns
+        self.uuid = uuid.uuid5(uuid.NAMESPACE_URL, f"{ns} {generation}")
         self.options = options
         self.log = log
         self.shard_key: tuple[str, ...] = ()
@@ -550,6 +553,7 @@ class Store:
         self.lock = threading.RLock()
         self.shard_keys: Mapping[str, Sequence[str]] = {}
         self._collections: dict[str, dict[str, Collection]] = {}
+        self._dropped: Counter[str] = Counter()  # how often each namespace was
 
     def databases(self) -> list[str]:
         """The names of the databases that have collections."""
@@ -578,7 +582,7 @@ class Store:
             if found is None:
                 if strict:
                     _check_names(db, name)
-                found = Collection(f"{db}.{name}", log=self.log)
+                found = Collection(f"{db}.{name}", log=self.log, generation=self._dropped[f"{db}.{name}"])
                 self._collections.setdefault(db, {})[name] = found
                 if fields := self.shard_keys.get(found.ns, self.shard_keys.get(name)):
                     self.shard(found, fields)
@@ -599,6 +603,7 @@ class Store:
             for each in dropped:
                 with each.lock:
                     del gone[each.ns.partition(".")[2]]
+                    self._dropped[each.ns] += 1
                     if self.log is not None:
                         self.log.note("drop", each.ns)
             if name is None:

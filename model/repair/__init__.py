@@ -66,6 +66,7 @@ class Repairs:
         """The plan for findings: safe repairs are ticked, some ask a person, the other findings have an advice."""
         stated = self._writer.catalogue.is_stated
         plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated, stated)
+        plan = replace(plan, collections=self._collection_ids(_places(plan)))
         gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
         places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
         used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
@@ -116,6 +117,30 @@ class Repairs:
             name = f"The plan {plan.note}" if plan.note else "This plan"
             raise Refused(f"{name} was made for {made_for}, and this is {self._writer.source}; scan here first.")
 
+    def _collection_ids(self, places: Iterable[str]) -> dict[str, str]:
+        """The server's ids of some collections, as far as it gives them any."""
+        by_name: dict[str, dict[str, str]] = {}
+        for db in dict.fromkeys(ns.partition(".")[0] for ns in places):
+            try:
+                by_name[db] = self._writer.port.collection_ids(db)
+            except Unreachable:
+                by_name[db] = {}
+        asked = ((ns, *ns.partition(".")[::2]) for ns in places)
+        return {ns: by_name[db][name] for ns, db, name in asked if name in by_name[db]}
+
+    def _check_collections(self, plan: Plan) -> None:
+        """Refuse a plan that rests on other collections than those which bear their names here.
+
+        An address leads to another server tomorrow, and a collection is dropped and made anew.
+        """
+        here = self._collection_ids(tuple(plan.collections))
+        for ns, id in plan.collections.items():
+            if ns in here and here[ns] != id:
+                raise Refused(
+                    f"{ns} is another collection than the one that was scanned: it was made anew since, or this "
+                    "address leads to another server now; scan again."
+                )
+
     def _check_layouts(self, plan: Plan) -> None:
         """Refuse a plan whose findings were made in another layout than the one in use.
 
@@ -146,6 +171,7 @@ class Repairs:
         ``only`` names items by their numbers, those without a repair among them.
         """
         self._check_source(plan)
+        self._check_collections(plan)
         self._check_layouts(plan)
         asked = [item for item in plan.items if only is None or item.no in only]
         return running.dry(self._ground(self._today(plan, asked, checkpoint)), plan, checkpoint, only)
@@ -162,6 +188,7 @@ class Repairs:
         """
         self._allowed()
         self._check_source(plan)
+        self._check_collections(plan)
         self._check_layouts(plan)
         if not confirmed and self._production():
             raise NotAllowed("This connection is production; confirm the repair by its name first.")
@@ -316,3 +343,9 @@ class Repairs:
     def keep_report(self, path: str | Path, report: str) -> None:
         """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
         folders.write(Path(path), report)
+
+
+def _places(plan: Plan) -> tuple[str, ...]:
+    """The collections that the items with a repair rest on."""
+    items = [item for item in plan.items if item.repair is not None]
+    return tuple(dict.fromkeys(ns for item in items for ns in (item.finding.ns, *(seen.ns for seen in item.seen))))

@@ -44,6 +44,7 @@ class Plan:
     layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # each collection as a profile states it
     stated: tuple[str, ...] = ()  # the collections among them whose layout a person stated in a profile
     doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
+    collections: Mapping[str, str] = field(default_factory=dict)  # the server's id of each collection it rests on
     note: str = field(default="", compare=False)  # the file it was read from, for messages
 
     def item(self, no: int) -> Item:
@@ -178,6 +179,7 @@ def written(plan: Plan) -> str:
         "layouts": {ns: dict(of) for ns, of in plan.layouts.items()},
         "stated": list(plan.stated),
         "in doubt": dict(plan.doubts),
+        "collections": dict(plan.collections),
         "not checked": [_unchecked_to(each) for each in plan.unchecked],
         "items": [_item_to(item) for item in plan.items],
     }
@@ -235,7 +237,7 @@ def read(said: str, name: str) -> Plan:
         raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
     top = _Fields(data, f"The plan {name}")
     known = ("palimpsest", "form", "plan", "source", "made", "summary", "layouts", "not checked", "items")
-    top.only(*known, "stated", "in doubt")  # these two are missing in plans of earlier versions
+    top.only(*known, "stated", "in doubt", "collections")  # these three are missing in plans of earlier versions
     unchecked = [
         _Fields(each, f"The plan {name}, not checked {at}") for at, each in enumerate(top.list("not checked"), 1)
     ]
@@ -249,6 +251,7 @@ def read(said: str, name: str) -> Plan:
         top.layouts("layouts"),
         tuple(map(str, top.list("stated"))) if "stated" in data else (),
         top.texts("in doubt") if "in doubt" in data else {},
+        top.texts("collections") if "collections" in data else {},
         name,
     )
 

@@ -98,6 +98,9 @@ class Port(Protocol):
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
         """Name, type ("collection", "view", …) and options of each collection of a database."""
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """The id that a server gave each collection of a database when it was made, by name; {} where it tells none."""
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
 

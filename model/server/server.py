@@ -321,6 +321,22 @@ class Server:
         except (KeyError, TypeError, ValueError) as error:
             raise self._trouble(error, "listCollections", db) from None
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """The id that the server gave each collection of a database when it was made, by name.
+
+        {} where it gives none (other servers than MongoDB's), or where this user may not list them.
+        """
+        try:
+            rows = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
+        except NotAllowed:
+            return {}
+        infos = {str(row.get("name")): row.get("info") for row in rows}
+        return {
+            name: bytes(info["uuid"]).hex()
+            for name, info in infos.items()
+            if isinstance(info, dict) and isinstance(info.get("uuid"), bytes)
+        }
+
     def _own_collections(self, db: str) -> list[dict[str, Any]]:
         """The collections on which the user has a privilege: listed by the server, else by these privileges."""
         command = {"listCollections": 1, "nameOnly": True, "authorizedCollections": True}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pymongo.database
 import pytest
 
 from model import text
@@ -18,8 +19,10 @@ from model.repair.plan import written
 from model.session import Session
 from model.values import canonical
 from tests.journeys.command_support import Run, rows_of
+from tests.model import session_scenes
 
 Data = dict[str, Any]
+Db = pymongo.database.Database
 OLD = "insurance_2019"
 CONTRACTS, ARCHIVE = f"{OLD}.contracts", f"{OLD}.contracts_history"
 
@@ -139,6 +142,12 @@ def a_counter_of_other_numbers(plan: Data, session: Session) -> None:
     plan["layouts"][f"{OLD}.counters"]["targets"] = {"letters": f"{OLD}.claims:v"}
 
 
+def another_collection_of_that_name(plan: Data, session: Session) -> None:
+    item_of(plan, "A3")
+    assert ARCHIVE in plan["collections"]
+    plan["collections"][ARCHIVE] = "0" * 32
+
+
 FORGED = [
     another_archive,
     an_archive_in_another_database,
@@ -154,6 +163,7 @@ FORGED = [
     a_document_of_another_collection,
     a_class_that_the_document_does_not_have,
     a_counter_of_other_numbers,
+    another_collection_of_that_name,
 ]
 
 
@@ -184,3 +194,38 @@ def test_the_true_plan_would_do_every_item_that_is_forged_here(
     codes = [item["class"] for item in true["items"] if item["repair"]]
     drawn = {code for code, row in zip(codes, rows_of(out), strict=True) if row["writes"]}
     assert {"A1", "A3", "H1", "S1", "V1"} <= drawn
+
+
+def test_a_plan_is_not_done_on_a_collection_that_was_made_anew(
+    server_uri: str, database: Db, tmp_path: Path, run: Run
+) -> None:
+    """The documents are those that were scanned, to the byte: only the server knows that the collection is not."""
+    session_scenes.archive(database)
+    history, path = database["contracts_history"], tmp_path / "plan.json"
+    phantom = session_scenes.contract(9)
+    history.insert_one({"_id": session_scenes.OLD, "docId": "K-2", **phantom, "v": 9, "_w": session_scenes.OLD})
+    assert run("scan", server_uri, f"{database.name}.contracts", "--plan", str(path))[0] == 1
+    assert run("repair", server_uri, "--plan", str(path))[0] in (0, 1)
+    told = [row["info"].get("uuid") for row in database.list_collections() if row["name"] == "contracts_history"]
+    named = json.loads(path.read_text("utf-8"))["collections"]
+    assert (f"{database.name}.contracts_history" in named) == (told != [None])
+    rows = list(history.find())
+    history.drop()
+    history.create_index([("docId", 1), ("v", 1)], unique=True)
+    history.insert_many(rows)
+    if named:
+        status, _, err = run("repair", server_uri, "--plan", str(path), "--apply")
+        assert status == 2
+        assert "made anew" in err
+        assert list(history.find()) == rows
+
+
+def test_a_plan_of_an_earlier_version_names_no_collections_and_is_done(
+    session: Session, plan: Data, tmp_path: Path, run: Run
+) -> None:
+    data, path = copy.deepcopy(plan), tmp_path / "plan.json"
+    del data["collections"]
+    path.write_text(json.dumps(data), encoding="utf-8")
+    status, out, _ = run("repair", session.source, "--plan", str(path), "--json")
+    assert status == 1
+    assert any(row["writes"] for row in rows_of(out))

@@ -212,6 +212,9 @@ class WriterPort:
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
         return [(ns.partition(".")[2], "collection", {}) for ns in self.schedule.machine.collections]
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        return {}
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         return [index.spec() for index in self.schedule.machine.collection(ns).indexes.values()]
 

@@ -98,6 +98,10 @@ class SmallCollections:
         """Name, type and options of each collection of a database."""
         return self._server.collections(db)
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """The ids of the collections of a database, by name."""
+        return self._server.collection_ids(db)
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The index descriptions."""
         return self._server.indexes(ns)

@@ -82,6 +82,9 @@ class FaultyServer:
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
         return self.server.collections(db)
 
+    def collection_ids(self, db: str) -> dict[str, str]:
+        return self.server.collection_ids(db)
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         return self.server.indexes(ns)
 
