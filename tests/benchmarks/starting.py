@@ -33,7 +33,7 @@ COMMANDS = (
     (0.5, ["history", "sample:", "insurance.contracts", "K-204117"]),
 )
 MEGABYTES, IDLE, DRIVEN, SHARE = 130, 20, 50, 0.5
-QUIET = 1.0  # seconds without a change after which a window has settled
+QUIET = 3.0  # seconds without a change after which a window has settled
 _BLINK = 200  # pixels: a cursor that blinks is no change
 _TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -173,3 +173,27 @@ def test_a_file_that_the_system_hands_over_is_opened_in_the_window_in_front(
         application.removeEventFilter(windows)
     wait_idle(qtbot, lambda: [session.name for session in windows.in_front.sessions] == ["dropped.json"])
     assert windows.in_front.sessions[0].read_only
+
+
+IMPORTED_IN_A_THREAD = """
+import gc, sys, threading
+from PySide6.QtCore import QCoreApplication, QObject, QThread
+from gui.window import open_windows
+app = QCoreApplication([])
+before = set(sys.modules)
+thread = threading.Thread(target=open_windows.get_ready)
+thread.start()
+thread.join()
+assert set(open_windows.SOON) <= set(sys.modules) - before
+gc.unfreeze()
+held = [each for name in set(sys.modules) - before for each in vars(sys.modules[name]).values()]
+made = [each for each in held + gc.get_objects() if isinstance(each, QObject)]
+print([each for each in made if each.thread() is not app.thread()])
+"""
+
+
+def test_what_is_imported_in_a_thread_makes_no_object_of_qt_there() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED_IN_A_THREAD], cwd=support.ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
