@@ -19,7 +19,7 @@ PAGE = 104
 whether any is missing behind that."""
 
 SURE = (c.INT32, c.INT64, c.DATE)
-"""Types of versions behind which a query can go on without leaving any out."""
+"""Types of versions behind which a query can go on: what a server sorts below them is there by mistake only."""
 
 
 def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> Iterator[bytes]:
@@ -32,12 +32,12 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> I
     if len(first) < PAGE:
         return
     last, seen = c.get(first[-1], (version,)), {c.get(raw, ("_id",)) for raw in first}
-    below: Terms = {}
-    again = len(first)  # how many of them the second query finds as well
-    if last is not None and last.type in SURE:
-        below, key = _from(server, version, last), key_of(last)
-        again = sum((v := c.get(raw, (version,))) is not None and key_of(v) == key for raw in first)
-    rows = server.find(ns, {**where, **below}, sort=order)
+    if last is None or last.type not in SURE:  # nobody can say where to go on
+        yield from (raw for raw in server.find(ns, where, sort=order) if c.get(raw, ("_id",)) not in seen)
+        return
+    key = key_of(last)
+    again = sum((v := c.get(raw, (version,))) is not None and key_of(v) == key for raw in first)
+    rows = server.find(ns, {**where, version: {"$lte": last}}, sort=order)
     for raw in rows:
         if c.get(raw, ("_id",)) not in seen:
             yield raw
@@ -46,12 +46,14 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> I
         if not again:
             break
     yield from rows
+    lowest = next(server.find(ns, where, sort={id: 1, version: 1}, limit=1), None)
+    least = c.get(lowest, (version,)) if lowest is not None else last
+    if least is None or least.type not in (SURE if last.type != c.DATE else (c.DATE,)):
+        yield from server.find(ns, {**where, **_of_lower_types(server, version, last)}, sort=order)
 
 
-def _from(server: Port, version: str, last: Value) -> Terms:
-    """The filter for versions that a server sorts behind one, or beside it."""
-    behind = beyond(version, last, True, "gitVersion" in server.facts().extra)["$or"][1:]
-    nan = (
-        [] if last.type == c.DATE else [{version: {"$eq": float("nan")}}]
-    )  # it is below all numbers and less than none
-    return {"$or": [{version: {"$lte": last}}, *nan, *behind]}
+def _of_lower_types(server: Port, version: str, last: Value) -> Terms:
+    """The filter for versions that a server sorts below all of the type of one."""
+    lower = beyond(version, last, True, "gitVersion" in server.facts().extra)["$or"][1:]
+    nan = [] if last.type == c.DATE else [{version: {"$eq": float("nan")}}]  # below all numbers and less than none
+    return {"$or": [*nan, *lower]}
