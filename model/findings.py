@@ -49,3 +49,4 @@ class Unchecked:
     ns: str
     why: str  # one sentence
     id: Value | None = None  # None: the whole collection
+    left_out: tuple[int, str] | None = None  # how many documents, and what they have or lack, where it counts some

@@ -183,6 +183,8 @@ def parser() -> Parser:
         "--gentle", action="store_true", help="small batches with rests, from a secondary: for production"
     )
     made.add_argument("--plan", metavar="FILE", help="write what can be done about it, for `palimpsest repair`")
+    made.add_argument("--range", metavar="I/N", help="only the I-th of N parts, printed as rows for --merge")
+    made.add_argument("--merge", metavar="FILE", nargs="+", help="print what the parts in these files found together")
     _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
 
     made = command(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from model import sources
 from model.commands.arguments import open_session
@@ -21,7 +23,7 @@ from model.over_time.watched import Watched
 from model.records import WatchTurn
 from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
-from model.scan import Summary
+from model.scan import Summary, parts
 from model.session import Session
 from model.values.canonical import Value
 
@@ -32,6 +34,11 @@ LISTED = 5  # documents that were not checked and are named one by one
 def scan(args: argparse.Namespace) -> int:
     """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some."""
     places = [place for place in args.places if place]
+    if args.range or args.merge:
+        for option, given in (("--id", args.ids), ("--plan", args.plan), ("--range", args.merge and args.range)):
+            if given:
+                raise Refused(f"{option} does not go with {'--merge' if args.merge else '--range'}.")
+        return _joined(args, places) if args.merge else _in_part(args, places)
     if (args.layout or args.ids) and (not places or not all("." in place for place in places)):
         option = "--layout" if args.layout else "--id"
         raise Refused(f"Name the collection that {option} is for, as in `palimpsest scan SOURCE shop.contracts`.")
@@ -54,6 +61,43 @@ def scan(args: argparse.Namespace) -> int:
             _remember(session, places, ids, work.summary, watched.holding)
         plan = _plan(session, args.plan, kept) if args.plan else ""
         _sum_up(work.summary, plan, args.json)
+    return 1 if count else 0
+
+
+def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
+    """Print the rows of a part of a scan; 0 without findings, 1 with some."""
+    number, of = parts.part_of(args.range)
+    with open_session(args) as session, Progress("Looking at document") as progress:
+        for ns in places if args.layout else ():
+            session.set_layout(ns, args.layout)
+        work = session.scan(places, None, "gentle" if args.gentle else "fast", progress)
+        count = 0
+        for line in parts.rows(work.in_part(number, of), number, of, places):
+            count += line.startswith('{"finding"')
+            progress.make_way()
+            print(line, flush=True)
+    return 1 if count else 0
+
+
+def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
+    """Print what the parts of a scan found together, as the whole scan prints it."""
+    began = time.monotonic()
+    try:
+        texts = [(path, Path(path).read_text("utf-8").splitlines()) for path in args.merge]
+    except (OSError, UnicodeError) as error:
+        raise Refused(f"A part of the scan cannot be read: {error}.") from None
+    joined = parts.JoinedScan(texts)
+    if places and tuple(places) != joined.places:
+        raise Refused("These are parts of a scan of other places; leave the places out.")
+    with open_session(args) as session, Progress("Looking at document") as progress:
+        findings = (each for each in joined if isinstance(each, Finding))
+        watched = session.watched(joined.places, None, progress, args.gentle)
+        count = _rows(findings, progress) if args.json else _classes(findings, progress)
+        (_turn_rows if args.json else _turns)(watched, progress)
+        seconds, counts = time.monotonic() - began, dict(joined.counts)
+        summary = Summary(joined.documents, seconds, count, tuple(joined.unchecked), True, counts)
+        _remember(session, joined.places, None, summary, watched.holding)
+        _sum_up(summary, "", args.json)
     return 1 if count else 0
 
 

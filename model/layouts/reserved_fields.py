@@ -273,7 +273,9 @@ def made_version(
         at = time_of(top.get(own.at))
         for name in times:
             at = at or time_of(top.get(name))
-        damage = unreadable(raw) or (version_damage(v) if counted else "") or hash_damage(raw, content, profile)
+        damage = unreadable(raw) or (version_damage(v) if counted else "")
+        if not damage and not (profile.hash and own.holds(profile.hash) and profile.hash not in top):
+            damage = hash_damage(raw, content, profile)
     except Unreadable:
         found = legible(raw)
         v = v if v is not None else found.get(own.version)

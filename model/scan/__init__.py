@@ -24,11 +24,15 @@ from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, 
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
+from model.layouts.checks.chains import Chains
 from model.layouts.checks.ordered_reading import OrderedReading
+from model.layouts.checks.single_documents import SingleDocuments
+from model.layouts.newest_query import leapable
 from model.layouts.reserved_fields import legible_field
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
+from model.scan.parts import CollectionBegun, CollectionDone
 from model.scan.sequences import Sequences
 from model.scan.tokens import Tokens
 from model.server.retry import Port
@@ -38,6 +42,7 @@ from model.values.canonical import Value
 __all__ = ["Finding", "Mark", "Pace", "Scan", "ScanEstimate", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
+DIVIDED = 1000  # documents from which on a collection is read in parts
 PROBED, PROBE_MS = 60, 2000  # documents that tell of a collection where only some of it are asked for
 TIMED = 500  # documents that are read to know how long one takes
 EXAMINED = 0.0001  # seconds that the checks of one document take here
@@ -179,12 +184,58 @@ class Scan:
             self._reading.last = None
             self._mark = Mark((*self._mark.done, info.ns))
 
-    def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
+    def in_part(self, number: int, of: int) -> Iterator[CollectionBegun | Finding | Unchecked | CollectionDone]:
+        """The ``number``-th of some parts of a scan: findings as they are read, between the bounds of each collection.
+
+        A collection that cannot be read in parts belongs to one of them as a whole.
+        """
+        infos = self._listed()
+        if number == 1:
+            yield from self._left_out()
+        self._reading.total = None
+        for at, info in enumerate(infos):
+            bounds = self._bounds(info, of) or [None] * (at % of + 1 == number)
+            whole = len(bounds) == 1
+            if not bounds:
+                continue
+            before = self._reading.documents
+            part = (None, None) if whole else (bounds[number - 1], bounds[number])
+            self._reading.after, self._reading.part = part[0], None if whole else part
+            self._reading.histories = 0
+            yield CollectionBegun(at, info.ns, info.layout, self._catalogue.is_stated(info.ns), whole, *part)
+            if number == 1 or whole:
+                yield from self._said_before(info)
+            if not _cannot(info):
+                yield from self._looked_through(info)
+            yield CollectionDone(self._reading.histories, self._reading.documents - before)
+            self._reading.part = None
+
+    def _bounds(self, info: CollectionInfo, of: int) -> list[Value | None]:
+        """The ids between which the parts of a collection are, without an end at both ends; none where it has none."""
+        check = None if _cannot(info) else self._check(info.ns)
+        name = check.ordered_by if isinstance(check, Chains | SingleDocuments) else ""
+        if not name or (info.documents or 0) < DIVIDED:
+            return []
+        found: list[Value | None] = [None]
+        for number in range(1, of):
+            skip = (info.documents or 0) * number // of
+            rows = self._server.find(info.ns, sort={name: 1}, projection={name: 1}, skip=skip, limit=1)
+            id = next((legible_field(raw, name) for raw in rows), None)
+            if id is None or not leapable(id):
+                return []
+            found.append(id)
+        return [*found, None]
+
+    def _said_before(self, info: CollectionInfo) -> list[Unchecked]:
+        """What is said of a collection before it is looked through."""
         if why := _cannot(info):
-            yield Unchecked(info.ns, why)
+            return [Unchecked(info.ns, why)]
+        return [Unchecked(info.ns, info.doubt)] if info.doubt and info.layout == "plain" else []
+
+    def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
+        yield from self._said_before(info)
+        if _cannot(info):
             return
-        if info.doubt and info.layout == "plain":
-            yield Unchecked(info.ns, info.doubt)
         self._reading.histories = 0
         if self._catalogue.is_stated(info.ns):
             yield from self._looked_through(info)

@@ -136,3 +136,34 @@ def test_a_dump_is_scanned_where_it_lies(run: Run, tmp_path: Path) -> None:
         1,
         [("V2", "K-1", [{"$numberInt": "2"}])],
     )
+
+
+def test_the_parts_of_a_scan_are_joined_to_what_the_whole_one_prints(
+    run: Run, server_uri: str, database_name: str, profile: str, tmp_path: Path
+) -> None:
+    options = (server_uri, database_name, "--profile", profile)
+    whole = run("scan", *options, "--json")
+    files = []
+    for part in ("2/2", "1/2"):
+        status, out, err = run("scan", *options, "--range", part)
+        assert (status in (0, 1), err) == (True, "")
+        files.append(str(tmp_path / part.replace("/", "-")))
+        Path(files[-1]).write_text(out, "utf-8")
+    joined = run("scan", server_uri, "--profile", profile, "--merge", *files, "--json")
+    assert joined[0] == whole[0]
+    assert sorted(joined[1].splitlines()) == sorted(whole[1].splitlines())
+    assert rows_of(joined[1])
+    table = run("scan", server_uri, "--profile", profile, "--merge", *files)[1].splitlines()
+    assert table[:-1] == run("scan", *options)[1].splitlines()[:-1]
+
+
+def test_parts_go_with_no_plan_and_a_missing_one_is_named(
+    run: Run, server_uri: str, database_name: str, profile: str, tmp_path: Path
+) -> None:
+    options = (server_uri, database_name, "--profile", profile)
+    status, _, err = run("scan", *options, "--range", "1/2", "--plan", str(tmp_path / "plan"))
+    assert (status, "--plan does not go with --range" in err) == (2, True)
+    (tmp_path / "one").write_text(run("scan", *options, "--range", "1/2")[1], "utf-8")
+    status, out, err = run("scan", *options, "--merge", str(tmp_path / "one"))
+    assert (status, out) == (2, "")
+    assert "There have to be the parts 1 to 2, each once, and there are 1." in err

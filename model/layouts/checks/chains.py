@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from model.collection_profile import CollectionProfile
+from model.errors import Refused
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.external_sort import ExternalSort
@@ -89,6 +90,8 @@ class Chains:
                 yield from self._noted()
                 return
         except OtherOrder:
+            if reading.part is not None:
+                raise Refused("The server orders these ids as nobody here can; scan this collection whole.") from None
             self._spotted, self._left_out, reading.last, reading.histories = [], {}, None, 0
         for finding in self._sorted_here(ground, reading):
             if isinstance(finding, Unchecked) or hash((finding.code, finding.id, finding.versions)) not in told:
@@ -270,7 +273,13 @@ class Chains:
 
     def _noted(self) -> Iterator[Unchecked]:
         for why, count in self._left_out.items():
-            yield Unchecked(self.profile.ns, left_out(count, why))
+            yield Unchecked(self.profile.ns, left_out(count, why), left_out=(count, why))
+
+    @property
+    def ordered_by(self) -> str:
+        """The field in whose order a scan reads it, "" where that is none: then it cannot be read in parts."""
+        ordered = all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts)
+        return self.parts[0].reader.id if ordered else ""
 
 
 def left_out(count: int, why: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from model.errors import NotAllowed, Refused, Unreachable
+from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.checks.id_order import Key, key_of
 from model.layouts.newest_query import beyond, leapable
 from model.names import id_name
@@ -34,6 +34,7 @@ class OrderedReading:
     documents: int = 0  # stored documents looked at so far
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
+    part: tuple[Value | None, Value | None] | None = None  # only ids behind the first, up to the second; None: no end
     _done: Value | bytes | None = None
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)
@@ -58,6 +59,35 @@ class OrderedReading:
             now = time.monotonic()
             time.sleep(min(LONGEST_REST, now - self._began))
             self._began = time.monotonic()
+
+    def within(self, rows: Iterator[bytes], name: str) -> Iterator[bytes]:
+        """Of documents in the order of a field those of the part that is read; an unreadable one goes with the next.
+
+        An array stands where its least element does, and a query finds it by any of them.
+        """
+        if self.part is None:
+            yield from rows
+            return
+        behind, until = (None if end is None else key_of(end) for end in self.part)
+        unread: list[bytes] = []
+        for raw in rows:
+            try:
+                id = c.get(raw, (name,))
+                place = None if id is None else _place(id)
+            except Unreadable:
+                unread.append(raw)
+                continue
+            if place is not None and until is not None and _above(place, until):
+                return
+            yield from unread
+            unread = []
+            if place is None or behind is None or _above(place, behind):
+                yield raw
+        yield from unread
+
+
+def _place(id: Value) -> Key:
+    return min(map(key_of, c.items(id)), default=()) if id.type == c.ARRAY else key_of(id)
 
 
 class OtherOrder(Exception):
@@ -108,7 +138,7 @@ def runs(
         items: list[tuple[Value, T]] = []
         try:
             where = None if behind is None else _behind(reading.port, name, behind)
-            for raw in reading.port.find(ns, where, sort={name: 1}):
+            for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
                 reading.looked()
                 taken = take(raw)
                 if taken is None:
@@ -165,9 +195,9 @@ def all_of(
     while True:
         try:
             where = None if last is None else _behind(reading.port, "_id", last)
-            reading.in_order = last is not None or tries < TRIES - 1
+            reading.in_order = last is not None or tries < TRIES - 1 or reading.part is not None
             order = {"_id": 1} if reading.in_order else None
-            for raw in reading.port.find(ns, where, sort=order, projection=projection):
+            for raw in reading.within(reading.port.find(ns, where, sort=order, projection=projection), "_id"):
                 reading.looked()
                 begun = True
                 yield raw

@@ -59,9 +59,14 @@ class SingleDocuments:
                     yield Unchecked(self.profile.ns, str(error))
                 yield from self._shared(spool)
         for why, count in left.items():
-            yield Unchecked(self.profile.ns, left_out(count, why))
+            yield Unchecked(self.profile.ns, left_out(count, why), left_out=(count, why))
         if self.profile.hash_doubt:
             yield Unchecked(self.profile.ns, f"The hashes were not checked. {self.profile.hash_doubt}")
+
+    @property
+    def ordered_by(self) -> str:
+        """The field in whose order a scan reads it; "" where all have to be compared with one another."""
+        return "" if self.shared else "_id"
 
     def _ground(self, now: dt.datetime) -> CheckContext:
         p = self.profile

@@ -1,0 +1,210 @@
+"""A scan in parts, each by a process of its own, and what they found joined to the result of the whole.
+
+The rows of a part are JSON, one a line: first what it is a part of, then each collection with its bounds, its findings
+and how much of it there was, and an end. A part that broke off has none, and is not joined.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from model import text
+from model.errors import Refused, Unreadable
+from model.findings import Finding, Unchecked
+from model.layouts.checks.chains import left_out
+from model.scan.doubt import DamageTally
+from model.values.canonical import Value
+
+
+@dataclass(frozen=True)
+class CollectionBegun:
+    """A collection, or the part of it behind one id and up to another, that the findings up to its end belong to."""
+
+    at: int  # its place among all
+    ns: str
+    layout: str
+    stated: bool  # by a profile, so that no finding speaks against its layout
+    whole: bool
+    behind: Value | None
+    until: Value | None
+
+
+@dataclass(frozen=True)
+class CollectionDone:
+    """The end of a collection, with how many documents it had, and stored ones."""
+
+    histories: int
+    documents: int
+
+
+def part_of(written: str) -> tuple[int, int]:
+    """The number of a part, and of how many; raises ``Refused`` for anything but "2/4"."""
+    number, slash, of = written.partition("/")
+    if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
+        return int(number), int(of)
+    raise Refused(f"{written!r} is no part of a scan; write 1/4 for the first of four.")
+
+
+# --- rows
+
+
+def rows(
+    found: Iterable[CollectionBegun | Finding | Unchecked | CollectionDone], number: int, of: int, places: Sequence[str]
+) -> Iterator[str]:
+    """The rows of a part, as lines of JSON."""
+    yield json.dumps({"part": number, "of": of, "places": list(places)})
+    for each in found:
+        yield json.dumps(_row(each), ensure_ascii=False)
+    yield json.dumps({"end": number})
+
+
+def _row(each: CollectionBegun | Finding | Unchecked | CollectionDone) -> dict[str, Any]:
+    if isinstance(each, CollectionBegun):
+        kept: dict[str, Any] = dict(vars(each))
+        return {"begun": kept | {"behind": _written(each.behind), "until": _written(each.until)}}
+    if isinstance(each, CollectionDone):
+        return {"done": vars(each)}
+    if isinstance(each, Unchecked):
+        return {"unchecked": vars(each) | {"id": _written(each.id)}}
+    at = None if each.at is None else each.at.isoformat()
+    kept = vars(each) | {"id": _written(each.id), "versions": list(map(_written, each.versions)), "at": at}
+    kept.pop("evidence")
+    return {"finding": kept}
+
+
+def _written(value: Value | None) -> str | None:
+    return None if value is None else text.value_text(value)
+
+
+def _read(value: str | None) -> Value | None:
+    return None if value is None else text.value_from_text(value)
+
+
+def _made(row: dict[str, Any]) -> CollectionBegun | Finding | Unchecked | CollectionDone:
+    ((kind, kept),) = row.items()
+    if kind == "begun":
+        return CollectionBegun(**kept | {"behind": _read(kept["behind"]), "until": _read(kept["until"])})
+    if kind == "done":
+        return CollectionDone(**kept)
+    if kind == "unchecked":
+        counted = kept["left_out"]
+        return Unchecked(**kept | {"id": _read(kept["id"]), "left_out": counted and (counted[0], counted[1])})
+    if kind != "finding":
+        raise ValueError(kind)
+    versions = tuple(map(text.value_from_text, kept["versions"]))
+    at = None if kept["at"] is None else dt.datetime.fromisoformat(kept["at"])
+    return Finding(**kept | {"id": _read(kept["id"]), "versions": versions, "at": at})
+
+
+# --- joining
+
+
+@dataclass
+class _CollectionPart:
+    begun: CollectionBegun
+    found: list[Finding | Unchecked] = field(default_factory=list)
+    done: CollectionDone = CollectionDone(0, 0)
+
+
+@dataclass(frozen=True)
+class _Part:
+    number: int
+    of: int
+    places: tuple[str, ...]
+    before: list[Unchecked]  # what is said of no collection
+    collections: list[_CollectionPart]
+
+
+class JoinedScan:
+    """The result of a whole scan out of its parts: iterate over it, and then ask how much there was."""
+
+    def __init__(self, parts: Iterable[tuple[str, Iterable[str]]]) -> None:
+        """``parts`` are names for people with lines. Raises ``Refused`` where they are not all parts of one scan."""
+        self._parts = sorted((_part(name, lines) for name, lines in parts), key=lambda part: part.number)
+        first = self._parts[0]
+        if any((part.of, part.places) != (first.of, first.places) for part in self._parts):
+            raise Refused("These are parts of different scans; join those of one.")
+        if [part.number for part in self._parts] != list(range(1, first.of + 1)):
+            there = ", ".join(str(part.number) for part in self._parts)
+            raise Refused(f"There have to be the parts 1 to {first.of}, each once, and there are {there}.")
+        self.places = first.places
+        self._collections: dict[int, list[_CollectionPart]] = {}
+        for part in self._parts:
+            for each in part.collections:
+                self._collections.setdefault(each.begun.at, []).append(each)
+        for at in range(max(self._collections, default=-1) + 1):
+            _check(self._collections.get(at, []), first.of)
+        everything = [each for several in self._collections.values() for each in several]
+        self.documents = sum(each.done.documents for each in everything)
+        self.counts: Counter[str] = Counter()
+        self.unchecked: list[Unchecked] = []
+
+    def __iter__(self) -> Iterator[Finding | Unchecked]:
+        for each in self._all():
+            if isinstance(each, Finding):
+                self.counts[each.code] += 1
+            else:
+                self.unchecked.append(each)
+            yield each
+
+    def _all(self) -> Iterator[Finding | Unchecked]:
+        yield from self._parts[0].before
+        for _, several in sorted(self._collections.items()):
+            begun, why = several[0].begun, ""
+            if not begun.stated:
+                tally = DamageTally(begun.ns)
+                for part in several:
+                    for each in part.found:
+                        if isinstance(each, Finding):
+                            tally.note(each)
+                why = tally.speaks_against(begun.layout, sum(part.done.histories for part in several))
+            counted: dict[tuple[str, str], int] = {}
+            for part in several:
+                for each in part.found:
+                    if isinstance(each, Unchecked) and each.left_out is not None:
+                        count, words = each.left_out
+                        counted[each.ns, words] = counted.get((each.ns, words), 0) + count
+                    else:
+                        yield replace(each, repair=None, doubt=why) if why and isinstance(each, Finding) else each
+            for (ns, words), count in counted.items():
+                yield Unchecked(ns, left_out(count, words), left_out=(count, words))
+
+
+def _part(name: str, lines: Iterable[str]) -> _Part:
+    try:
+        read = [json.loads(line) for line in lines if line.strip()]
+        head, *rest = read
+        if not rest or rest[-1] != {"end": head["part"]}:
+            raise Refused(f"{name} breaks off before its end; scan that part again.")
+        part = _Part(int(head["part"]), int(head["of"]), tuple(map(str, head["places"])), [], [])
+        for row in rest[:-1]:
+            each = _made(row)
+            if isinstance(each, CollectionBegun):
+                part.collections.append(_CollectionPart(each))
+            elif isinstance(each, CollectionDone):
+                part.collections[-1].done = each
+            elif part.collections:
+                part.collections[-1].found.append(each)
+            elif isinstance(each, Unchecked):
+                part.before.append(each)
+        return part
+    except (ValueError, KeyError, TypeError, IndexError, Unreadable):
+        raise Refused(f"{name} is no part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.") from None
+
+
+def _check(several: Sequence[_CollectionPart], of: int) -> None:
+    """Raise ``Refused`` unless these are all parts of one collection, each beginning where the one before it ends."""
+    ends = [(each.begun.behind, each.begun.until) for each in several]
+    whole = len(several) == 1 and several[0].begun.whole
+    joined = len(several) == of and ends[0][0] is None and ends[-1][1] is None
+    fits = joined and all(before[1] == after[0] for before, after in pairwise(ends))
+    if (whole or fits) and len({each.begun.ns for each in several}) == 1:
+        return
+    where = several[0].begun.ns if several else "A collection"
+    raise Refused(f"{where} was divided in different ways, as documents came or went meanwhile; scan the parts again.")

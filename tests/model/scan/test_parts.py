@@ -1,0 +1,151 @@
+"""A scan in parts finds, joined, what the whole one finds; and parts that do not fit are not joined."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from bson import ObjectId
+
+from model.errors import Refused
+from model.findings import Finding, Unchecked
+from model.localserver import LocalServer
+from model.profile import Profile, stated
+from model.scan import parts
+from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
+
+PROFILE = Profile(
+    (
+        stated("shop.things", "versions", token="_w"),
+        stated("shop.current", "archive", token="_w", archive="shop.past"),
+        stated("shop.hashed", "hashed", hash="h"),
+    )
+)
+
+
+def identity(r: random.Random, at: int) -> Any:
+    """An id of some type: they do not sort as they are made."""
+    return r.choice((at, float(at) + 0.5, f"K-{at:04}", ObjectId(), bson.Int64(at + 10**6)))
+
+
+def row(r: random.Random, **fields: Any) -> bytes:
+    """A stored version, of which some are not sound."""
+    raw = bson.encode({"_id": ObjectId(), **fields, "_w": ObjectId(), "name": "n" * r.randrange(5)})
+    if r.random() < 0.02:  # text that is no UTF-8, a document that does not decode, two fields of one name
+        extra = r.choice((Value(c.STRING, b"\x02\0\0\0\xff\0"), Value(99, b""), None))
+        pairs = c.fields(raw)
+        return c.document([*pairs, pairs[-1] if extra is None else ("odd", extra)])
+    return raw
+
+
+def filled(r: random.Random, server: LocalServer) -> None:
+    """Collections of several layouts with all kinds of damage."""
+    things, current, past, hashed = [], [], [], []
+    for at in range(120):
+        id, top = identity(r, at), r.randrange(1, 5)
+        if r.random() < 0.05:
+            id = r.choice(([at, "K-0050"], None))
+        gone = {r.randrange(1, 5)} if r.random() < 0.1 else set()
+        versions = [v for v in range(1, top + 1) if v not in gone] * (2 if r.random() < 0.03 else 1)
+        for v in versions:
+            named: dict[str, Any] = {} if id is None and r.random() < 0.5 else {"docId": id}
+            things.append(row(r, **named, v=v))
+        if isinstance(id, list) or id is None:
+            continue
+        if r.random() > 0.05:
+            current.append(bson.encode({"_id": id, "v": top, "_w": ObjectId(), "a": 1}))
+        past += [row(r, docId=id, v=v) for v in versions if v < top or r.random() < 0.1]
+        hashed.append(bson.encode({"_id": id, "h": f"{at % 50:040}", "a": at}))
+    for ns, raws in (("things", things), ("current", current), ("past", past), ("hashed", hashed)):
+        server.load(f"shop.{ns}", raws)
+    server.index("shop.things", [("docId", 1), ("v", 1)])
+    server.index("shop.past", [("docId", 1), ("v", 1)])
+    server.load("other.notes", [row(r, text="t") for _ in range(60)])
+    recognised = [bson.encode({"_id": ObjectId(), "docId": f"d{at:03}", "v": v}) for at in range(60) for v in (1, 3)]
+    server.load("other.recognised", recognised)
+    server.index("other.recognised", [("docId", 1), ("v", 1)], unique=True)
+
+
+@contextmanager
+def opened(r: random.Random, home: Path) -> Iterator[Session]:
+    with LocalServer() as server:
+        filled(r, server)
+        with Session.open(server.uri, PROFILE, home=home) as session:
+            yield session
+
+
+@pytest.fixture(autouse=True)
+def small_collections_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.scan.DIVIDED", 20)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with opened(random.Random(7), tmp_path) as session:
+        yield session
+
+
+def lines(session: Session, number: int, of: int, places: tuple[str, ...] = ()) -> list[str]:
+    return list(parts.rows(session.scan(places).in_part(number, of), number, of, places))
+
+
+def told(found: list[Finding | Unchecked]) -> list[str]:
+    return sorted(f"{plain(each)!r} {getattr(each, 'at', None)}" for each in found)
+
+
+def plain(each: Finding | Unchecked) -> Finding | Unchecked:
+    return replace(each, evidence=(), at=None) if isinstance(each, Finding) else each
+
+
+def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
+    with opened(random.Random(), tmp_path) as session:
+        whole = session.scan()
+        expected = told(list(whole))
+        assert len(expected) > 20
+        assert any(each.doubt for each in session.scan(["other"]) if isinstance(each, Finding))
+        for of in (1, 2, 3, 7):
+            joined = parts.JoinedScan([(f"{n}", lines(session, n, of)) for n in range(of, 0, -1)])
+            assert told(list(joined)) == expected
+            assert (dict(joined.counts), joined.documents) == (whole.summary.counts, whole.summary.documents)
+            assert sorted(map(repr, joined.unchecked)) == sorted(map(repr, whole.summary.unchecked))
+
+
+def test_a_large_collection_is_divided_and_the_others_belong_to_one_part_each(session: Session) -> None:
+    found = [list(session.scan().in_part(n, 3)) for n in (1, 2, 3)]
+    begun = [[each for each in part if isinstance(each, parts.CollectionBegun)] for part in found]
+    assert all("shop.things" in {each.ns for each in part} for part in begun)
+    assert sum("shop.hashed" in {each.ns for each in part} for part in begun) == 1  # hashes are compared with all
+    looked = [sum(each.documents for each in part if isinstance(each, parts.CollectionDone)) for part in found]
+    assert min(looked) > max(looked) / 4
+
+
+def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
+    a, b, c = ([*lines(session, n, 3)] for n in (1, 2, 3))
+    other_bounds = [each.replace('"behind": "', '"behind": "1') if '"shop.things"' in each else each for each in b]
+    assert other_bounds != b
+    cases: list[tuple[list[list[str]], str]] = [
+        ([a, b], "There have to be the parts 1 to 3"),
+        ([a, b, b], "There have to be the parts 1 to 3"),
+        ([a, b, c[:-1]], "breaks off before its end"),
+        ([a, b, ["{}", "{}"]], "is no part of a scan"),
+        ([a, [each for each in b if "shop.things" not in each], c], "divided in different ways"),
+        ([a, [b[0].replace('"of": 3', '"of": 4'), *b[1:]], c], "different scans"),
+        ([a, other_bounds, c], "divided in different ways|is no part of a scan"),
+    ]
+    for each, why in cases:
+        with pytest.raises(Refused, match=why):
+            parts.JoinedScan([(f"part {n}", some) for n, some in enumerate(each, 1)])
+
+
+@pytest.mark.parametrize("written", ["0/4", "5/4", "1", "a/b", "/", "1/0", "-1/2"])
+def test_what_is_no_part_is_refused_with_an_example(written: str) -> None:
+    with pytest.raises(Refused, match="write 1/4 for the first of four"):
+        parts.part_of(written)
