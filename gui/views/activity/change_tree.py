@@ -72,9 +72,11 @@ class ChangeTree(CellTree):
             self._closed = set()
         model.put(rows, by, collections)
         self._fit()
+        self.expandAll()  # at once: each heading opened alone lays all rows out again
         for at, group in enumerate(model.groups):
             self.setFirstColumnSpanned(at, QModelIndex(), True)
-            self.setExpanded(model.index(at, 0), ("group", group.key) not in self._closed)
+            if ("group", group.key) in self._closed:
+                self.collapse(model.index(at, 0))
         self.setColumnHidden(BY, by == AUTHOR)
         self.setColumnHidden(DOCUMENT, by == ONE_DOCUMENT)
         self.setColumnHidden(COLLECTION, not collections or by == ONE_DOCUMENT)
