@@ -29,6 +29,7 @@ _OPEN_PROPERTIES = frozenset(
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 _REPEATED = "readpreferencetags"  # the one option that may stand in an address several times
 _WITHOUT_PASSWORD = frozenset(("MONGODB-X509", "MONGODB-OIDC", "GSSAPI"))
+_HOLDS_AT = re.compile(r"(appName|ssh|auth\w*|replicaSet|proxy\w+|tls\w+|ssl\w+|readPreferenceTags)=", re.IGNORECASE)
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
 
 
@@ -56,8 +57,8 @@ class Address:
             return None
         rest = match["rest"]
         head, mark, options = rest.partition("?")
-        if "@" not in head and "@" in options and "/" not in head and ":" in head:
-            # A "?" within an unescaped password: everything up to the last "@" is the user's.
+        if "@" in options and not _divides(head, options):
+            # A "?" within an unescaped user or password: everything up to the last "@" is the user's.
             before, _, after = rest.rpartition("@")
             head, mark, options = after.partition("?")
             head = f"{before}@{head}"
@@ -295,6 +296,16 @@ class Address:
             if seen.setdefault(name.lower(), value) != value and name.lower() != _REPEATED:
                 return f"The address gives {name} twice, with two values; take one of them out."
         return ""
+
+
+def _divides(head: str, options: str) -> bool:
+    """Whether a "?" stands between hosts and options, and not within a password: there is an "@" behind it."""
+    if "@" not in head and "/" not in head and ":" in head + options.rpartition("@")[0]:
+        return False
+    hosts = head.rpartition("@")[2].partition("/")[0]
+    if not hosts or _NOT_IN_HOSTS.search(hosts) or "@" in head.partition("/")[2]:
+        return False
+    return all(_HOLDS_AT.match(piece) for piece in re.split("[&;]", options) if "@" in piece)
 
 
 def _is_secret(option: str) -> bool:

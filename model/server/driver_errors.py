@@ -22,6 +22,7 @@ from model.server.privileges import UNAUTHORIZED, lacks
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
+SHORT = 4  # characters: a password that is shorter stands inside ordinary words as well
 ATLAS = 8000  # names the reason in words alone
 _ANONYMOUS = "requires authentication"
 _TIER = "atlas tier"  # what it does not allow, it allows nobody
@@ -195,10 +196,13 @@ def host_of(uri: str) -> str:
 
 
 def without_password(text: str, uri: str) -> str:
-    """The text with the password of an address replaced, however it is written there."""
+    """The text with the password of an address replaced, however it is written there; a short one only as a word."""
     address = Address.parse(uri)
     for secret in sorted(address.secrets if address else (), key=len, reverse=True):
-        text = text.replace(secret, "…")
+        if len(secret) < SHORT:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
+        else:
+            text = text.replace(secret, "…")
     return text
 
 

@@ -42,8 +42,8 @@ def without_password(source: str) -> str:
 
 def hidden(sentence: str) -> str:
     """A sentence in which no address shows its password, however it is written."""
-    sentence = _ADDRESS.sub(lambda found: without_password(found[0]), sentence)
-    return _CREDENTIALS.sub(r"\1:…@", sentence)
+    sentence = _CREDENTIALS.sub(r"\1:…@", sentence)
+    return _ADDRESS.sub(lambda found: without_password(found[0]), sentence)
 
 
 def has_secret(source: str) -> bool:

@@ -27,7 +27,7 @@ from tests.support import ROOT
 __all__ = ["look"]  # a fixture
 
 SECRET = "s3cret-of-eva"
-NOBODY = "mongodb://eva@127.0.0.1:1/?serverSelectionTimeoutMS=50"
+NOBODY = "mongodb://eva@127.0.0.1:1/?serverSelectionTimeoutMS=800"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere a process cannot change its arguments")

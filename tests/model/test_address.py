@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from urllib.parse import quote_plus
 
 import pymongo.uri_parser
@@ -14,6 +16,7 @@ from model.errors import Unreachable
 from model.server.driver_errors import host_of
 from model.server.server import Server
 from model.userdata import connections
+from tests import support
 
 SECRET = "pl4nted-s3cret"
 NAMES = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
@@ -38,6 +41,43 @@ def test_an_address_is_read_as_the_driver_reads_it(
         name.lower(): value for name, value in read["options"].items()
     }
     assert str(mine) == text
+
+
+RAW = st.text("ab%412 +@/:?#[]&;=,.$é\\\t", max_size=8)
+
+
+@support.examples(2000)
+@given(user=RAW, before=RAW, after=RAW, path=st.sampled_from(["/", "/shop", "", "/?appName=x;w=1", "/?appName=a@b"]))
+def test_a_secret_that_is_not_encoded_is_covered_whatever_stands_around_it(
+    user: str, before: str, after: str, path: str
+) -> None:
+    text = f"mongodb://{user}:{before}{SECRET}{after}@db.example{path}"
+    address = parsed(text)
+    assert SECRET not in str(address.without_secrets()) + str(address.masked()) + repr(address)
+    if not set(user) & set(" \t/:@") and not re.match(r"\d+[/,?;\s.]", before):  # in a sentence that is a port
+        assert SECRET not in connections.hidden(f"nobody answers at {text}; try again")
+    with contextlib.suppress(Unreachable):
+        Server.check_address(text)
+        return
+    with pytest.raises(Unreachable) as raised:
+        Server.check_address(text)
+    assert SECRET not in str(raised.value)
+
+
+@support.examples(2000)
+@given(user=RAW, password=RAW, path=st.sampled_from(["/", "/shop", "", "/shop?w=1", "/?appName=x;w=1"]))
+def test_what_is_not_encoded_is_refused_or_read_as_the_driver_reads_it(user: str, password: str, path: str) -> None:
+    text = f"mongodb://{user}:{password}@db.example{path}"
+    try:
+        Server.check_address(text)
+    except Unreachable:
+        return
+    read, mine = pymongo.uri_parser.parse_uri(text, warn=False), parsed(text)
+    assert (mine.user_name, mine.password_text) == (read["username"] or "", read["password"] or "")
+    assert [str(host) for host, _ in read["nodelist"]] == ["db.example"]
+    assert mine.hosts == "db.example"
+    assert mine.database == (read["database"] or "")
+    assert parsed(str(mine.without_secrets())).user_name == mine.user_name
 
 
 @given(user=NAMES, password=NAMES, token=NAMES, key=NAMES, service=st.sampled_from(["mongodb", "m-db"]))

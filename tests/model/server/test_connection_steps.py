@@ -77,9 +77,11 @@ def test_a_session_over_tls_and_scram_works_and_sends_nothing_in_clear(
         assert session.facts.version == "7.0.0"
 
 
-@pytest.mark.parametrize("password", ["wrong", quote(PASSWORD, safe="") + "x"])
-def test_a_wrong_password_is_said_at_the_login(server: GuardedServer, authority: Authority, password: str) -> None:
-    said = ended(address(server, f"eva:{password}", ca(authority)))
+@pytest.mark.parametrize("who", ["eva:wrong", f"eva:{quote(PASSWORD, safe='')}x", f"nobody:{quote(PASSWORD, safe='')}"])
+def test_a_wrong_password_and_an_unknown_user_are_said_at_the_login(
+    server: GuardedServer, authority: Authority, who: str
+) -> None:
+    said = ended(address(server, who, ca(authority)))
     assert said.startswith("Login: ")
     assert "does not accept this user name and password" in said
 

@@ -408,3 +408,4 @@ def test_an_error_that_quotes_the_password_loses_it() -> None:
         assert secret not in str(said)
         assert "…" in str(said)
     assert without_password("nothing to hide", "mongodb://h/") == "nothing to hide"
+    assert without_password("an index x is missing", "mongodb://u:x@h/") == "an index … is missing"
