@@ -75,7 +75,7 @@ def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
         for line in parts.rows(work.in_part(number, of), number, of, places):
             count += line.startswith('{"finding"')
             progress.make_way()
-            print(line, flush=True)
+            say(line, flush=True)
     return 1 if count else 0
 
 

@@ -60,7 +60,7 @@ def rows(
     """The rows of a part, as lines of JSON."""
     yield json.dumps({"part": number, "of": of, "places": list(places)})
     for each in found:
-        yield json.dumps(_row(each), ensure_ascii=False)
+        yield json.dumps(_row(each))  # no character that a terminal would act on
     yield json.dumps({"end": number})
 
 
