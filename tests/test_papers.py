@@ -140,7 +140,7 @@ def test_ci_lints_in_one_job_and_measures_in_one() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="a script of the shell")
 def test_the_scripts_of_ci_can_be_run_and_read() -> None:
-    scripts = [path for path in (ROOT / ".ci").iterdir() if path.is_file()]
+    scripts = [path for path in (ROOT / ".ci").iterdir() if path.is_file() and path.suffix != ".txt"]
     assert {path.name for path in scripts} == {"bundle", "run", "wheel"}
     for path in scripts:
         assert os.access(path, os.X_OK)

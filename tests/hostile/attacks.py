@@ -19,6 +19,6 @@ class Attack:
 
 
 ATTACKS = (
-    Attack("terminal", terminal.attack, (careless.raw_terminal, careless.raw_json)),
+    Attack("terminal", terminal.attack, (careless.raw_terminal, careless.raw_json, careless.calls_home)),
     Attack("window", window_walk.attack, (careless.rich_labels, careless.rich_tooltips, careless.keys_in_names)),
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
 from unittest.mock import patch
 
 from PySide6.QtWidgets import QLabel
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import QLabel
 from gui.style import states, wording
 from model import hidden_characters
 from model.commands import output, standard_streams
+from model.session import Session
 
 Taken = Callable[[], AbstractContextManager[object]]
 
@@ -32,6 +35,20 @@ def raw_terminal() -> Iterator[None]:
 def raw_json() -> Iterator[None]:
     """JSON keeps every character that its grammar allows."""
     with patch.object(hidden_characters, "_HIDDEN", re.compile("(?!)")):
+        yield
+
+
+@contextmanager
+def calls_home() -> Iterator[None]:
+    """Opening a source tells somebody else of it."""
+    true = Session.open
+
+    def telling(source: str, *more: Any, **named: Any) -> Session:
+        with suppress(OSError), socket.socket(socket.AF_INET) as home:
+            home.connect(("127.0.0.1", 9))
+        return true(source, *more, **named)
+
+    with patch.object(Session, "open", telling):
         yield
 
 

@@ -26,6 +26,7 @@ from tests.hostile.planted import (
     profile,
     raw_in,
 )
+from tests.hostile.sockets import watched
 
 
 def commands(uri: str, folder: Path) -> list[list[str]]:
@@ -88,8 +89,9 @@ def attack(folder: Path) -> list[str]:
     """What reached the terminal and should not have."""
     with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
         plant(client)
-        found = []
-        for argv, _, said in spoken(server.uri, folder):
-            if raw := raw_in(said):
-                found.append(f"{argv[0]}: {raw}")
+        found: list[str] = []
+        with watched(server.uri, found):
+            for argv, _, said in spoken(server.uri, folder):
+                if raw := raw_in(said):
+                    found.append(f"{argv[0]}: {raw}")
     return found

@@ -29,6 +29,7 @@ from gui.window.window import Window
 from model.localserver import LocalServer
 from model.values.canonical import Value
 from tests.hostile.planted import CURRENT, DATABASE, ID, MARK, STATS, VERSIONS, plant, profile, raw_in
+from tests.hostile.sockets import watched
 
 FEW = 60  # rows of a list that are looked at
 EXACT = ("ReadOnlyText", "JsonText", "QLineEdit")
@@ -53,9 +54,9 @@ def requests() -> Iterator[PageRequest]:
         yield PageRequest(kind)
 
 
-def walked(folder: Path, most: int | None = None) -> Iterator[tuple[str, QWidget]]:
+def walked(folder: Path, most: int | None, asked_for: list[str]) -> Iterator[tuple[str, QWidget]]:
     """Each page of one window with its name; the window shows it."""
-    with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
+    with LocalServer() as server, pymongo.MongoClient(server.uri) as client, watched(server.uri, asked_for):
         plant(client)
         window = Window()
         window.resize(1280, 860)
@@ -181,11 +182,12 @@ def menus(window: QWidget) -> Iterator[tuple[str, QMenu]]:
 def attack(folder: Path, most: int | None = None) -> list[str]:
     """What the window shows and should not, on so many pages where not on all."""
     found: dict[str, None] = {}
-    for page, window in walked(folder, most):
+    asked: list[str] = []
+    for page, window in walked(folder, most, asked):
         for fault in faults(window):
             found.setdefault(f"{page}: {fault}")
         for view, menu in menus(window):
             for place, said, drawn, key in itertools.chain.from_iterable(map(_of_action, menu.actions())):
                 if wrong := is_wrong(said, drawn, key):
                     found.setdefault(f"{page}: menu of {view}, {place}: {wrong}")
-    return list(found)
+    return [*found, *asked]
