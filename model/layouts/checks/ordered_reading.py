@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
@@ -69,25 +70,42 @@ class OrderedReading:
             yield from rows
             return
         behind, until = (None if end is None else key_of(end) for end in self.part)
-        unread: list[bytes] = []
-        for raw in rows:
-            try:
-                id = c.get(raw, (name,))
-                place = None if id is None else _place(id)
-            except Unreadable:
-                unread.append(raw)
+        array = bytes((c.ARRAY,)) + c.name_bytes(name) + b"\x00"
+        while some := list(islice(rows, STEP)):
+            last = _place(some[-1], name)
+            if until is None or (last is not None and not _above(last, until)):  # then all before it belong here, too
+                for raw in some:
+                    if behind is None or array not in raw or _is_behind(_place(raw, name), behind):
+                        yield raw
                 continue
-            if place is not None and until is not None and _above(place, until):
-                return
+            unread: list[bytes] = []
+            for raw in chain(some, rows):
+                place = _place(raw, name)
+                if place is None:
+                    unread.append(raw)
+                    continue
+                if _above(place, until):
+                    return
+                yield from unread
+                unread = []
+                if behind is None or _is_behind(place, behind):
+                    yield raw
             yield from unread
-            unread = []
-            if place is None or behind is None or _above(place, behind):
-                yield raw
-        yield from unread
 
 
-def _place(id: Value) -> Key:
-    return min(map(key_of, c.items(id)), default=()) if id.type == c.ARRAY else key_of(id)
+def _is_behind(place: Key | None, behind: Key) -> bool:
+    return place is None or not place or _above(place, behind)
+
+
+def _place(raw: bytes, name: str) -> Key | None:
+    """The place of a document in the order of a field, () where it lacks that; None where it cannot be read."""
+    try:
+        id = c.get(raw, (name,))
+        if id is None:
+            return ()
+        return min(map(key_of, c.items(id)), default=()) if id.type == c.ARRAY else key_of(id)
+    except Unreadable:
+        return None
 
 
 class OtherOrder(Exception):
