@@ -204,6 +204,13 @@ def _names(scratch: Scratch) -> Guarantee:
             "A document that a pipeline writes whole, with its _id, comes back with two fields _id.",
             "Edits from here leave the _id out; other programs must too: such a document can never be written again.",
         )
+    if fidelity.damages_dots(scratch):
+        return _made(
+            "names",
+            "limited",
+            "An edit of another field harms a document in which a field's name has a dot.",
+            "Keep such names out of this server: other programs can damage such documents.",
+        )
     if refused:
         return _made(
             "names",

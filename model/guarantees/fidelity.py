@@ -135,6 +135,17 @@ def names(scratch: Scratch) -> tuple[str, ...]:
     return tuple(refused)
 
 
+def damages_dots(scratch: Scratch) -> bool:
+    """Whether an edit of another field harms a document that has a name with a dot; no where it cannot be stored."""
+    before, after = (c.document([("a.b", Value.of(1)), ("n", Value.of(n))]) for n in (1, 2))
+    try:
+        id = scratch.insert("dots", before)
+    except Refused:
+        return False
+    end = run(scratch.server, Write(scratch.ns("dots"), "update", by_id(id) | {"n": 1}, {"$set": {"n": 2}}), None)
+    return scratch.read("dots", id) != (after if end.kind == "applied" else before)
+
+
 def doubles_the_id(scratch: Scratch) -> bool:
     """Whether a pipeline that writes a document whole stores a second ``_id``; no where pipelines are refused."""
     ns, id = scratch.ns("whole"), scratch.insert("whole", c.document([("v", Value.of(1))]))

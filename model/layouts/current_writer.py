@@ -246,14 +246,10 @@ class CurrentWriter:
         return clauses | (self._guard.clauses(base) if versioned else {})
 
     def refuse_dots(self, raw: bytes, content: bytes) -> None:
-        """Raise ``Refused`` for names with a dot on servers that damage such documents."""
-        # mongo-java-server applies half of an update to such a document, then fails.
+        """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
         dots = [name for name, _ in (*c.fields(raw), *c.fields(content)) if "." in name]
-        if dots and not update_operators.is_mongodb(self._server):
-            raise Refused(
-                f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
-                f"{dots[0]!r}; nothing was written."
-            )
+        if dots and not self._current.abilities(guards.physical_id(raw)).fields:
+            raise update_operators.dotted(dots[0])
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version at the root."""

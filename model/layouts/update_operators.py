@@ -15,7 +15,7 @@ from typing import Any
 
 from model.errors import Refused
 from model.server import guards
-from model.server.retry import Port, Terms
+from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.leaves import NUMBERS, addressable
@@ -124,12 +124,15 @@ def _order_is_kept(added: list[str]) -> bool:
     ]
 
 
-def is_mongodb(server: Port) -> bool:
-    """Whether the server calls itself MongoDB's own, or is the one in this process.
+def dotted(name: str) -> Refused:
+    """The refusal of a document with such a name on a server that cannot tell it from a path.
 
-    Others stumble over dots in names.
+    mongo-java-server applies half of an update to such a document, then fails.
     """
-    return "gitVersion" in server.facts().extra
+    return Refused(
+        f"This server cannot tell a name with a dot in it, such as {name!r}, from a path, and may damage a document "
+        "that has one; nothing was written."
+    )
 
 
 def equal_numbers(a: Value, b: Value) -> bool:

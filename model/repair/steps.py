@@ -166,11 +166,8 @@ class RepairContext:
             after = c.put(after, (name,), value)
         update_operators.check_size(after)
         dots = [name for name, _ in (*c.fields(before), *c.fields(after)) if "." in name]
-        if dots and not update_operators.is_mongodb(self.server):
-            raise Refused(
-                f"This server is not MongoDB itself, and others damage documents with a dot in a field's name, as in "
-                f"{dots[0]!r}; nothing was written."
-            )
+        if dots and not self.able(ns, physical(before)).fields:
+            raise update_operators.dotted(dots[0])
         edit = update_operators.operators(before, after)
         if edit is not None:
             body = edit.body({})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import bson
 import pytest
 
 from model.layouts import update_operators
@@ -15,7 +16,7 @@ from model.session import Session
 from model.values.canonical import EMPTY, Value
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells
-from tests.servers.hosted_server import PROFILES, HostedServer
+from tests.servers.hosted_server import PROFILES, HostedServer, ServerProfile
 
 NAMED = {action.name: action for action in ACTIONS}
 SHORT = ("page versions", "count", "save archive", "undo embedded")
@@ -109,3 +110,19 @@ def test_a_server_without_retryable_writes_says_which_option_its_address_needs()
             assert "retryWrites=false" in outcome.detail
         with Session.open(f"{server.uri}&retryWrites=false") as session:
             assert session.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind"),
+    [(replace(MODEL, facts=("version",)), "applied"), (PROFILES["mongodb-4"], "refused")],
+    ids=["one that tells no gitVersion", "one without $getField"],
+)
+def test_whether_a_name_with_a_dot_is_safe_is_asked_and_not_read_off_a_version(
+    profile: ServerProfile, kind: str
+) -> None:
+    with HostedServer(profile) as server:
+        server.load("shop.things", [bson.encode({"_id": 1, "a.b": 1, "n": 1})])
+        with Session.open(server.uri) as session:
+            outcome = session.edit("shop.things", Value.of(1), {"n": 2})
+        assert outcome.kind == kind
+        assert ("'a.b'" in outcome.detail) == (kind == "refused")

@@ -108,3 +108,19 @@ def time_in_milliseconds(patch: pytest.MonkeyPatch) -> None:
         return c.put(hello(self, command), ("localTime",), Value.of(Int64(time.time() * 1000)))
 
     patch.setattr(CommandTable, "_hello", greeted)
+
+
+def dots_are_lost(patch: pytest.MonkeyPatch) -> None:
+    """An update takes the fields out of a document whose names have a dot."""
+    compiled = write_commands.compile_update
+
+    def losing(kind: int, data: bytes, filters: list[bytes] | None = None) -> updates.Update:
+        update = compiled(kind, data, filters)
+
+        def kept(old: bytes, inserting: bool, matcher: Matcher | None) -> bytes:
+            new = update(old, inserting, matcher)
+            return c.without(new, [name for name, _ in c.fields(old) if "." in name])
+
+        return kept
+
+    patch.setattr(write_commands, "compile_update", losing)

@@ -223,6 +223,17 @@ def test_a_pipeline_that_stores_a_second_id_is_told_and_no_edit_from_here_sends_
         assert c.get(raw, ("$price",)) == c.Value.of(2)
 
 
+def test_a_server_that_loses_names_with_dots_in_an_update_is_told(
+    monkeypatch: pytest.MonkeyPatch, local_uri: str
+) -> None:
+    with Server.connect(local_uri) as server, Scratch(server) as scratch:
+        assert guarantees._names(scratch).verdict == "safe"
+        odd.dots_are_lost(monkeypatch)
+        found = guarantees._names(scratch)
+    assert found.verdict == "limited"
+    assert "harms a document in which a field's name has a dot" in found.detail
+
+
 def test_resent_writes_are_unsafe_only_where_the_connection_resends(monkeypatch: pytest.MonkeyPatch) -> None:
     odd.forgetful(monkeypatch)
     with LocalServer(replica_set="rs0") as local:
