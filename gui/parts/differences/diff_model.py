@@ -37,6 +37,7 @@ class DiffModel(CellModel):
         self._current_node: DiffNode | None = None
         self._root: DiffNode | None = None
         self._old: list[DiffNode | None] = []
+        self._adding = False
 
     # --- filling
 
@@ -208,7 +209,7 @@ class DiffModel(CellModel):
 
     def canFetchMore(self, parent: Index) -> bool:
         node = self._node_or_root(parent)
-        if node is None or parent.column() > 0:
+        if node is None or parent.column() > 0 or self._adding:
             return False
         return node.more or (not node.kids and node is not self._root and node.kind != "fold" and node.has_kids)
 
@@ -224,9 +225,14 @@ class DiffModel(CellModel):
         if not found:
             return False
         where = QModelIndex() if node is self._root else self.index_of(node)
-        self.beginInsertRows(where, len(node.kids), len(node.kids) + len(found) - 1)
-        node.add(found)
-        self.endInsertRows()
+        # A view asks for more while it takes these rows in, and so on until the stack is full: it asks later.
+        self._adding = True
+        try:
+            self.beginInsertRows(where, len(node.kids), len(node.kids) + len(found) - 1)
+            node.add(found)
+            self.endInsertRows()
+        finally:
+            self._adding = False
         self._tell_open(found)
         return True
 

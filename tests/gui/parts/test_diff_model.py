@@ -376,3 +376,22 @@ def test_a_large_array_that_became_a_document_opens_without_a_walk_to_its_end() 
     model.fetchMore(top)
     assert model.rowCount(top) == CHUNK
     assert time.process_time() - begun < 0.05
+
+
+def test_a_view_is_given_no_further_rows_while_it_takes_some_in() -> None:
+    many = CHUNK * 8
+    model = differing({f"f{n}": 1 for n in range(many)}, {f"f{n}": 2 for n in range(many)})
+    asked: list[bool] = []
+
+    def look(parent: QModelIndex) -> None:
+        asked.append(model.canFetchMore(parent))
+        if asked[-1]:
+            model.fetchMore(parent)  # as a view does, and within that again
+
+    model.rowsInserted.connect(look)
+    before = model.rowCount()
+    assert model.canFetchMore(QModelIndex())
+    model.fetchMore(QModelIndex())
+    assert asked == [False]
+    assert model.rowCount() > before
+    assert model.canFetchMore(QModelIndex()), "it asks again later"
