@@ -22,7 +22,7 @@ from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.document_side import DocumentSide
 from gui.parts.values.value_pane import ValueDialog
-from gui.style.states import PATIENCE
+from gui.style.states import PATIENCE, StateStack
 from gui.tour.gallery import Gallery
 from gui.views.activity.activity_model import AUTHOR
 from gui.views.browse.time_sheet import TimeSheet
@@ -33,7 +33,7 @@ from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model import text
-from model.errors import Refused, Unreachable
+from model.errors import NotAllowed, Refused, Unreachable
 from model.records import Draft, Outcome
 from model.session import Connections, SavedConnection, Session
 from model.values import canonical
@@ -236,11 +236,13 @@ class TourViews:
         yield "bad-filter", self._still()
         page.browser.clear_filter()
         settle()
+        yield from self._without_content("list", page.browser.states)
         yield from self._querying(page)
 
     def _querying(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
         bar = page.browser.bar
         bar.input.setFocus()
+        bar.fields_wanted.emit()
         settle()
         bar.input.setText("{ status: 'active', prem")
         bar.input.textEdited.emit(bar.input.text())
@@ -277,6 +279,7 @@ class TourViews:
         times.panel.run.click()
         settle(lambda: bool(times.panel.model.rows))
         yield "two-times", self._still()
+        yield from self._without_content("two-times", times.panel.states)
         window.commands.do_close_tab()
         gone = session.find_id(NS, GONE)
         session.delete(NS, gone, session.version(NS, gone))
@@ -297,6 +300,7 @@ class TourViews:
         self._close_sheets()
         page.do_compare_picked()
         yield "pair", self._still()
+        yield from self._of_front("pair")
         self.window.commands.choose_other(DocumentSide(self._session, NS, Value.of(ID)), "b")
         yield "other-document", self._still()
         self._close_sheets()
@@ -358,6 +362,7 @@ class TourViews:
         page.editor.find("")
         window.workspace.open(session, PageRequest("drafts"))
         yield "drafts", self._still()
+        yield from self._of_front("drafts")
         window.commands.do_close_tab()
         window.workspace.tab_area.close_page(page)
         page = self._edit(id, BASE)
@@ -437,6 +442,23 @@ class TourViews:
         page.editor.states.show_content()
         window.workspace.tab_area.close_page(page)
 
+    def _of_front(self, name: str) -> Iterator[tuple[str, QWidget]]:
+        page = self.window.workspace.tab_area.page
+        assert page is not None
+        stacks = page.findChildren(StateStack)
+        largest = max(stacks, key=lambda each: each.width() * each.height() * each.isVisible())
+        yield from self._without_content(name, largest)
+
+    def _without_content(self, name: str, stack: StateStack) -> Iterator[tuple[str, QWidget]]:
+        """A view whose content could not be read, and one that is read for the first time."""
+        denied = "user eva may not find in insurance.contracts; grant her read on the database insurance."
+        stack.show_failed(NotAllowed(denied), _nothing)
+        yield f"{name}-failed", self._still()
+        stack.show_loading("Reading insurance.contracts", _nothing)
+        stack.progress(37, 60)
+        yield f"{name}-loading", self._waiting()
+        stack.show_content()
+
     def _waiting(self) -> QWidget:
         """The window, once it says that it is waiting."""
         loop = QEventLoop()
@@ -472,12 +494,16 @@ class TourViews:
         row = next(at for at, one in enumerate(panel.model.rows) if one.name == CROSSHAIR[0])
         panel.grid.go(row, CROSSHAIR[1] - 1)
         yield "change-map", self._still()
+        yield from self._of_front("change-map")
         window.workspace.open(session, PageRequest("blame", NS, id))
         yield "blame", self._still()
+        yield from self._of_front("blame")
         window.workspace.open(session, PageRequest("field", NS, id, FieldStart(("premium", "gross"))))
         yield "field", self._still()
+        yield from self._of_front("field")
         window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "riders": { $size: 2 } }')))
         yield "bisect", self._still()
+        yield from self._of_front("bisect")
         yield from self._activity()
         listed = window.workspace.open(session, PageRequest("collection", NS))
         assert isinstance(listed, CollectionPage)
@@ -527,6 +553,7 @@ class TourViews:
         settle()
         plan.panel.list.setCurrentIndex(plan.panel.model.index(1, 1))
         yield "take-back", self._still()
+        yield from self._of_front("take-back")
         plan.panel.list.setCurrentIndex(plan.panel.model.index(0, 1))
         yield "take-back-later-edit", self._still()
         self.window.workspace.tab_area.close_page(plan)
@@ -540,6 +567,7 @@ class TourViews:
             session.undo(outcome.entry)
         page = window.workspace.open(session, PageRequest("pending"))
         yield "pending", self._still()
+        yield from self._of_front("pending")
         assert isinstance(page, PendingPage)
         page.panel.preview.dropping.click()
         page.panel.model.tick([row for row in page.panel.model.rows if not row.stale], True)
@@ -554,16 +582,19 @@ class TourViews:
         self._close_sheets()
         window.workspace.open(session, PageRequest("journal"))
         yield "journal", self._still()
+        yield from self._of_front("journal")
         moving = window.workspace.open(session, PageRequest("migrate", "insurance.claims"))
         assert isinstance(moving, MigratePage)
         moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
         moving.panel.try_it()
         yield "migrate", self._still()
+        yield from self._of_front("migrate")
         for each in list(window.workspace.tab_area.pages):
             if each.kind in ("blame", "field", "bisect", "pending", "journal", "migrate") or each is counted:
                 window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
         window.actions_.trigger("repairs")
         yield "repair", self._still()
+        yield from self._of_front("repair")
         page = window.workspace.open(session, PageRequest("repair", "insurance.invoices"))
         assert isinstance(page, RepairPage)
         settle()
@@ -574,6 +605,7 @@ class TourViews:
         page = window.workspace.open(session, PageRequest("check"))
         page.do_refresh()
         yield "check", self._still()
+        yield from self._of_front("check")
 
     def _healing(self) -> Iterator[tuple[str, QWidget]]:
         """Repair the findings of a scan class by class, so that the health page has several scans to show."""
@@ -592,6 +624,7 @@ class TourViews:
             line.leave()
         window.workspace.open(session, PageRequest("health", page.ns))
         yield "health", self._still()
+        yield from self._of_front("health")
 
     def _still(self) -> QWidget:
         settle()

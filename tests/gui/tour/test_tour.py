@@ -22,6 +22,11 @@ VIEWS = {
     "activity-loading", "activity", "activity-day", "activity-empty", "activity-failed",
     "take-back", "take-back-later-edit",
     "payload", "payload-list", "javers", "javers-list",
+    *(
+        f"{view}-{state}" for state in ("failed", "loading") for view in
+        ("list", "pair", "two-times", "drafts", "change-map", "blame", "field", "bisect", "take-back", "pending",
+         "journal", "migrate", "repair", "health", "check")
+    ),
     "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 
