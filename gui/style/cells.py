@@ -537,12 +537,19 @@ class CellTree(QTreeView):
             made = [wide - less for wide, less in zip(made, taken, strict=True)]
         return made
 
-    def _sized(self, column: int) -> None:
+    def _sized(self, column: int, old: int, new: int) -> None:
+        if not old or not new:
+            return  # it is hidden, or shown again
         header, given = self.header(), self._given if self._fitting is None else self._fitting[2]
         follows = header.stretchLastSection() and column == header.count() - 1
         of_person = self.isVisible() and not self._is_fitting and header.sectionResizeMode(column) in BY_HAND
         if of_person and column < len(given) and not follows:
             self._sized_by_hand = True
+
+    @property
+    def is_fitting(self) -> bool:
+        """Whether the columns are being fitted to the view, and nobody sizes them."""
+        return self._is_fitting
 
     def keep_columns(self) -> None:
         """Leave the columns as they are: a person sized them earlier."""

@@ -173,15 +173,15 @@ class TitleBar(QWidget):
         # The facts give way before the name does, and that before the menus and the tools.
         if self._session is None:
             return
-        others = self.menus.width() + self.badge.sizeHint().width() + theme.px(160)
+        others = self.menus.width() + self.badge.sizeHint().width() + theme.px(156)
         if not self.memory.isHidden():
             self.memory.setText(MEMORY if self.width() >= theme.px(ROOM) else "")
             others += self.memory.sizeHint().width() + theme.px(8)
-        whole, metrics = self._session.name, QFontMetrics(theme.font(13, 600))
+        whole, metrics = self._session.name, QFontMetrics(theme.font(12, 600))
         wide = min(metrics.horizontalAdvance(whole) + theme.px(2), max(theme.px(24), self.width() - others))
         self._name.setText(metrics.elidedText(whole, Qt.TextElideMode.ElideMiddle, wide))
         self._name.setToolTip(wording.tip("" if self._name.text() == whole else whole))
-        metrics, room = QFontMetrics(self._facts.font()), self.width() - others - wide - theme.px(30)
+        metrics, room = QFontMetrics(self._facts.font()), self.width() - others - wide - theme.px(34)
         self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
 
     def resizeEvent(self, event: object) -> None:

@@ -43,7 +43,7 @@ class Counts(QWidget):
         return QSize(theme.px(320), theme.px(26))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme.px(20), theme.px(26))
+        return QSize(theme.px(96), theme.px(26))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -96,8 +96,9 @@ class EditorView(QWidget):
         widths = preferences.remembered(COLUMNS, {})
         return widths if isinstance(widths, dict) else {}
 
-    def _keep_columns(self, column: int) -> None:
-        if column in (FIELD, TYPE, ACTION):
+    def _keep_columns(self, column: int, old: int, new: int) -> None:
+        by_hand = old and new and not self.tree.is_fitting  # not hidden either, or shown again
+        if column in (FIELD, TYPE, ACTION) and by_hand:
             widths: dict[str, object] = self._remembered_columns()
             widths |= {str(at): wide for at in (FIELD, TYPE, ACTION) if (wide := self.tree.columnWidth(at))}
             preferences.remember(COLUMNS, widths)  # a hidden column keeps its width

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHeaderView
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
-from gui.style import wording
+from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from model import text
 from model.records import Outcome, PendingToken
@@ -237,6 +237,7 @@ class TokenTree(CellTree):
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
         self.narrow_below(1080, NARROW, WIDTHS)
+        self.setMinimumHeight(theme.px(84))
         self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
 
     def _clicked(self, index: QModelIndex) -> None:

@@ -242,3 +242,17 @@ def test_columns_stay_as_wide_as_they_were_made(opened: Open, desk: Desk) -> Non
     panel.tree.setColumnWidth(FIELD, 260)
     panel.close()
     assert opened(desk).tree.columnWidth(FIELD) == 260
+
+
+def test_columns_that_give_way_in_a_narrow_window_are_not_kept_as_if_they_were_chosen(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    panel.resize(1400, 700)
+    wide = panel.tree.columnWidth(FIELD)
+    panel.resize(560, 700)
+    panel.head.last_set.click()
+    panel.resize(1400, 700)
+    assert panel.tree.columnWidth(FIELD) == wide
+    panel.close()
+    again = opened(desk)
+    again.resize(1400, 700)
+    assert again.tree.columnWidth(FIELD) == wide
