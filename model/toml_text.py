@@ -36,5 +36,7 @@ def from_line(text: str) -> Any:
         raise ValueError("must stand on one line")
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except ValueError as error:
         raise ValueError(f"is no TOML: {str(error).partition(' (at')[0]}") from None

@@ -88,7 +88,7 @@ def remembered(key: str, default: Any = None) -> Any:
         return default
     try:
         return json.loads(kept)
-    except ValueError:
+    except (ValueError, RecursionError):
         return default
 
 

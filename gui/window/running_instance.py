@@ -76,7 +76,7 @@ class RunningInstance(QObject):
                 socket.abort()
             return
         said = bytes(socket.readLine().data())
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             request = json.loads(said)
             if isinstance(request, dict):
                 socket.write(_DONE)

@@ -44,7 +44,7 @@ class ServerVerdicts:
             at = dt.datetime.fromisoformat(str(found["at"]))
             unsafe = tuple(str(each) for each in found["unsafe"])
             checks = tuple(str(each) for each in found.get("checks", ()))
-        except (OSError, ValueError, KeyError, TypeError, Refused):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, Refused):
             return None  # not there yet, or damaged: then nothing is known, and the next check writes it anew
         return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 

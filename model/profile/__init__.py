@@ -51,8 +51,12 @@ class Profile:
             raise Refused(f"The profile {path} cannot be read: {error.strerror or error}.") from None
         except UnicodeDecodeError:
             raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # a number of thousands of digits is none of TOML's own errors
             raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
+        except RecursionError:
+            raise Refused(
+                f"The profile {path} is nested too deeply; no key of it needs more than two levels."
+            ) from None
         return replace(cls.read(data, str(path), text), file=FilePath(os.path.realpath(path)))
 
     @classmethod

@@ -8,6 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,6 +19,8 @@ from model.text.json_reader import read_all
 from model.values import canonical as c
 
 LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
+LONGEST_LINE = 256 << 20  # bytes of the largest document in its longest notation, and room
+LONGEST_TEXT = 1 << 30  # bytes of an array, or of documents on several lines each, which are read at once
 _GZIP = b"\x1f\x8b"
 _AGAIN = "dump it again"
 
@@ -112,7 +115,9 @@ def _no_document(path: Path, at: int, number: int) -> str:
 def json_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     """The documents of a file with one on each line; also of one array, or of indented documents."""
     first = True
-    for number, line in enumerate(stream, 1):
+    for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+        if len(line) > LONGEST_LINE:
+            raise Unreadable(f"Line {number} of {path} is longer than any document; it cannot be one.")
         if first:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if not line.strip():
@@ -121,7 +126,12 @@ def json_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
             yield text.from_text(decoded(line).strip())
         except Unreadable as error:
             if first and line.strip()[:1] in (b"{", b"["):
-                whole = line + stream.read()
+                whole = line + stream.read(LONGEST_TEXT)
+                if stream.read(1):
+                    much = f"{path} has more than {LONGEST_TEXT >> 20:,} MB in one array or on lines of their own"
+                    raise Unreadable(
+                        f"{much}; write a document on each line, which are read one after the other."
+                    ) from None
                 try:
                     written = decoded(whole)
                 except Unreadable as no_text:

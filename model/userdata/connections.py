@@ -163,7 +163,7 @@ class Connections:
             return {row["name"]: _from_row(row) for row in rows}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise Refused(f"The list of connections in {self._file} cannot be read; mend it or move it away.") from None
 
     def _write(self, listed: Mapping[str, SavedConnection]) -> None:

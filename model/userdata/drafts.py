@@ -50,7 +50,7 @@ class Drafts:
         for path in self._folder.glob("*.json"):
             try:
                 found.append(_read(path))
-            except (OSError, ValueError, KeyError, TypeError, Refused):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
                 _log.warning("The draft in %s cannot be read.", path)
         return sorted(found, key=lambda draft: draft.kept_at, reverse=True)
 
@@ -59,7 +59,7 @@ class Drafts:
         path = self._path(source, ns, id)
         try:
             return _read(path) if path.exists() else None
-        except (OSError, ValueError, KeyError, TypeError, Refused):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
             raise Refused(f"The draft in {path} cannot be read; look into the file, then move it away.") from None
 
     def discard(self, source: str, ns: str, id: Value) -> None:

@@ -87,7 +87,7 @@ def _read(path: Path) -> Holder | None:
     try:
         said = json.loads(path.read_text("utf-8"))
         return Holder(int(said["pid"]), str(said["host"]), dt.datetime.fromisoformat(said["since"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

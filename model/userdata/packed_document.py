@@ -11,6 +11,7 @@ import struct
 import zlib
 
 from model import text
+from model.errors import Unreadable
 
 _PLAIN, _COMPRESSED, _BETWEEN = 0, 1, 2
 _SMALL = 4096  # bytes that are not worth the work
@@ -18,6 +19,8 @@ _TRIED = 64 << 10  # bytes that tell whether compressing pays
 _PAYS = 0.8
 _STEP = 64 << 10
 _SHARED = struct.Struct("<II")  # the lengths of the beginning and of the end
+_LARGEST = 64 << 20  # bytes; servers take documents of a quarter of that
+_DAMAGED = "The journal's copy of the document is damaged, so nothing is known of it; the entry cannot be undone."
 
 
 def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
@@ -35,23 +38,41 @@ def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
 
 
 def unpack(kept: bytes | str | None, other: bytes | None = None) -> bytes | None:
-    """The document again, whatever version of the program kept it."""
+    """The document again, whatever version of the program kept it; raises ``Unreadable`` where it is damaged."""
     if kept is None:
         return None
     if isinstance(kept, str):
         return text.from_text(kept)
-    how = kept[0]
-    if how > _BETWEEN + _COMPRESSED:
-        return text.from_text(kept.decode("utf-8", "surrogatepass"))
-    data = kept[1:]
-    if how < _BETWEEN:
-        return zlib.decompress(data) if how == _COMPRESSED else data
-    head, tail = _SHARED.unpack_from(data)
-    between = data[_SHARED.size :]
-    if how & _COMPRESSED:
-        between = zlib.decompress(between)
-    assert other is not None
-    return other[:head] + between + other[len(other) - tail :]
+    how = kept[0] if kept else 0
+    try:
+        if how > _BETWEEN + _COMPRESSED:
+            return text.from_text(kept.decode("utf-8", "surrogatepass"))
+        if how < _BETWEEN:
+            return _whole(_unpacked(kept[1:], how))
+        head, tail = _SHARED.unpack_from(kept, 1)
+        between = _unpacked(kept[1 + _SHARED.size :], how)
+    except (zlib.error, struct.error, UnicodeDecodeError):
+        raise Unreadable(_DAMAGED) from None
+    if other is None or head + tail > len(other):
+        raise Unreadable(_DAMAGED)
+    return _whole(other[:head] + between + other[len(other) - tail :])
+
+
+def _unpacked(data: bytes, how: int) -> bytes:
+    """The bytes, and no more of them than a document can have: a few of zlib's stand for as many as one likes."""
+    if not how & _COMPRESSED:
+        return data
+    unpacking = zlib.decompressobj()
+    found = unpacking.decompress(data, _LARGEST)
+    if not unpacking.eof:
+        raise Unreadable(_DAMAGED)
+    return found
+
+
+def _whole(raw: bytes) -> bytes:
+    if len(raw) < 5 or int.from_bytes(raw[:4], "little") != len(raw):
+        raise Unreadable(_DAMAGED)
+    return raw
 
 
 def _compressed(raw: bytes, how: int) -> bytes:
