@@ -15,7 +15,7 @@ import bson
 
 from model.diff import diff
 from model.merge import merge
-from tests.benchmarks import peers, scale
+from tests.benchmarks import peers, rates, scale
 from tests.benchmarks.timing import CLOCKS, best, peak
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
@@ -84,6 +84,7 @@ def main() -> int:
             print(f"    {peer:<16} {node.run(peer, workload.make(), arguments.clock)}", flush=True)
     if not arguments.numbers:
         missed += scale.measure(arguments.clock)
+        missed += rates.measure()
     print("\nMissed:" if missed else "\nEvery target is met.")
     for line in missed:
         print(f"    {line}")

@@ -1,0 +1,75 @@
+"""The rows of ``python -m tests.benchmarks`` on reading all there is: scan and blame, with the walker and without it.
+
+Each beside the driver's own reading of the same rows as it usually is, into dictionaries. The time is that of the
+thread that reads and looks; the server has others.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pymongo
+
+from model.localserver import LocalServer
+from model.profile import Profile
+from model.session import Session
+from model.values import canonical
+from tests.benchmarks.scale import ID, NS, PAST, profile, rows
+from tests.walker.building import using
+
+DOCUMENTS = 4000  # of four versions each that are scanned; and versions of one document that are blamed
+SHARES = {"in Python": 0.15, "with the walker": 0.5}  # of the driver's rate, that a scan has to reach
+TIMES = {"in Python": 10.0, "with the walker": 3.0}  # the driver's time, that blame may take
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The time of this thread in the fastest of three runs."""
+    took = []
+    for _ in range(3):
+        began = time.thread_time()
+        work()
+        took.append(time.thread_time() - began)
+    return min(took)
+
+
+def measure() -> list[str]:
+    """Measure both, print them, and say what was missed."""
+    missed = []
+    for layout in ("plain", "versions", "archive", "embedded"):
+        missed += _measured("a scan", layout, DOCUMENTS, 1 if layout == "plain" else 4)
+    for layout in ("versions", "archive"):
+        missed += _measured("blame", layout, 1, DOCUMENTS)
+    return missed
+
+
+def _measured(work: str, layout: str, documents: int, versions: int) -> list[str]:
+    missed = []
+    print(f"\n{work}, {layout}")
+    with LocalServer() as server, tempfile.TemporaryDirectory() as home:
+        for ns, each in rows(layout, documents, versions).items():
+            server.load(ns, each)
+        server.index(NS if layout == "versions" else PAST, [("docId", 1), ("v", 1)], unique=True)
+        with (
+            pymongo.MongoClient[dict[str, Any]](server.uri) as client,
+            Session.open(server.uri, Profile((profile(layout),)), home=Path(home)) as session,
+        ):
+            collections = [client["shop"][ns.partition(".")[2]] for ns in (NS, PAST)]
+            bare = seconds(lambda: [sum(1 for _ in each.find()) for each in collections])
+            ours = (lambda: list(session.scan([NS]))) if work == "a scan" else (lambda: [session.blame(NS, ID)])
+            for name in SHARES:
+                if name == "with the walker" and canonical.walker is None:
+                    continue
+                with using(canonical.walker if name == "with the walker" else None):
+                    took = seconds(ours)
+                if work == "a scan":
+                    met, said = bare / took >= SHARES[name], f"{bare / took:.0%} of the driver's rate"
+                else:
+                    met, said = took / bare <= TIMES[name], f"{took / bare:.1f} times the driver's time"
+                print(f"    {name:<16} {said}", flush=True)
+                if not met:
+                    missed.append(f"{work}, {layout}, {name}: {said}")
+    return missed
