@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -158,3 +159,10 @@ def test_every_name_that_the_session_hands_on_is_there_alone_and_after_all_other
         assert python(f"from model.session import {', '.join(names)}") == ""
     assert python(f"from model.session import {', '.join(session.__all__)}") == ""
     assert python("import model.session\nassert not hasattr(model.session, 'nothing_of_that_name')") == ""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("OpenSSL") is not None, reason="PyMongo uses pyOpenSSL where it is")
+def test_the_driver_imports_no_second_library_for_tls_in_vain() -> None:
+    there = set(python("import sys; import model.server.retry; print(*sys.modules)").split())
+    assert "pymongo.ssl_context" in there
+    assert not {name for name in there if name.startswith("cryptography")}

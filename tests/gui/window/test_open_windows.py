@@ -186,7 +186,8 @@ thread.start()
 thread.join()
 assert set(open_windows.SOON) <= set(sys.modules) - before
 gc.unfreeze()
-held = [each for name in set(sys.modules) - before for each in vars(sys.modules[name]).values()]
+modules = [sys.modules[name] for name in set(sys.modules) - before if sys.modules[name] is not None]
+held = [each for module in modules for each in vars(module).values()]
 made = [each for each in held + gc.get_objects() if isinstance(each, QObject)]
 print([each for each in made if each.thread() is not app.thread()])
 """
