@@ -42,7 +42,7 @@ class HistoryExport(QObject):
         return sheet
 
     def _chosen(self, sheet: HistoryOutSheet, id: Value | None, form: str) -> None:
-        name = self._ns.partition(".")[2].replace("/", "-")
+        name = wording.file_name(self._ns.partition(".")[2], "")
         if form == "report":
             since, until = sheet.since.moment, sheet.until.moment
             kind = tr("Web page (*.html)")

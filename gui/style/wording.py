@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import re
 
 from gui import language
 from gui.language import plural, tr
@@ -17,6 +18,12 @@ MONTHS = (
     tr("Jan"), tr("Feb"), tr("Mar"), tr("Apr"), tr("May"), tr("Jun"),
     tr("Jul"), tr("Aug"), tr("Sep"), tr("Oct"), tr("Nov"), tr("Dec"),
 )  # fmt: skip
+
+_NO_NAME = re.compile(r"[^\w .()+,@=-]+")
+_DEVICE = re.compile(
+    r"(?i:con|prn|aux|nul|conin|conout|com[\d¹²³]|lpt[\d¹²³])"
+)  # Windows opens these instead of a file
+_LONGEST_NAME = 200  # bytes; systems take 255 with the ending
 
 
 def tip(said: str) -> str:
@@ -35,6 +42,16 @@ def item(said: str, most: int = 60) -> str:
 def title(said: str) -> str:
     """Words for a window's title, in which Qt would take ``[*]`` for the place of its mark of changes."""
     return text.plain(said).replace("[*]", "[*][*]")
+
+
+def file_name(said: str, ending: str) -> str:
+    """A name for a file that every system takes, with no path in it and as much of the words as there is room for."""
+    kept = _NO_NAME.sub("-", text.plain(said)).strip(" .-")
+    while len(kept.encode("utf-8", "replace")) > _LONGEST_NAME:
+        kept = kept[:-1].rstrip(" .-")
+    if not kept or _DEVICE.fullmatch(kept.partition(".")[0].strip()):
+        kept = f"palimpsest-{kept}".rstrip("-")
+    return kept + ending
 
 
 def label(said: str) -> str:

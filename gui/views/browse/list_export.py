@@ -43,7 +43,7 @@ class ListExport(QObject):
             self.write_rows(rows, path, of)
 
     def _path(self, title: str) -> str:
-        name = f"{self._ns.partition('.')[2]}.jsonl".replace("/", "-")
+        name = wording.file_name(self._ns.partition(".")[2], ".jsonl")
         path, kind = QFileDialog.getSaveFileName(self._page, title, name, ";;".join(KINDS))
         return _ending(path, kind) if path else ""
 

@@ -329,7 +329,7 @@ class ChangeMapPanel(ChainPanel):
         self.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _save_picture(self) -> None:
-        name = f"change-map-{wording.plain(self.id)[:60]}.png".replace("/", "-")
+        name = wording.file_name(f"change-map-{wording.plain(self.id)[:60]}", ".png")
         path, _ = QFileDialog.getSaveFileName(
             self, tr("Save the whole map as a picture"), name, tr("PNG picture (*.png)")
         )
