@@ -11,6 +11,7 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -21,11 +22,15 @@ SOURCE = ROOT / "model" / "values" / "_walker.c"
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
 
 
-def compiler() -> list[str]:
+@cache
+def compiler() -> tuple[str, ...]:
     """The command that compiles C here; empty where there is none, or none that finds Python's header."""
-    command = shlex.split(os.environ.get("CC", "cc"))
-    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
-    return command if os.name == "posix" and command and shutil.which(command[0]) and header.exists() else []
+    command = tuple(shlex.split(os.environ.get("CC", "cc")))
+    if os.name != "posix" or not command or not shutil.which(command[0]):
+        return ()
+    tried = [*command, f"-I{sysconfig.get_paths()['include']}", "-fsyntax-only", "-x", "c", "-"]
+    found = subprocess.run(tried, input="#include <Python.h>\n", text=True, capture_output=True)
+    return command if found.returncode == 0 else ()
 
 
 def built(folder: Path, source: str, options: Sequence[str] = ("-O1",)) -> Path:
