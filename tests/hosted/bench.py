@@ -180,7 +180,7 @@ def stock() -> tuple[tuple[str, tuple[Any, ...], tuple[bytes, ...]], ...]:
     with LocalServer(replica_set="rs0") as server:
         with (
             tempfile.TemporaryDirectory() as folder,
-            Session.open(server.uri, Bench("", Path(folder)).profile) as session,
+            Session.open(server.uri, Bench("", Path(folder)).profile, home=Path(folder)) as session,
         ):
             for ns in SHOP.values():
                 for at, id in enumerate(IDS):
