@@ -49,6 +49,7 @@ LEFT_OUT = ("Open", "Quit", "Close the window", "Disconnect")
 """Beginnings of what leads to other servers, or ends the walk; the palette has them all the same."""
 ONE_DATABASE = 0.75  # the share of the worlds that show one
 SETTLING = 300.0  # seconds in which a look for damage everywhere ends on a busy machine
+SCRATCH = "palimpsest_check_"  # databases of a server check, which drops them itself and leaves no way back
 HELD = 100  # milliseconds after which a step is held up by a menu
 
 
@@ -133,7 +134,8 @@ class Walker:
     def _sent(self) -> set[str]:
         """The collections that were written since the last look, each with its archive."""
         others, self.world.others = self.world.others, set()
-        return {self._owner(ns) for ns in sent_writes.take()} - {self._owner(ns) for ns in others}
+        sent = {ns for ns in sent_writes.take() if not ns.startswith(SCRATCH)}
+        return {self._owner(ns) for ns in sent} - {self._owner(ns) for ns in others}
 
     def _entered(self) -> set[str]:
         """The collections of the journal's new entries."""
