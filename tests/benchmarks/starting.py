@@ -196,7 +196,8 @@ def _commands(home: Path, environment: dict[str, str], runs: int) -> list[str]:
     for target, words in COMMANDS:
         command = ours(*(word.format_map(names) for word in words))
         took = min([processor_seconds(command, environment) for _ in range(runs + 1)][1:])
-        print(f"palimpsest {' '.join(words):<41}{took:>10.3f}{target:>10.2f}", flush=True)
+        shown = " ".join(word.strip("{}") for word in words)
+        print(f"palimpsest {shown:<41}{took:>10.3f}{target:>10.2f}", flush=True)
         missed += [words[0]] if took > target else []
     return missed
 
