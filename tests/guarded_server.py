@@ -136,8 +136,14 @@ class GuardedServer:
                 self.seen += connection.recv(4096)
                 return
             if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-                ends.callback(connection.close)
+                secured = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+                ends.callback(secured.close)
+                try:
+                    secured.do_handshake()
+                except ssl.SSLError:
+                    _let_go(secured)
+                    return
+                connection = secured
             visitor = _Visitor(self, connection)
             while (command := wire.receive(connection)) is not None:
                 if self._tls is None:
@@ -203,6 +209,14 @@ class GuardedServer:
         if (strict and not listing.met_by(rights)) or not permitted(command, rights):
             return 13, "Unauthorized", refusal(command)
         return None
+
+
+def _let_go(connection: socket.socket) -> None:
+    """End a connection so that the last words arrive: closing one with something unread throws them away."""
+    connection.settimeout(10)
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(4096):
+        pass
 
 
 class _Visitor:

@@ -61,9 +61,10 @@ class Wiretap:
                 target.sendall(data)
                 carried += len(data)
                 if most is not None and carried >= most:
+                    _end(source)
                     break
-        _end(source)
-        _end(target)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
 
 
 def _end(each: socket.socket) -> None:
