@@ -8017,11 +8017,11 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{changes} of {documents}</source>
-      <translation>{changes} an {documents}</translation>
+      <translation>{changes}, {documents}</translation>
     </message>
     <message>
       <source>{changes} of {documents} in {ns}. Each document as it would be without them; later edits of other fields stay.</source>
-      <translation>{changes} an {documents} in {ns}. Jedes Dokument, wie es ohne sie wäre; spätere Änderungen anderer Felder bleiben.</translation>
+      <translation>{changes}, {documents} in {ns}. Jedes Dokument, wie es ohne sie wäre; spätere Änderungen anderer Felder bleiben.</translation>
     </message>
     <message>
       <source>{changes} with a time before that of an earlier version: a clock was wrong</source>

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from gui import language
 from gui.language import plural, tr, translated
 from gui.style import preferences, wording
+from gui.views.browse.documents_model import health_said
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.window.settings_dialog import SettingsDialog
 from model.diff import diff
@@ -38,6 +39,12 @@ def test_a_text_is_said_in_the_language_with_its_values() -> None:
     assert tr("As the system ({zone})", zone="{UTC}") == "Wie im System ({UTC})"
     assert [plural(number, "field") for number in (0, 1, 2, 2**40)] == ["Felder", "Feld", "Felder", "Felder"]
     assert tr("Nobody has translated this.") == "Nobody has translated this."
+
+
+@pytest.mark.usefixtures("german")
+def test_each_part_of_a_documents_health_is_translated() -> None:
+    assert health_said("3 missing, 1 hash differs") == f"{translated('3 missing')}, {translated('1 hash differs')}"
+    assert "missing" not in health_said("3 missing, 1 hash differs")
 
 
 @pytest.mark.usefixtures("german")

@@ -239,9 +239,8 @@ class DocumentsModel(RowsModel[Row]):
                 return Cell()
             return Cell(spans=(Span(translated(outline.health), "text2"),), size=12, icon="check-bold")
         ink = "err" if outline.severity == "error" else "warn"
-        return Cell(
-            badges=(Badge(translated(outline.health), ink, f"{ink}T", "conflict"),), tip=translated(outline.health)
-        )
+        said = health_said(outline.health)
+        return Cell(badges=(Badge(said, ink, f"{ink}T", "conflict"),), tip=said)
 
     def _proof(self, row: Row) -> Cell:
         if row.doubt is None:
@@ -308,3 +307,8 @@ def as_json(rows: Sequence[Row]) -> str:
         except Refused as error:
             parts.append(f"// {name}: {error}")
     return "\n".join(parts)
+
+
+def health_said(health: str) -> str:
+    """A document's health in the window's language; it may name several things, each with words of its own."""
+    return ", ".join(map(translated, health.split(", ")))
