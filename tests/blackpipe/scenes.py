@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import bson
 import pymongo
@@ -69,7 +70,7 @@ class Ground:
     layout: str
     numbering: str = ""
     uri: str = ""
-    kept: dict[str, tuple[list[bytes], list[Any]]] = field(default_factory=dict)
+    kept: dict[str, tuple[list[bytes], list[Any], UUID]] = field(default_factory=dict)
 
     @contextmanager
     def patiently(self) -> Iterator[None]:
@@ -98,7 +99,7 @@ class Ground:
         self.kept = {}
         for coll in self.pipe.store.collections(DB):
             indexes = [index for name, index in coll.indexes.items() if name != "_id_"]
-            self.kept[coll.ns] = (list(coll.docs.values()), [(i.keys, i.unique) for i in indexes])
+            self.kept[coll.ns] = (list(coll.docs.values()), [(i.keys, i.unique) for i in indexes], coll.uuid)
         self.session.journal.close()  # which brings all that was noted into the one file
         journal = self.home / "journal.sqlite3"
         if journal.exists():
@@ -107,10 +108,13 @@ class Ground:
     def again(self) -> None:
         """All as it was kept."""
         self.pipe.store.drop(DB)
-        for ns, (docs, indexes) in self.kept.items():
+        for ns, (docs, indexes, id) in self.kept.items():
             self.pipe.load(ns, docs)
             for keys, unique in indexes:
                 self.pipe.index(ns, keys, unique)
+            made = self.pipe.store.get(*ns.split(".", 1))
+            assert made is not None
+            made.uuid = id  # else it is another collection for a plan that was made before
         for file in self.home.glob("journal.sqlite3*"):
             file.unlink()
         if (self.home / "kept").exists():
