@@ -119,6 +119,10 @@ class ActivityPage(Page):
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
+    def databases_changed(self) -> None:
+        if not self.ns:
+            self.panel.refresh()
+
     def layout_changed(self) -> None:
         self.panel.refresh()
 

@@ -208,6 +208,9 @@ class Page(QWidget):
         if not self.dirty:
             self.do_refresh()
 
+    def databases_changed(self) -> None:
+        """The connection lists other databases than before."""
+
     def layout_changed(self) -> None:
         """The collection is read by another layout now."""
 

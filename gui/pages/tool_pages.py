@@ -77,6 +77,10 @@ class PendingPage(_ToolPage):
             owner=self,
         )
 
+    def databases_changed(self) -> None:
+        if not self.ns and not self.panel.busy:
+            self.panel.refresh()
+
     def _know(self, counters: bool) -> None:
         if counters:
             self.panel.refresh()

@@ -61,6 +61,7 @@ class Sidebar(QWidget):
     layout_asked = Signal(object, str)  # session, ns
     sheet_asked = Signal(object, str, str)  # session, ns, and which of its sheets
     layout_changed = Signal(object, str)  # session, ns
+    databases_changed = Signal(object)  # session: it lists one of its databases now, or all
     read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
@@ -433,6 +434,7 @@ class Sidebar(QWidget):
         """List one database of a connection from now on, or all of them for ""."""
         session.database = database
         self.read(session)
+        self.databases_changed.emit(session)
 
     def set_layout(self, session: Session, ns: str, name: str) -> None:
         """Use another layout for a collection from now on."""

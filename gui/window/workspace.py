@@ -60,6 +60,7 @@ class Workspace(QWidget):
         self.sidebar.sheet_asked.connect(self._open_sheet)
         self.sidebar.activity_asked.connect(self._open_activity)
         self.sidebar.layout_changed.connect(self._layout_changed)
+        self.sidebar.databases_changed.connect(self._databases_changed)
         self.sidebar.fold_changed.connect(self.changed)
         self.tab_area.current_changed.connect(self._page_in_front)
         self.tab_area.page_changed.connect(self.changed)
@@ -139,6 +140,10 @@ class Workspace(QWidget):
         for page in self.tab_area.pages_of(session):
             if page.ns == ns:
                 page.layout_changed()
+
+    def _databases_changed(self, session: Session) -> None:
+        for page in self.tab_area.pages_of(session):
+            page.databases_changed()
 
     # --- folding
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pymongo.monitoring
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QEventLoop, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
@@ -123,12 +123,19 @@ class World:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
-            if not tasks.tasks.running and not any(page.is_behind for _, page in self.pages):
+            behind = any(page.is_behind for _, page in self.pages)
+            if not tasks.tasks.running and not behind and not self._moving:
                 if until():
                     return True
                 time.sleep(0.05)  # looking takes long, and nothing is under way
             time.sleep(0.001)
         return False
+
+    @property
+    def _moving(self) -> bool:
+        """Whether a sidebar is still on its way, where a walk has allowed motion."""
+        motions = [window.workspace.sidebar._motion for window in self.windows if isValid(window)]
+        return any(motion.state() == QAbstractAnimation.State.Running for motion in motions)
 
     @property
     def is_left(self) -> bool:

@@ -14,7 +14,7 @@ from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BlamePage, ChangeMapPage
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.pages.repair_pages import RepairPage
-from gui.pages.tool_pages import DraftsPage, JournalPage
+from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.fields.field_model import VALUE
@@ -357,3 +357,15 @@ def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: Q
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)] == rows
     assert model.find(("_w",), VALUE).data() == token  # of the version that the edit began from
+
+
+def test_pages_of_a_whole_connection_follow_as_it_lists_other_databases(window: Window, qtbot: QtBot) -> None:
+    session, sidebar = window.sessions[0], window.workspace.sidebar
+    sidebar.look_at(session, "insurance")
+    page = window.workspace.open(session, PageRequest("pending"))
+    assert isinstance(page, PendingPage)
+    wait_idle(qtbot)
+    assert {token.ns for token in page.panel.tokens} == {"insurance.stats"}
+    sidebar.look_at(session, "")
+    wait_idle(qtbot)
+    assert {token.ns for token in page.panel.tokens} == {"insurance.stats", "insurance_2019.stats"}
