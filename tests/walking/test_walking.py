@@ -1,4 +1,4 @@
-"""A slice of the sequences and a short walk with fresh seeds, and what they and the walks are to convict, done on purpose."""
+"""A slice of the sequences and a short walk with fresh seeds, and what they are to convict, done on purpose."""
 
 from __future__ import annotations
 
