@@ -170,6 +170,7 @@ class Strip(QListView):
     def _reveal(self, row: int, at_right: bool = False) -> None:
         if not 0 <= row < len(self._history.marks):
             return
+        self.executeDelayedItemsLayout()  # rows that came a moment ago are measured behind the events
         x, room, margin = round(self._layout.x(row)), self.viewport().width(), theme.px(strip_geometry.MARGIN)
         if at_right or x + margin > self._offset() + room:
             self.horizontalScrollBar().setValue(x + margin - room)

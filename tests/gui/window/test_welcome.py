@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from gui.style import wording
 from gui.window.opening import Opening
 from gui.window.welcome_panel import WelcomeLine, WelcomePanel
 from model.session import SavedConnection, things
@@ -35,7 +37,8 @@ def test_with_no_recent_connection_the_left_begins_at_connect(panel: WelcomePane
     assert panel.uri.isVisible()
 
 
-def test_recent_connections_are_listed_with_what_matters(panel: WelcomePanel) -> None:
+def test_recent_connections_are_listed_with_what_matters(panel: WelcomePanel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wording, "recently", partial(wording.recently, now=NOW))  # midnight may come meanwhile
     panel.set_recent(SAVED)
     assert [line.text() for line in panel.recent] == ["staging", "production", "dump"]
     assert [line.badge[0] if line.badge else "" for line in panel.recent] == ["", "read-only", "file"]
