@@ -340,7 +340,17 @@ class Session:
         """Raise ``Refused`` where not all documents of these places are there yet, of all where none is named."""
         wanted = [ns for ns in self.unread if not places or ns in places or ns.partition(".")[0] in places]
         if wanted:
-            raise Refused(f"Only the first documents of {wanted[0]} have been read; this has to wait for the others.")
+            raise Refused(_part_read(wanted[0]))
+
+    def _unread_beside(self, ns: str) -> str | None:
+        """A collection of the same database that is not read to its end, where versions may be; None for none."""
+        db = ns.partition(".")[0]
+        return next((each for each in self.unread if each.partition(".")[0] == db), None)
+
+    def _histories_read(self, ns: str) -> None:
+        """Raise ``Refused`` where versions may not be read yet: they would be told as missing."""
+        if (unread := self._unread_beside(ns)) is not None:
+            raise Refused(_part_read(unread))
 
     def refresh_facts(self) -> ServerFacts:
         """Ask the server again for its facts and the time it takes to answer."""
@@ -540,6 +550,8 @@ class Session:
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories in miniature of some documents, as they become known."""
+        if self._unread_beside(ns):
+            return  # a version that is not read yet would be told as missing
         for done, outline in enumerate(self._catalogue.layout(ns).outline(ids), 1):
             checkpoint(done, len(ids))
             yield outline
@@ -583,6 +595,7 @@ class Session:
         An ``id`` is text as :meth:`find_id` takes it, else a ``Value`` or a Python object. With ``changed`` each
         version says how many fields differ from the one before it. Raises ``NotFound``, once versions are read.
         """
+        self._histories_read(ns)
         stored_id = self.find_id(ns, id) if isinstance(id, str) else _value(id)
         versions = self._catalogue.history(ns, stored_id, changed, checkpoint)
         return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
@@ -616,6 +629,7 @@ class Session:
         ``partial`` is given now and then the chain so far, newest versions first. ``keys`` are the fields by which
         elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
         """
+        self._histories_read(ns)
         steps = following.RepeatedCheckpoint(checkpoint)
         return following.follow(self._contents(ns, id, steps), partial, self._keys(ns, keys), steps.again)
 
@@ -646,6 +660,7 @@ class Session:
 
         Raises ``NotFound``, ``Unreadable`` for a filter that is no document and ``Refused`` for one not understood.
         """
+        self._histories_read(ns)
         return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
 
     def _keys(self, ns: str, keys: Sequence[str] | None) -> Sequence[str]:
@@ -713,6 +728,7 @@ class Session:
         The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone. Raises ``Refused``
         where the collection keeps no versions, for a filter that is not understood and for a time that is none.
         """
+        self._histories_read(ns)
         at = _moment(moment)
         (ns,) = self.with_versions([ns])
         condition = following.condition(filter) if filter.strip() else None
@@ -735,6 +751,7 @@ class Session:
         The filter judges the last version of each. What its layout does not tell, the journal of this computer may.
         Raises as :meth:`as_of` does.
         """
+        self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         layout = self._catalogue.layout(ns)
         condition = following.condition(filter) if filter.strip() else None
@@ -761,6 +778,7 @@ class Session:
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Compared]:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
+        self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
 
@@ -787,6 +805,7 @@ class Session:
 
     def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
         """Every version of a document, with its changes, as a page that needs nothing beside itself."""
+        self._histories_read(ns)
         return report(self._catalogue.layout(ns), id, self.source, dt.datetime.now(dt.UTC), checkpoint)
 
     def report_of_span(
@@ -801,6 +820,7 @@ class Session:
 
         Both times are included. Raises ``Refused`` where the collection keeps no versions.
         """
+        self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         now = dt.datetime.now(dt.UTC)
         return report_of_span(self._catalogue.layout(ns), Span(since, until), author, self.source, now, checkpoint)
@@ -1100,6 +1120,7 @@ class Session:
         Iterate over it for each document. Raises ``Refused`` where the collection keeps no versions, or where
         something is there that no export of it wrote.
         """
+        self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         layout = self._catalogue.layout(ns)
         ids = everyone(layout) if id is None else iter([id])
@@ -1367,3 +1388,7 @@ def _user() -> str | None:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return None
+
+
+def _part_read(ns: str) -> str:
+    return f"Only the first documents of {ns} have been read; this has to wait for the others."

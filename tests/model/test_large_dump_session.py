@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import bson
@@ -52,9 +53,20 @@ def test_what_needs_all_documents_waits_until_a_large_dump_is_read(file: Path, t
         assert len(page.rows) == 5
         assert page.total is None
         assert "not read yet" in page.total_note
+        id, now = page.rows[0].id, dt.datetime.now(dt.UTC)
+        assert list(session.outlines("shop.contracts", [id])) == []
         for ask in (
             lambda: list(session.scan()),
             lambda: session.activity(),
+            lambda: session.history("shop.contracts", id),
+            lambda: session.chain("shop.contracts", id),
+            lambda: session.bisect("shop.contracts", id, '{"n": 3}'),
+            lambda: session.as_of("shop.contracts", now),
+            lambda: session.deleted("shop.contracts"),
+            lambda: session.as_of_both("shop.contracts", now, now),
+            lambda: session.report("shop.contracts", id),
+            lambda: session.report_of_span("shop.contracts"),
+            lambda: session.export_history("shop.contracts", tmp_path / "out", "folder"),
             lambda: session.export("shop.contracts", str(tmp_path / "out.bson")),
         ):
             with pytest.raises(Refused, match="Only the first documents"):
@@ -68,6 +80,7 @@ def test_what_needs_all_documents_waits_until_a_large_dump_is_read(file: Path, t
         assert session.unread
         session.read_on()
         assert session.unread == ()
+        assert [outline.health for outline in session.outlines("shop.contracts", [id])] == ["Sound"]
         assert session.documents("shop.contracts", limit=5).total in (None, 80)
         assert session.export("shop.contracts", str(tmp_path / "out.bson")).documents == 80
 
