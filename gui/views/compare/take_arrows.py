@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QCursor, QKeySequence, QShortcut
 from PySide6.QtWidgets import QToolButton
 
 from gui.language import tr
@@ -17,7 +17,9 @@ SIDE = 22
 class TakeArrows(QObject):
     """Two buttons over the row that the arrow keys are at. ``taken`` carries the side, ``a`` or ``b``.
 
-    Each lies at the end of its value; the keys are Alt+Right for A's value and Alt+Left for B's.
+    Each lies at the end of its value; the keys are Alt+Right for A's value and Alt+Left for B's. Where another
+    comparison comes while the pointer is on one, both go until the pointer moves or a key is struck: a click would
+    take another difference.
     """
 
     taken = Signal(str)
@@ -26,6 +28,7 @@ class TakeArrows(QObject):
         super().__init__(table)
         self._table = table
         self._may = {"a": False, "b": False}
+        self._gone = False
         self.buttons: dict[str, QToolButton] = {}
         for side, icon, keys in (("a", "arrow-right", "Alt+Right"), ("b", "arrow-left", "Alt+Left")):
             made = states.tool(
@@ -42,13 +45,16 @@ class TakeArrows(QObject):
             key.setContext(Qt.ShortcutContext.WidgetShortcut)
             key.activated.connect(lambda side=side: self.taken.emit(side))
         table.selectionModel().currentChanged.connect(self.place)
+        table.model().modelAboutToBeReset.connect(self._go_from_the_pointer)
         table.model().modelReset.connect(self.place)
         table.model().rowsInserted.connect(self.place)
         table.expanded.connect(self.place)
         table.collapsed.connect(self.place)
         table.verticalScrollBar().valueChanged.connect(self.place)
         table.header().sectionResized.connect(self.place)
+        table.viewport().setMouseTracking(True)
         table.viewport().installEventFilter(self)
+        table.installEventFilter(self)
 
     def name(self, into_a: str, into_b: str) -> None:
         """Say whose draft takes B's value, and whose takes A's."""
@@ -65,7 +71,17 @@ class TakeArrows(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
             self.place()
+        elif self._gone and event.type() in (QEvent.Type.MouseMove, QEvent.Type.Leave, QEvent.Type.KeyPress):
+            self._gone = False
+            self.place()
         return False
+
+    def _go_from_the_pointer(self) -> None:
+        if any(
+            each.isVisible() and each.rect().contains(each.mapFromGlobal(QCursor.pos()))
+            for each in self.buttons.values()
+        ):
+            self._gone = True
 
     def place(self, *_: object) -> None:
         """Put the buttons into the current row, or hide them where there is nothing to take."""
@@ -75,7 +91,7 @@ class TakeArrows(QObject):
         left, right = (self._table.visualRect(index.siblingAtColumn(column)) for column in (A, B))
         row = left if model.inline or right.isEmpty() else right
         for side, button in self.buttons.items():
-            seen = changed and self._may[side] and not row.isEmpty()
+            seen = changed and self._may[side] and not row.isEmpty() and not self._gone
             button.setVisible(seen)
             if seen:
                 wide = theme.px(SIDE)

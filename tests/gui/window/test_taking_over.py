@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCursor
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
@@ -98,6 +99,22 @@ def test_where_a_is_the_current_version_the_arrow_leads_from_b(qtbot: QtBot, win
     wait_idle(qtbot, lambda: editor.is_dirty)
     old = sample.version(NS, ID, Value.of(11)).content or b""
     assert canonical.get(editor.content, ("premium", "gross")) == canonical.get(old, ("premium", "gross"))
+
+
+def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_pointer_moves(
+    qtbot: QtBot, window: Window, sample: Session
+) -> None:
+    page = compare(qtbot, window, 11, 14)
+    arrow, seen = page.diff.arrows.buttons["a"], page.diff.table.viewport()
+    go_to(page.diff, ("premium", "gross"))
+    QCursor.setPos(arrow.mapToGlobal(arrow.rect().center()))
+    sample.colleague(NS, ID)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
+    assert page.diff.table.currentIndex().isValid()
+    assert not arrow.isVisible()
+    QCursor.setPos(seen.mapToGlobal(QPoint(4, 4)))
+    qtbot.mouseMove(seen, QPoint(4, 4))
+    wait_idle(qtbot, arrow.isVisible)
 
 
 def test_nothing_is_taken_where_nothing_may_be_written(qtbot: QtBot, window: Window, sample: Session) -> None:
