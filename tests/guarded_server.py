@@ -9,7 +9,6 @@ import hmac
 import os
 import socket
 import ssl
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from tests.privileges import (
     sees_collection,
     sees_database,
 )
+from tests.servers.listener import Listener
 
 ROUNDS = 4096
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
@@ -48,8 +48,8 @@ class _ClosedAtTheEnd(ssl.SSLSocket):
 ssl.SSLContext.sslsocket_class = _ClosedAtTheEnd
 
 
-class GuardedServer:
-    """Listens on a port of its own. Without users everybody may do everything.
+class GuardedServer(Listener):
+    """Without users everybody may do everything.
 
     ``users`` have passwords, and everybody else whose certificate ``clients`` has signed comes in by that. Each has the
     privileges that stand under its name in ``rights``, else all; :meth:`allow` changes them in mid-work. Commands make
@@ -66,6 +66,7 @@ class GuardedServer:
         replica_set: str = "",
         mechanism: str = "SCRAM-SHA-256",
     ) -> None:
+        super().__init__()
         self.store = LocalServer(replica_set=replica_set)
         self.mechanism = mechanism
         self.lists_databases = True
@@ -91,47 +92,14 @@ class GuardedServer:
                 self._tls.verify_mode = ssl.CERT_REQUIRED
                 self._tls.load_verify_locations(clients)
         self.seen = bytearray()
-        self._listener = socket.create_server(("127.0.0.1", 0))
         self.store._commands.address = self.host
-        self._connections: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
 
-    @property
-    def host(self) -> str:
-        """Host and port."""
-        return f"127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def __enter__(self) -> GuardedServer:
-        self._threads[0].start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for connection in self._connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(10)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        super().__exit__(kind, error, at)
         self.store.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self._connections.append(connection)
-            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, wire.Garbled), contextlib.ExitStack() as ends:
-            ends.callback(connection.close)
+    def serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(wire.Garbled), contextlib.ExitStack() as ends:
             if self._breaks_off:
                 self.seen += connection.recv(4096)
                 return

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import random
 import socket
-import threading
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import TracebackType
+
+from tests.servers.listener import Listener
 
 WRITES = (b"insert\x00", b"update\x00", b"delete\x00", b"findAndModify\x00")
 HEADER = 16
@@ -18,88 +19,48 @@ FLAGS = 4
 FIRST_NAME = HEADER + FLAGS + 1 + 4 + 1  # flags, kind of section, length of the document, type of its first field
 
 
-class Proxy:
-    """Listens on a port of its own; ``doubt`` is the chance that a write's outcome is not told."""
+class Proxy(Listener):
+    """Stands before a host and port; ``doubt`` is the chance that a write's outcome is not told."""
 
     def __init__(self, host: str, port: int, seed: int, doubt: float = 0.3, cuts: float = 0.01) -> None:
+        super().__init__()
         self.target = (host, port)
         self.doubt = doubt
         self.cuts = cuts
         self.did: Counter[str] = Counter()
         self._rng = random.Random(seed)
-        self._lock = threading.Lock()
-        self._late: list[tuple[socket.socket, bytes]] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open: set[socket.socket] = set()
-        self._threads: list[threading.Thread] = []
-        self._accepting = threading.Thread(target=self._accept)
+        self._late: list[tuple[ExitStack, socket.socket, bytes]] = []
 
     @property
     def uri(self) -> str:
         """Where clients connect."""
-        return f"mongodb://127.0.0.1:{self._listener.getsockname()[1]}/?directConnection=true"
-
-    def __enter__(self) -> Proxy:
-        self._accepting.start()
-        return self
+        return f"mongodb://{self.host}/?directConnection=true"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.settle()
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        with self._lock:
-            for each in self._open:
-                with suppress(OSError):
-                    each.shutdown(socket.SHUT_RDWR)
-        self._accepting.join()
-        for thread in self._threads:
-            thread.join()
+        super().__exit__(kind, error, at)
 
     def settle(self) -> None:
         """Let all that is on its way arrive."""
         while self._land(1.0):
             pass
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=self._serve, args=(client,))
-            self._threads.append(thread)
-            thread.start()
-
-    def _serve(self, client: socket.socket) -> None:
-        server = socket.create_connection(self.target)
-        with self._lock:
-            self._open |= {client, server}
-        held = False
-        try:
-            while request := _message(client):
+    def serve(self, connection: socket.socket) -> None:
+        with ExitStack() as ends:
+            server = ends.enter_context(self.kept(socket.create_connection(self.target)))
+            while request := _message(connection):
                 self._land(0.08)
                 what = self._fate(request)
                 if what == "landing late":
                     with self._lock:
-                        self._late.append((server, request))
-                    held = True
-                    return
-                if what in ("never sent", "cut"):
+                        self._late.append((ends.pop_all(), server, request))
+                if what in ("landing late", "never sent", "cut"):
                     return
                 server.sendall(request)
                 reply = _message(server)
                 if what == "reply lost" or not reply:
                     return
-                client.sendall(reply)
-        except OSError:
-            pass
-        finally:
-            with self._lock:
-                self._open -= {client} if held else {client, server}
-            client.close()
-            if not held:
-                server.close()
+                connection.sendall(reply)
 
     def _fate(self, request: bytes) -> str:
         with self._lock:
@@ -118,13 +79,10 @@ class Proxy:
         with self._lock:
             if not self._late or self._rng.random() > chance:
                 return False
-            server, request = self._late.pop(0)
-        with suppress(OSError):
+            ends, server, request = self._late.pop(0)
+        with ends, suppress(OSError):
             server.sendall(request)
             _message(server)
-        with self._lock:
-            self._open.discard(server)
-        server.close()
         return True
 
 

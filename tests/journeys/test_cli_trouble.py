@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from model.commands import command_line
 from model.values import canonical
 from tests import support
 from tests.model import session_scenes
+from tests.servers.listener import Listener
 
 SECRET = "pl4nted-s3cret"
 ROOT = support.ROOT
@@ -58,21 +58,14 @@ def silent() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@contextlib.contextmanager
-def no_tls() -> Iterator[int]:
+def no_tls() -> Listener:
     """A port that answers a TLS greeting with something else."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    with connection:
-                        connection.recv(100)
-                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    def answer(connection: socket.socket) -> None:
+        connection.recv(100)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
+    return Listener(answer)
 
 
 # --- the connection
@@ -106,8 +99,8 @@ def test_a_connection_that_times_out(trouble: Trouble) -> None:
 
 
 def test_a_server_that_speaks_no_tls(trouble: Trouble) -> None:
-    with no_tls() as port:
-        said = trouble("collections", f"mongodb://127.0.0.1:{port}/?tls=true&serverSelectionTimeoutMS=400")
+    with no_tls() as server:
+        said = trouble("collections", f"mongodb://{server.host}/?tls=true&serverSelectionTimeoutMS=400")
     assert "TLS" in said
 
 

@@ -20,7 +20,7 @@ from tests.gui.conftest import look
 from tests.gui.window.windows import new_window, sheet, wait_idle
 from tests.journeys.command_support import Run
 from tests.privileges import Privilege
-from tests.wiretap import Wiretap
+from tests.servers.door import Door
 
 __all__ = ["look"]  # a fixture
 
@@ -66,21 +66,21 @@ def authorities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Authority
 
 
 @contextlib.contextmanager
-def scene(case: Case, authorities: dict[str, Authority]) -> Iterator[tuple[GuardedServer, Wiretap, str]]:
+def scene(case: Case, authorities: dict[str, Authority]) -> Iterator[tuple[GuardedServer, Door, str]]:
     """A server with documents, the wire to it, and an address that leads over that."""
     own = authorities["authority"]
     clients = own.file if case.asks_for_key else None
     certificate = own.signed("server", case.host, case.expired)
     with GuardedServer({"eva": PASSWORD}, case.rights, certificate, clients) as server:
         server.store.load("shop.notes", [bson.encode({"_id": 1, "v": 1, "text": TEXT, "_w": ObjectId()})])
-        with Wiretap(server.host, case.cut_after) as wire:
+        with Door(server.host, case.cut_after) as wire:
             trusted = f"tlsCAFile={quote(str(authorities[case.trusts].file))}"
             key = f"tlsCertificateKeyFile={quote(str(authorities[case.key].signed('eva')))}" if case.key else ""
             options = "&".join(filter(None, [HASTE, trusted, key, *case.options]))
             yield server, wire, f"mongodb://{case.who}{wire.host}/?{options}"
 
 
-def is_clear(wire: Wiretap) -> bool:
+def is_clear(wire: Door) -> bool:
     """Whether somebody on the way could read anything of it; shorter words would stand in noise by chance."""
     assert wire.seen
     return any(word.encode() in wire.seen for word in (PASSWORD, TEXT, "saslStart", "mistyped-of-eva", "saslContinue"))
@@ -147,7 +147,7 @@ def test_work_over_tls_leaves_nothing_to_read_on_the_wire(
 
 
 def test_without_tls_the_same_search_finds_what_was_sent(run: Run) -> None:
-    with GuardedServer({"eva": PASSWORD}) as server, Wiretap(server.host) as wire:
+    with GuardedServer({"eva": PASSWORD}) as server, Door(server.host) as wire:
         server.store.load("shop.notes", [bson.encode({"_id": 1, "text": TEXT})])
         assert run("show", f"mongodb://eva:{PASSWORD}@{wire.host}/", "shop.notes", "1")[0] == 0
         assert is_clear(wire)

@@ -1,86 +1,70 @@
-"""A door before a server, which can be shut and opened again: what a network does that goes away and comes back."""
+"""A door before a server: a network that goes away and comes back, and that keeps what passes."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
-from types import TracebackType
 from urllib.parse import unquote, urlsplit
 
+from tests.servers.listener import Listener, end
 
-class Door:
-    """Forwards a port of the loopback interface to a server; a context manager."""
 
-    def __init__(self, uri: str) -> None:
-        self._target = uri
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open = threading.Event()
-        self._open.set()
-        self._pairs: list[socket.socket] = []
-        self._lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+class Door(Listener):
+    """Forwards a port of the loopback interface to an address, or to a host and port.
+
+    ``seen`` has every byte of both directions, as somebody on the way sees them. With ``cut_after`` only so many bytes
+    of the server come through on a connection, which then ends.
+    """
+
+    def __init__(self, target: str, cut_after: int | None = None) -> None:
+        super().__init__()
+        self._target, self._cut_after = target, cut_after
+        self._shut = threading.Event()
+        self.seen = bytearray()
 
     @property
     def uri(self) -> str:
         """Where to knock; impatient, so that a test does not wait for long."""
-        port = self._listener.getsockname()[1]
-        return f"mongodb://127.0.0.1:{port}/?directConnection=true&serverSelectionTimeoutMS=300&connectTimeoutMS=300"
+        return f"mongodb://{self.host}/?directConnection=true&serverSelectionTimeoutMS=300&connectTimeoutMS=300"
 
     def shut(self) -> None:
         """Cut what goes through and refuse what comes."""
-        self._open.clear()
-        with self._lock:
-            pairs, self._pairs = self._pairs, []
-        for each in pairs:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+        self._shut.set()
+        self.hang_up()
 
     def open(self) -> None:
         """Let through again."""
-        self._open.set()
+        self._shut.clear()
 
-    def __enter__(self) -> Door:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.shut()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
+    def serve(self, connection: socket.socket) -> None:
+        if self._shut.is_set():
+            return
+        with self.kept(self._connected()) as server:
+            if self._shut.is_set():
                 return
-            if not self._open.is_set():
-                client.close()
-                continue
-            try:
-                server = self._connected()
-            except OSError:
-                client.close()
-                continue
-            with self._lock:
-                self._pairs += [client, server]
-            for one, other in ((client, server), (server, client)):
-                threading.Thread(target=_pass, args=(one, other), daemon=True).start()
+            back = self.run(self._carry, server, connection, self._cut_after)
+            self._carry(connection, server, None)
+            back.join()
 
     def _connected(self) -> socket.socket:
-        hosts = urlsplit(self._target).netloc.rpartition("@")[2]
+        hosts = urlsplit(self._target).netloc.rpartition("@")[2] or self._target
         if "%2F" in hosts:
             made = socket.socket(socket.AF_UNIX)
             made.connect(unquote(hosts))
             return made
-        host, _, port = hosts.partition(":")
+        host, _, port = hosts.rpartition(":")
         return socket.create_connection((host, int(port)))
 
-
-def _pass(one: socket.socket, other: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := one.recv(65536):
-            other.sendall(data)
-    for each in (one, other):
+    def _carry(self, source: socket.socket, target: socket.socket, most: int | None) -> None:
+        carried = 0
         with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+            while data := source.recv(1 << 16):
+                data = data if most is None else data[: most - carried]
+                self.seen += data
+                target.sendall(data)
+                carried += len(data)
+                if carried == most:
+                    end(source)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)

@@ -7,16 +7,12 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import platformdirs
 import pymongo
@@ -24,6 +20,7 @@ from bson import json_util
 from bson.raw_bson import RawBSONDocument
 
 from model.localserver import LocalServer
+from tests.servers.door import Door
 
 HERE = Path(__file__).parent
 NAMES = tuple(sorted(each.name for each in HERE.iterdir() if (each / "states.jsonl.gz").exists()))
@@ -65,10 +62,10 @@ def write(
         command = [str(modules / "bin" / "python"), str(home / "write.py")]
     else:
         command = ["node", str(next(home.glob("write.*js")))]
-    with LocalServer() as server, relayed(server.uri) as port:
+    with LocalServer() as server, Door(server.uri) as door:
         env = {
             **os.environ,
-            "MONGO": f"mongodb://127.0.0.1:{port}/shop?directConnection=true",
+            "MONGO": f"mongodb://{door.host}/shop?directConnection=true",
             "MODULES": str(modules),
             "SEED": str(seed),
             "COUNT": str(documents),
@@ -144,36 +141,3 @@ def installed(home: Path) -> Path:
     subprocess.run(command, cwd=folder, check=True, timeout=WITHIN)
     (folder / "done").write_text(json.dumps(command))
     return folder
-
-
-@contextmanager
-def relayed(uri: str) -> Iterator[int]:
-    """A port of the loopback interface behind which the server listens, for programs that know no other sockets."""
-    path = unquote(urlsplit(uri).netloc)
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def pump(source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                target.sendall(data)
-        for each in (source, target):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                outer, _ = listener.accept()
-                inner = socket.socket(socket.AF_UNIX)
-                inner.connect(path)
-                for pair in ((outer, inner), (inner, outer)):
-                    threading.Thread(target=pump, args=pair, daemon=True).start()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(5)

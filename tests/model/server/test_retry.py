@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +18,7 @@ from model.server.retry import End, Reply, Server, Write, bson_of, run
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.server.faulty_server import FaultyServer
+from tests.servers.listener import Listener
 
 SECRET = "s3cr3t"
 OLD = "Server at h:1 reports wire version 7, but this version of PyMongo requires at least 9 (MongoDB 4.4)."
@@ -265,29 +262,6 @@ def test_filters_keep_the_type_of_every_value() -> None:
 # --- no connection, and no password in any sentence
 
 
-@contextmanager
-def port_that(answers: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A port on which every connection is answered by a function."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listening.accept()
-                except OSError:
-                    return
-                with connection:
-                    answers(connection)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield int(listening.getsockname()[1])
-        with contextlib.suppress(OSError):
-            listening.shutdown(socket.SHUT_RDWR)  # closing alone does not end a wait for a connection
-        listening.close()
-        thread.join(timeout=5)
-
-
 def refusal(uri: str) -> str:
     with pytest.raises(Refused) as raised:
         Server.connect(uri, connect_ms=400, socket_ms=400)
@@ -316,13 +290,13 @@ def test_a_silent_port_that_should_speak_tls_does_not_answer_over_tls() -> None:
 
 
 def test_a_port_that_closes_says_so() -> None:
-    with port_that(lambda connection: None) as port:
-        assert "closes the connection" in refusal(f"mongodb://127.0.0.1:{port}/")
+    with Listener(lambda connection: None) as port:
+        assert "closes the connection" in refusal(f"mongodb://{port.host}/")
 
 
 def test_a_port_that_speaks_another_protocol_is_no_mongodb_server() -> None:
-    with port_that(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
-        said = refusal(f"mongodb://127.0.0.1:{port}/")
+    with Listener(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
+        said = refusal(f"mongodb://{port.host}/")
     assert "no MongoDB server" in said
 
 

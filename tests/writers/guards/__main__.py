@@ -22,9 +22,9 @@ import pymongo
 from model.localserver import LocalServer
 from model.session import Session
 from tests import servers
+from tests.servers.door import Door
 from tests.writers.guards.interleaving import Told, judged
 from tests.writers.guards.lockers import NAMES, started
-from tests.writers.libraries import relayed
 
 SERVERS = ("local", "java")
 
@@ -36,8 +36,8 @@ def _served(name: str) -> Iterator[str]:
         with servers.java_server() as uri:
             yield uri
         return
-    with LocalServer() as server, relayed(server.uri) as port:
-        yield f"mongodb://127.0.0.1:{port}/?directConnection=true"
+    with LocalServer() as server, Door(server.uri) as door:
+        yield f"mongodb://{door.host}/?directConnection=true"
 
 
 def told(name: str, server: str, seed: int, interleavings: int, careless: bool) -> Told:
