@@ -197,10 +197,12 @@ class CellEditor(QObject):
         return text.parsed(typed, here.kind, self._fields.zone)
 
     def give_up(self) -> None:
-        """Close and forget the typed text."""
+        """Close and forget the typed text; the focus goes to the tree where it was in the editor, and else stays."""
         if self.typing is not None:
+            here = self.widget is not None and self.widget.hasFocus()
             self.close()
-            self._tree.setFocus()
+            if here:
+                self._tree.setFocus()
 
     def close(self) -> None:
         """Close the editor; its text is taken already, or not wanted."""

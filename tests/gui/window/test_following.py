@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTreeView
+from PySide6.QtWidgets import QApplication, QTreeView
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
@@ -198,6 +198,22 @@ def test_the_list_of_drafts_follows_an_edit_and_its_saving(window: Window, qtbot
     wait_idle(qtbot, lambda: len(drafts.panel.model.rows) == 1)
     page.editor.save()
     wait_idle(qtbot, lambda: not drafts.panel.model.rows)
+
+
+def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_the_focus_in_the_list(
+    window: Window, qtbot: QtBot
+) -> None:
+    page = editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    assert page.editor.tree.edit_cell(page.editor.model.find(("status",), VALUE))
+    drafts = window.workspace.open(window.sessions[0], PageRequest("drafts"))
+    assert isinstance(drafts, DraftsPage)
+    wait_idle(qtbot, lambda: len(drafts.panel.model.rows) == 1)
+    drafts.panel.list.setFocus()
+    drafts.panel._discard()
+    wait_idle(qtbot, lambda: not page.dirty)
+    assert page.editor.tree.editor.typing is None
+    assert drafts.isAncestorOf(QApplication.focusWidget())
 
 
 def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: Window, qtbot: QtBot) -> None:
