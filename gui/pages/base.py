@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QTimer, Signal
@@ -10,16 +11,17 @@ from PySide6.QtWidgets import QWidget
 
 from gui import messages, subscriptions
 from gui.language import tr
-from gui.pages.page_request import PageRequest, PairStart
+from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:
     from gui.subscriptions import DraftNews
+    from gui.views.compare.diff_panel import DiffPanel
     from model.news import News
     from model.records import Outcome
-    from model.session import Session
+    from model.session import Conflict, Session
 
 OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another
@@ -141,6 +143,36 @@ class Page(QWidget):
         """Ask which document a version is to be compared with."""
         if side is not None:
             self.other_asked.emit(side, "b")
+
+    # --- what the panels of a document ask for
+
+    def _serve(self, diff: DiffPanel) -> None:
+        """Do what a comparison of two versions of a document asks for."""
+        diff.open_asked.connect(self._open_document)
+        diff.field_asked.connect(self._show_field)
+        diff.find_asked.connect(self._find_when)
+        diff.take_asked.connect(partial(self._take_over, diff))
+        diff.showing.connect(self.changed)
+
+    def _open_document(self, id: Value) -> None:
+        self.asked.emit(PageRequest("document", self.ns, id))
+
+    def _show_field(self, path: Path, v: Value | None = None) -> None:
+        if self.id is not None:
+            self.asked.emit(PageRequest("field", self.ns, self.id, FieldStart(path, v)))
+
+    def _find_when(self, filter: str) -> None:
+        if self.id is not None:
+            self.asked.emit(PageRequest("bisect", self.ns, self.id, ConditionStart(filter)))
+
+    def _take_over(self, diff: DiffPanel, source: bytes, path: Path, name: str, _: str) -> None:
+        if diff.id is not None:
+            self.asked.emit(PageRequest("document", self.ns, diff.id, TakenStart(source, path, name)))
+
+    def _merge(self, id: Value, conflict: Conflict) -> None:
+        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
+
+    # --- what the window asks
 
     def answer(self, request: PageRequest, again: bool) -> None:
         """The page is in front because it was asked for, ``again`` where it was open before."""

@@ -16,11 +16,8 @@ from gui.pages.document_writes import DocumentWrites
 from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import (
     CollectionStart,
-    ConditionStart,
-    FieldStart,
     PageRequest,
     PairStart,
-    TakenStart,
     TakingBackStart,
     TimesStart,
 )
@@ -36,7 +33,7 @@ from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
 from model.news import News
 from model.records import Row, Version
-from model.session import Conflict, Session, totals
+from model.session import Session, totals
 from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Path, Value
@@ -102,11 +99,7 @@ class CollectionPage(Page):
         self.timeline.compare_remembered_asked.connect(self._compare_remembered)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.restore_asked.connect(self._restore)
-        self.diff.open_asked.connect(self._open)
-        self.diff.field_asked.connect(self._show_field)
-        self.diff.find_asked.connect(self._find_when)
-        self.diff.take_asked.connect(self._take)
-        self.diff.showing.connect(self.changed)
+        self._serve(self.diff)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
             (tr("Change map"), "grid-four", self.do_change_map),
@@ -179,9 +172,6 @@ class CollectionPage(Page):
     def _take_back(self, id: Value, v: Value) -> None:
         self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((Chosen(id, (v,)),))))
 
-    def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
-
     def _restore_row(self, row: Row) -> None:
         """Restore a document as it is listed."""
         if row.version is not None:
@@ -190,12 +180,9 @@ class CollectionPage(Page):
     def _open_row(self, id: Value) -> None:
         """Open a document, or the history of one that is listed as it was: its version is chosen there."""
         if self.browser.ran.is_of_now:
-            self._open(id)
+            self._open_document(id)
         else:
             self.do_history()
-
-    def _open(self, id: Value) -> None:
-        self.asked.emit(PageRequest("document", self.ns, id))
 
     def _fill_menu(self, menu: QMenu, row: Row) -> None:
         info = self.browser.info
@@ -238,18 +225,6 @@ class CollectionPage(Page):
         if self.session.is_sample:
             menu.addSeparator()
             menu.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
-
-    def _take(self, source: bytes, path: Path, name: str, _: str) -> None:
-        if self.diff.id is not None:
-            self.asked.emit(PageRequest("document", self.ns, self.diff.id, TakenStart(source, path, name)))
-
-    def _show_field(self, path: Path, v: Value | None) -> None:
-        if self.id is not None:
-            self.asked.emit(PageRequest("field", self.ns, self.id, FieldStart(path, v)))
-
-    def _find_when(self, filter: str) -> None:
-        if self.id is not None:
-            self.asked.emit(PageRequest("bisect", self.ns, self.id, ConditionStart(filter)))
 
     def side(self) -> DocumentSide | None:
         """The chosen document, in the version under B where that is not the current one."""

@@ -14,7 +14,7 @@ from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.history_export import HistoryExport
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart
+from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakenStart
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
@@ -132,15 +132,6 @@ class DocumentPage(Page):
             self._merge(self._id, conflict)
         elif choice != "cancel":
             self.editor.act_on(conflict, choice)
-
-    def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
-
-    def _show_field(self, path: Path, _: object) -> None:
-        self.asked.emit(PageRequest("field", self.ns, self._id, FieldStart(path)))
-
-    def _find_when(self, filter: str) -> None:
-        self.asked.emit(PageRequest("bisect", self.ns, self._id, ConditionStart(filter)))
 
     def _show_value(self, value: Value, path: Path) -> None:
         if self.value.isVisible():

@@ -23,7 +23,7 @@ from model.errors import Refused
 from model.history.chain import Key, TrackedElement, key_text, locate
 from model.news import News
 from model.records import CollectionInfo, Version
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import Path, Value
 
 
@@ -54,17 +54,8 @@ class _ChainPage(Page):
     def _unknown(self, error: BaseException) -> None:
         pass  # the panel reads the document too, and says why it failed
 
-    def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
-
     def _compare(self, a: Version, b: Version) -> None:
         self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(a=a.v, b=b.v)))
-
-    def _show_field(self, path: Path) -> None:
-        self.asked.emit(PageRequest("field", self.ns, self._id, FieldStart(path)))
-
-    def _find_when(self, filter: str) -> None:
-        self.asked.emit(PageRequest("bisect", self.ns, self._id, ConditionStart(filter)))
 
     @property
     def title(self) -> str:

@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QWidget
 from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakenStart, TimesStart
+from gui.pages.page_request import CollectionStart, PageRequest, TimesStart
 from gui.parts.document_side import DocumentSide
 from gui.style import boxes
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.compare.times_panel import TimesPanel, version_of
 from model.news import News
 from model.over_time.as_of import Compared
-from model.session import Conflict, Session
-from model.values.canonical import Path, Value
+from model.session import Session
+from model.values.canonical import Value
 
 
 class TimesPage(Page):
@@ -41,11 +41,7 @@ class TimesPage(Page):
         self.panel.compared.connect(self.changed)
         self.diff.ab_chosen.connect(self._compare_others)
         self.diff.restore_asked.connect(self.writes.restore)
-        self.diff.open_asked.connect(self._open)
-        self.diff.field_asked.connect(self._show_field)
-        self.diff.find_asked.connect(self._find_when)
-        self.diff.take_asked.connect(self._take)
-        self.diff.showing.connect(self.changed)
+        self._serve(self.diff)
         self.writes.merge_asked.connect(self._merge)
         if isinstance(start, TimesStart):
             self.panel.first.put(start.first)
@@ -74,24 +70,6 @@ class TimesPage(Page):
         a, b = (each.v if each is not None else None for each in (row.before, row.after))
         start = CollectionStart(a=a, b=b) if a is not None else CollectionStart(a=b)
         self.asked.emit(PageRequest("collection", self.ns, row.id, start))
-
-    def _open(self, id: Value) -> None:
-        self.asked.emit(PageRequest("document", self.ns, id))
-
-    def _show_field(self, path: Path, v: Value | None) -> None:
-        if self.id is not None:
-            self.asked.emit(PageRequest("field", self.ns, self.id, FieldStart(path, v)))
-
-    def _find_when(self, filter: str) -> None:
-        if self.id is not None:
-            self.asked.emit(PageRequest("bisect", self.ns, self.id, ConditionStart(filter)))
-
-    def _take(self, source: bytes, path: Path, name: str, _: str) -> None:
-        if self.id is not None:
-            self.asked.emit(PageRequest("document", self.ns, self.id, TakenStart(source, path, name)))
-
-    def _merge(self, id: Value, conflict: Conflict) -> None:
-        self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
     @property
     def title(self) -> str:
