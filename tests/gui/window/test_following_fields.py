@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
@@ -16,26 +12,11 @@ from gui.pages.history_pages import BisectPage, BlamePage, FieldPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.parts.field_conditions import condition_on
 from gui.window.window import Window
-from model.session import Session
 from model.values.canonical import Path as FieldPath
 from model.values.canonical import Value
-from tests.gui.window.windows import adopt, collection, document, new_window, wait_idle
+from tests.gui.window.windows import collection, document, wait_idle
 
 NS, ID = "insurance.contracts", "K-118240"
-
-
-@pytest.fixture(scope="module")
-def sample(homes: Path) -> Iterator[Session]:
-    made = Session.open("sample:", home=homes / "following")
-    yield made
-    Session.close(made)  # the window has taken its own over
-
-
-@pytest.fixture
-def window(qtbot: QtBot, sample: Session) -> Window:
-    made = new_window(qtbot)
-    adopt(qtbot, made, sample)
-    return made
 
 
 def show(qtbot: QtBot, window: Window, request: PageRequest) -> Page:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -18,21 +14,7 @@ from gui.style import wording
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
-from tests.gui.window.windows import adopt, collection, document, new_window, wait_idle
-
-
-@pytest.fixture(scope="module")
-def sample(homes: Path) -> Iterator[Session]:
-    made = Session.open("sample:", home=homes / "reading")
-    yield made
-    Session.close(made)  # the window has taken its own over
-
-
-@pytest.fixture
-def window(qtbot: QtBot, sample: Session) -> Window:
-    made = new_window(qtbot)
-    adopt(qtbot, made, sample)
-    return made
+from tests.gui.window.windows import collection, document, wait_idle
 
 
 def show(qtbot: QtBot, window: Window, ns: str, id: object = None) -> CollectionPage:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QAccessible
@@ -13,27 +12,10 @@ from pytestqt.qtbot import QtBot
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style.sheet import Sheet
 from gui.window.window import Window
-from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.screen_reader import ScreenReader, name
-from tests.gui.window.windows import ID, NS, adopt, new_window, wait_idle
-
-
-@pytest.fixture(scope="module")
-def shared(homes: Path) -> Iterator[Session]:
-    """A sample that tests which write nothing share."""
-    made = Session.open("sample:", home=homes / "read aloud")
-    close = made.close
-    yield made
-    close()
-
-
-@pytest.fixture
-def window(qtbot: QtBot, shared: Session) -> Window:
-    made = new_window(qtbot)
-    adopt(qtbot, made, shared)
-    return made
+from tests.gui.window.windows import ID, NS, new_window, wait_idle
 
 
 @pytest.fixture(autouse=True)

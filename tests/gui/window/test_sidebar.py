@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pymongo
@@ -23,10 +22,9 @@ from model.localserver import LocalServer
 from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
 from model.records import CollectionInfo
-from model.session import SavedConnection, Session
+from model.session import SavedConnection
 from tests.gui.window.windows import (
     NS,
-    adopt,
     collection,
     new_window,
     open_sample,
@@ -50,21 +48,6 @@ def names(model: SourceModel, above: QModelIndex | None = None) -> list[object]:
         below = names(model, index)
         found.append([model.data(index), below] if below else model.data(index))
     return found
-
-
-@pytest.fixture(scope="module")
-def session(homes: Path) -> Iterator[Session]:
-    made = Session.open("sample:", home=homes / "sidebar")
-    close = made.close
-    yield made
-    close()
-
-
-@pytest.fixture
-def window(qtbot: QtBot, session: Session) -> Window:
-    made = new_window(qtbot)
-    adopt(qtbot, made, session)
-    return made
 
 
 @pytest.fixture

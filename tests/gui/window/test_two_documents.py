@@ -23,23 +23,15 @@ from model.localserver import LocalServer
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import PATIENCE, adopt, collection, document, new_window, open_source, sheet, wait_idle
+from tests.gui.window.windows import PATIENCE, collection, document, open_source, sheet, wait_idle
 
 NS = "insurance.contracts"
 
 
-@pytest.fixture(scope="module")
-def sample(homes: Path) -> Iterator[Session]:
-    made = Session.open("sample:", home=homes / "pairs")
-    yield made
-    Session.close(made)  # the window has taken its own over
-
-
-@pytest.fixture
-def window(qtbot: QtBot, sample: Session) -> Iterator[Window]:
-    made = new_window(qtbot)
-    adopt(qtbot, made, sample)
-    yield made
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    """Forgets the version remembered by one test before the next."""
+    yield
     remembered.put(None)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import gc
 import os
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -68,22 +67,6 @@ from tests.gui.window.windows import (
 )
 
 ACCESSIBLE = Qt.ItemDataRole.AccessibleTextRole
-
-
-@pytest.fixture(scope="module")
-def shared(homes: Path) -> Iterator[Session]:
-    """A sample that tests which write nothing share."""
-    made = Session.open("sample:", home=homes / "window")
-    close = made.close
-    yield made
-    close()
-
-
-@pytest.fixture
-def window(qtbot: QtBot, shared: Session) -> Window:
-    made = new_window(qtbot)
-    adopt(qtbot, made, shared)
-    return made
 
 
 @pytest.fixture
@@ -403,7 +386,7 @@ def test_the_tasks_are_listed_on_request(window: Window) -> None:
 
 
 @pytest.mark.deep
-def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, shared: Session) -> None:
+def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, sample: Session) -> None:
     seen: list[QWidget] = []
 
     class Watch(QObject):
@@ -415,9 +398,9 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
     watch = Watch()
     QApplication.instance().installEventFilter(watch)
     window = new_window(qtbot)
-    adopt(qtbot, window, shared)
-    window.workspace.open(shared, PageRequest("document", NS, shared.find_id(NS, ID)))
-    window.workspace.open(shared, PageRequest("pending"))
+    adopt(qtbot, window, sample)
+    window.workspace.open(sample, PageRequest("document", NS, sample.find_id(NS, ID)))
+    window.workspace.open(sample, PageRequest("pending"))
     wait_idle(qtbot)
     QApplication.instance().removeEventFilter(watch)
     assert seen == [window]
