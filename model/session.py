@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from model.over_time.history_list import HistoryList
     from model.over_time.report import report, report_of_span
     from model.over_time.span import Span, everyone
+    from model.over_time.tail import Tail
     from model.over_time.watched import Watched
     from model.profile import Profile
     from model.profile.profile_file import ProfileEdit
@@ -708,6 +709,17 @@ class Session:
         self._all_read(*places)
         layouts = [self._aside(ns) for ns in self.with_versions(places)]
         return ActivityList(layouts, span, author, path, id, checkpoint)
+
+    def tail(self, places: Sequence[str] = ()) -> Tail:
+        """The new versions of some collections or databases, or of all, from the moment that they are asked for.
+
+        Raises ``Refused`` where a collection that is named keeps no versions, or where none of them does.
+        """
+        self._all_read(*places)
+        names = self.with_versions(places)
+        if not names:
+            raise Refused(f"No collection of {', '.join(places) or self.name} keeps versions that could be followed.")
+        return Tail(self._opened.server, [self._catalogue.layout(ns) for ns in names])
 
     def merges(self) -> set[tuple[str, Value, Value]]:
         """The versions that somebody merged here: collection, document and version; the journal alone knows them."""

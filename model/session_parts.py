@@ -38,6 +38,7 @@ from model.over_time.document_history import DocumentHistory
 from model.over_time.history_list import HistoryList
 from model.over_time.report import report, report_of_span
 from model.over_time.span import Span, everyone
+from model.over_time.tail import Tail
 from model.over_time.watched import Watched
 from model.profile import Profile
 from model.profile.profile_file import ProfileEdit
@@ -128,6 +129,7 @@ __all__ = [
     "ServerVerdicts",
     "Span",
     "Stamp",
+    "Tail",
     "TakingBack",
     "Value",
     "Watched",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
+from model.commands.stop_signals import until_stopped
 from model.errors import Refused
 from model.feed import Fed
 
@@ -20,7 +17,7 @@ def feed(args: argparse.Namespace) -> int:
     if args.layout and not args.ns:
         raise Refused("--layout is about one collection: name it behind the source.")
     archived = left = 0
-    with _until_stopped() as stop, open_session(args) as session, Progress("Archived version") as progress:
+    with until_stopped() as stop, open_session(args) as session, Progress("Archived version") as progress:
         if args.ns:
             choose_layout(args, session)
         for fed in session.feed(args.ns, args.once, args.every.total_seconds(), stop):
@@ -46,26 +43,3 @@ def feed(args: argparse.Namespace) -> int:
 def _json(fed: Fed) -> str:
     lag = None if fed.lag is None else round(fed.lag, 1)
     return json_row(outcome=fed.outcome, ns=fed.ns, id=fed.id, v=fed.v, detail=fed.detail, lag=lag)
-
-
-@contextmanager
-def _until_stopped() -> Iterator[threading.Event]:
-    """An event that the first SIGTERM or Ctrl+C sets, so that the place is kept; a second one acts as usual."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def asked(*_: object) -> None:
-        stop.set()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    for number in before:
-        signal.signal(number, asked)
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -110,6 +110,10 @@ def parser() -> Parser:
     made.add_argument("--follow", action="store_true", help="go on with changes as they come, until it is stopped")
     _options(made)
 
+    made = command("tail", "over_time:tail", "new versions as they come, until it is stopped")
+    made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
+    _options(made)
+
     made = command("asof", "over_time:as_of", "a collection as it stood at a time, or what differs between two")
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("times", metavar="T", nargs="+", help="a time, and a filter; or two times with --compare")

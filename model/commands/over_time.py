@@ -1,4 +1,4 @@
-"""Commands that look at a collection over time: activity and asof."""
+"""Commands that look at collections over time: activity, tail, asof and report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import Progress, json_row, moment, table
 from model.commands.standard_streams import say
-from model.errors import Refused
+from model.commands.stop_signals import until_stopped
+from model.errors import Refused, Unreachable
 from model.names import id_name, version_name
 from model.over_time.activity import Activity
 from model.over_time.as_of import DOUBTS, AsOf, Compared, StateAt
@@ -28,6 +29,8 @@ from model.values import canonical as c
 SHOWN = 1000  # changes in a table; --json has no end
 FIELDS = 6  # paths in one line of it
 REST = 2.0  # seconds between two looks for new changes
+NAMED = 3  # collections that are named in one line
+TRIES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between tries to reach a server that was followed
 
 
 def activity(args: argparse.Namespace) -> int:
@@ -172,6 +175,40 @@ def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object]
         for each in reversed(several):
             shown.add((each.ns, each.id, each.v))
             say(_activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True))), flush=True)
+
+
+def tail(args: argparse.Namespace) -> int:
+    """Print new versions as they come, until the command is stopped, which is its success."""
+    if args.layout and (len(args.places) != 1 or "." not in args.places[0]):
+        raise Refused("Name the collection that --layout is for, as in `palimpsest tail SOURCE shop.contracts`.")
+    tried, told = 0, False
+    with until_stopped() as stop, open_session(args) as session:
+        if args.layout:
+            session.set_layout(args.places[0], args.layout)
+        followed = session.tail(args.places)
+        while not stop.is_set():
+            try:
+                batch = followed.more()
+                if not told:
+                    places = ", ".join(followed.places[:NAMED]) + (" and others" if followed.places[NAMED:] else "")
+                    say(f"New versions of {places} follow as they come; Ctrl+C ends it.", file=sys.stderr, flush=True)
+                tried, told = 0, True
+            except Unreachable as error:
+                if not tried:
+                    say(f"palimpsest: {error} Trying again.", file=sys.stderr, flush=True)
+                stop.wait(TRIES[min(tried, len(TRIES) - 1)])
+                tried += 1
+                continue
+            for note in batch.notes:
+                say(f"palimpsest: {note}", file=sys.stderr, flush=True)
+            if batch.left_out:
+                more = "version that" if batch.left_out == 1 else "versions that"
+                say(f"palimpsest: {batch.left_out:,} {more} came at once are not shown.", file=sys.stderr, flush=True)
+            for each in batch.rows:
+                line = _activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True)))
+                say(line, flush=each is batch.rows[-1])
+            stop.wait(batch.pause)
+    return 0
 
 
 def as_of(args: argparse.Namespace) -> int:

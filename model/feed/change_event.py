@@ -22,12 +22,17 @@ class ChangeEvent:
     updated: tuple[tuple[str, Value], ...] = ()
     removed: tuple[str, ...] = ()
     truncated: tuple[tuple[str, int], ...] = ()
+    ns: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The dotted names of what an update changed."""
+        return (*(path for path, _ in self.updated), *self.removed, *(path for path, _ in self.truncated))
 
     @property
     def touched(self) -> frozenset[str]:
         """The top-level fields that an update changed."""
-        paths = (*(path for path, _ in self.updated), *self.removed, *(path for path, _ in self.truncated))
-        return frozenset(path.partition(".")[0] for path in paths)
+        return frozenset(path.partition(".")[0] for path in self.paths)
 
     def set_to(self, name: str) -> Value | None:
         """The value that an update gave a top-level field; None where it gave none."""
@@ -105,7 +110,13 @@ def read(raw: bytes) -> ChangeEvent:
         updated=tuple(c.fields(said["updatedFields"].data)) if "updatedFields" in said else (),
         removed=tuple(str(each.python()) for each in c.items(said["removedFields"])) if "removedFields" in said else (),
         truncated=tuple(_cut(each) for each in c.items(said["truncatedArrays"])) if "truncatedArrays" in said else (),
+        ns=_place(raw),
     )
+
+
+def _place(raw: bytes) -> str:
+    named = (c.get(raw, ("ns", part)) for part in ("db", "coll"))
+    return ".".join(str(each.python()) for each in named if each is not None)
 
 
 def _cut(entry: Value) -> tuple[str, int]:

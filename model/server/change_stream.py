@@ -1,4 +1,4 @@
-"""The changes of one collection as the server tells them, and the errors of a server that does not.
+"""The changes of a collection, or of several, as the server tells them, and the errors of a server that does not.
 
 A change stream is read through here one event at a time; the place behind the last event is a resume token. Both are
 raw BSON. Only the driver resumes a stream by itself: the reader knows which events are dealt with.
@@ -23,7 +23,11 @@ _SWITCHED_OFF = "modifychangestreams has not been run"
 
 
 class NoChanges(Refused):
-    """The server has no change streams, or none for this user."""
+    """The server has no change streams, or none for this user: ``denied`` to whom others may still be allowed."""
+
+    def __init__(self, said: str, denied: bool = False) -> None:
+        super().__init__(said)
+        self.denied = denied
 
 
 class HistoryLost(Refused):
@@ -91,7 +95,7 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
     code = getattr(error, "code", None)
     text = str(error).lower()
     if isinstance(known := trouble(error), NotAllowed):
-        return NoChanges(str(known))
+        return NoChanges(str(known), denied=True)
     if alone and hasattr(error, "details") and code not in _DENIED:
         return NoChanges("This server has no change streams.")
     if _SWITCHED_OFF in text:  # under a code that elsewhere means a lost history

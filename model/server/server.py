@@ -437,23 +437,26 @@ class Server:
         wait_ms: int = 1000,
         images: bool = False,
         take: change_stream.Take = "many",
+        stages: Sequence[Terms] | None = None,
     ) -> change_stream.Changes:
-        """The changes of a collection from now on, or behind a resume token.
+        """The changes of a collection, of a database or with "" of everything, from now on or behind a resume token.
 
         With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
-        them, as the update left it. Raises ``NoChanges``, ``HistoryLost`` and ``TooLarge`` of
-        ``model.server.change_stream``, or the errors of :meth:`find`.
+        them, as the update left it. With ``stages``, which each event passes, none is looked up. Raises ``NoChanges``,
+        ``HistoryLost`` and ``TooLarge`` of ``model.server.change_stream``, or the errors of :meth:`find`.
         """
         place = None if after is None else RawBSONDocument(after, RAW)
-        looked = "default" if take == "bare" else "whenAvailable" if images else "updateLookup"
-        stages = [{"$project": {"fullDocument": 0}}] if take == "bare" else []
+        bare = take == "bare" or stages is not None
+        looked = "default" if bare else "whenAvailable" if images else "updateLookup"
+        passed = [{"$project": {"fullDocument": 0}}] if take == "bare" else [*map(_sent, stages or ())]
 
         def trouble(error: Exception) -> Refused:
             return self._trouble(error, "changes", ns)
 
         try:
-            stream = self._collection(ns).watch(
-                stages,
+            watched: Any = self._collection(ns) if "." in ns else self._database(ns) if ns else self._client
+            stream = watched.watch(
+                passed,
                 full_document=looked,
                 start_after=place,
                 max_await_time_ms=wait_ms,

@@ -99,6 +99,13 @@ def _feed(bench: Bench) -> None:
     bench.shop("feed", SHOP["stream"], "--once")
 
 
+def _follow(session: Session) -> object:
+    tail = session.tail([SHOP["archive"]])
+    tail.more()
+    tail.rest()
+    return tail.places
+
+
 ACTIONS = [
     Action("collections", lambda b: b.run("collections")),
     *(Action(f"page {name}", _page(name)) for name in WRITABLE),
@@ -115,6 +122,7 @@ ACTIONS = [
     Action("blame", lambda b: b.shop("blame", SHOP["archive"], "K-1")),
     Action("bisect", lambda b: b.shop("bisect", SHOP["archive"], "K-1", '{"price": {"$gt": 1}}')),
     Action("activity", lambda b: b.shop("activity", SHOP["archive"])),
+    Action("follow", _asking(_follow)),
     Action("as of", lambda b: b.shop("asof", SHOP["archive"], "2030-01-01")),
     Action("report", lambda b: b.shop("report", SHOP["archive"], "K-1")),
     Action("export", lambda b: b.shop("export", SHOP["archive"], "--jsonl", b.folder / "out.jsonl")),
@@ -149,6 +157,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "show indexes": ("indexes",),
     "explain a query": ("explain",),
     "open, compare, blame": ("versions ", "open ", "compare", "blame", "bisect", "report"),
+    "follow new versions": ("follow",),
     "look at past times": ("activity", "as of", "export"),
     "edit, restore, undo": ("save ", "undo ", "restore ", "revert", "change ", "set a name"),
     "create a document": ("create ", "insert"),

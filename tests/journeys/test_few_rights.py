@@ -197,7 +197,8 @@ WRITING = [
     "undo 1 --source URI",
     "check URI --quick",
 ]
-READING = {"collections", "history", "show", "diff", "blame", "bisect", "activity", "asof", "report", "export", "scan"}
+LOOKS = {"collections", "history", "show", "diff", "blame", "bisect"}
+READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan"}
 ALONE = {"merge", "health", "journal", "help"}  # these open no source
 
 

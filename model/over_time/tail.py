@@ -1,0 +1,332 @@
+"""The new versions of some collections as they come: by a change stream, or by polling where a server has none.
+
+Whoever looks asks for :meth:`Tail.more` again and again; nothing is read while nobody asks. What came since the last
+time is told by its newest rows, however much that is, so that memory does not grow with the pace of the writers. A
+stream that was cut is taken up behind the event that was told last; where the server cannot do that, it is said.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from model.errors import NotAllowed, Refused
+from model.feed import change_event
+from model.feed.change_event import ChangeEvent
+from model.layouts.base import Layout
+from model.layouts.reserved_fields import legible_field
+from model.over_time.activity import Activity
+from model.over_time.told_version import Place, ToldVersion, completed
+from model.over_time.version_events import TOLD, VersionEvents
+from model.over_time.version_poll import VersionPoll, outermost
+from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
+from model.server.port import Port, Terms
+from model.values.canonical import Value
+
+MOST = 5_000
+"""Rows of one answer, the newest."""
+WAIT_MS = 300  # for which an answer waits where nothing comes
+SPELL = 0.1  # seconds after which an answer that has rows is given
+EVERY = 2.0  # seconds between two looks by polling
+SHARE = 20  # times as long as a look took nothing is asked
+REST = 300.0  # seconds of rest after which it begins anew: what came meanwhile could be too much to go through
+APART = 20  # collections that get streams of their own, to whom one of their database is denied
+LOOKED_UP = 500  # versions of one answer whose author or id is looked up where the event does not say it
+_ENDS = ("drop", "rename", "dropDatabase")
+
+
+class TailPort(Port, Protocol):
+    """The interface of a server for whoever follows it."""
+
+    def changes(
+        self,
+        ns: str,
+        after: bytes | None = None,
+        wait_ms: int = 1000,
+        images: bool = False,
+        take: Take = "many",
+        stages: Sequence[Terms] | None = None,
+    ) -> Changes:
+        """The changes of a collection, of a database or with "" of everything, as events that passed the stages."""
+
+
+@dataclass(frozen=True, slots=True)
+class TailBatch:
+    """The new versions since the last time: the newest of them, the oldest first, of as many as ``came``."""
+
+    rows: tuple[Activity, ...] = ()
+    came: int = 0
+    notes: tuple[str, ...] = ()  # sentences, for a reader to see once
+    pause: float = 0.0  # seconds in which there is no need to ask again
+    behind: float = 0.0  # seconds since the last of them was written, where more wait
+
+    @property
+    def left_out(self) -> int:
+        """How many came that are not among the rows."""
+        return self.came - len(self.rows)
+
+
+@dataclass
+class _Stream:
+    """A change stream that is open, or was: the token is the place behind the last event."""
+
+    place: str  # a collection, a database or ""
+    open: Changes | None = None
+    token: bytes | None = None
+    at: dt.datetime | None = None  # of the last event, or when it was opened first
+
+
+@dataclass
+class _Gathered:
+    """What one answer has gathered so far."""
+
+    most: int
+    told: deque[ToldVersion] = field(init=False)
+    came: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.told = deque(maxlen=self.most)
+
+    def add(self, told: ToldVersion) -> None:
+        self.told.append(told)
+        self.came += 1
+
+
+class Tail:
+    """Follows some collections; may be asked from several threads, which wait for one another."""
+
+    def __init__(self, server: TailPort, layouts: Sequence[Layout], most: int = MOST) -> None:
+        self._server, self._most = server, most
+        self._events: Mapping[str, VersionEvents] = {layout.ns: VersionEvents(layout) for layout in layouts}
+        self._lock = threading.Lock()
+        self._streams: list[_Stream] = []
+        self._polls: list[VersionPoll] = []
+        self._next_look = 0.0
+        self._began = False
+        self._rested: dt.datetime | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The collections that are followed."""
+        return tuple(self._events)
+
+    def more(self) -> TailBatch:
+        """The versions that came since the last time, or none after a short wait.
+
+        Raises the errors of reading; the next time goes on behind what was told, as far as the server can.
+        """
+        with self._lock:
+            found = _Gathered(self._most)
+            try:
+                self._open(found)
+                behind = self._read(found)
+                self._look(found)
+            except Refused:
+                self._close()
+                if not found.came and not found.notes:
+                    raise
+                behind = 0.0  # it is raised again the next time, if it lasts
+            return TailBatch(self._completed(list(found.told)), found.came, tuple(found.notes), self._pause(), behind)
+
+    def rest(self) -> None:
+        """Let go of the streams; nothing is asked until :meth:`more` is, which goes on from here."""
+        with self._lock:
+            self._rested = self._rested or dt.datetime.now(dt.UTC)
+            self._close()
+
+    def _close(self) -> None:
+        for stream in self._streams:
+            if stream.open is not None:
+                stream.open.close()
+                stream.open = None
+
+    # --- beginning, and going on
+
+    def _open(self, found: _Gathered) -> None:
+        self._awake(found)
+        if not self._began:
+            self._streams = [_Stream(place) for place in self._together(list(self._events))]
+            self._polls = []
+        while closed := next((stream for stream in self._streams if stream.open is None), None):
+            try:
+                self._open_one(closed, found)
+            except NoChanges as error:
+                self._streams.remove(closed)
+                self._go_without(closed.place, error, found)
+        self._began = True
+
+    def _awake(self, found: _Gathered) -> None:
+        """After a long rest begin anew, and say so."""
+        rested, self._rested = self._rested, None
+        now = dt.datetime.now(dt.UTC)
+        if rested is not None and (now - rested).total_seconds() > REST:
+            self._began = False
+            found.notes.append(_missed(rested, now))
+
+    def _open_one(self, stream: _Stream, found: _Gathered) -> None:
+        wait = max(20, WAIT_MS // len(self._streams))
+        stages = self._stages(stream.place)
+        try:
+            stream.open = self._server.changes(stream.place, stream.token, wait, stages=stages)
+        except HistoryLost:
+            if stream.token is None or stream.at is None:
+                raise
+            found.notes.append(_missed(stream.at, dt.datetime.now(dt.UTC)))
+            stream.open = self._server.changes(stream.place, None, wait, stages=stages)
+        stream.token = stream.open.token or stream.token
+        stream.at = stream.at or dt.datetime.now(dt.UTC)
+
+    def _go_without(self, place: str, error: NoChanges, found: _Gathered) -> None:
+        """Follow the parts of a place by themselves to whom its stream is denied; else by polling."""
+        inside = self._inside(place)
+        parts = self._parts(place, inside) if error.denied else []
+        if parts and len(self._streams) + len(parts) <= APART:
+            self._streams += [_Stream(part) for part in parts]
+            return
+        polls = [VersionPoll(self._events[ns], self._events[ns].layout.server) for ns in inside]
+        if polls and not self._polls:
+            found.notes.append(
+                f"{error} So it is looked every {EVERY:.0f} seconds; versions that come and go between two looks are "
+                "missed."
+            )
+        self._polls += polls
+        self._next_look = 0.0
+
+    def _inside(self, place: str) -> list[str]:
+        return [ns for ns in self._events if place in ("", ns, ns.partition(".")[0])]
+
+    @staticmethod
+    def _together(names: Sequence[str]) -> list[str]:
+        """The one place that holds all of these collections."""
+        databases = {ns.partition(".")[0] for ns in names}
+        return [names[0] if len(names) == 1 else databases.pop() if len(databases) == 1 else ""] if names else []
+
+    @staticmethod
+    def _parts(place: str, inside: Sequence[str]) -> list[str]:
+        if "." in place:
+            return []
+        return list(inside) if place else sorted({ns.partition(".")[0] for ns in inside})
+
+    def _stages(self, place: str) -> list[Terms]:
+        """Keep the events of the collections that are followed, and of them what a row is made of."""
+        inside = self._inside(place)
+        stages: list[Terms] = []
+        if "." not in place:
+            here: dict[str, list[str]] = {}
+            for ns in inside:
+                here.setdefault(ns.partition(".")[0], []).append(ns.partition(".")[2])
+            which = [{"ns.db": db, "ns.coll": {"$in": names}} for db, names in here.items()]
+            stages.append({"$match": {"$or": [*which, {"operationType": {"$in": [*_ENDS, "invalidate"]}}]}})
+        if len(inside) == 1 and self._events[inside[0]].layout.name == "deltas":
+            return stages  # all fields of a row tell what it changed
+        wanted = [path for ns in inside for path in self._events[ns].fields]
+        fields = ["_id", *TOLD, *(f"fullDocument.{path}" for path in outermost(wanted))]
+        return [*stages, {"$project": dict.fromkeys(fields, 1)}]
+
+    # --- reading
+
+    def _read(self, found: _Gathered) -> float:
+        """Take what the streams have; how many seconds behind the writers that is."""
+        began, behind = time.monotonic(), 0.0
+        for stream in list(self._streams):
+            while stream.open is not None:
+                raw = self._next(stream, found)
+                if raw is None:
+                    break
+                event = change_event.read(raw)
+                stream.token, stream.at = event.token, event.at
+                self._take(event, found)
+                if stream.open.ended:
+                    stream.open.close()
+                    stream.open = None
+                elif time.monotonic() - began >= SPELL:
+                    behind = max(behind, (dt.datetime.now(dt.UTC) - event.at).total_seconds())
+                    break
+        self._streams = self._streams[1:] + self._streams[:1]  # each is the first in turn
+        return behind
+
+    def _next(self, stream: _Stream, found: _Gathered) -> bytes | None:
+        assert stream.open is not None
+        try:
+            raw = stream.open.next()
+        except (HistoryLost, TooLarge) as error:
+            stream.open.close()
+            stream.open, since = None, stream.at or dt.datetime.now(dt.UTC)
+            stream.token, stream.at = None, None
+            said = _missed(since, dt.datetime.now(dt.UTC))
+            found.notes.append(f"{error} {said}" if isinstance(error, TooLarge) else said)
+            return None
+        except NoChanges:
+            self._began = False  # what was allowed is not any more: the next time finds a way
+            raise
+        if raw is None:
+            stream.token, stream.at = stream.open.token or stream.token, dt.datetime.now(dt.UTC)
+        return raw
+
+    def _take(self, event: ChangeEvent, found: _Gathered) -> None:
+        if event.kind in _ENDS:
+            gone = [ns for ns in self._events if event.ns in (ns, ns.partition(".")[0])]
+            done = "renamed" if event.kind == "rename" else "dropped"
+            found.notes += [f"{ns} was {done}." for ns in gone]
+            return
+        events = self._events.get(event.ns)
+        row = events.of(event) if events is not None else None
+        if events is not None and row is not None:
+            unnamed = event.document is None and not events.names_id
+            found.add(ToldVersion(row, event.key, unnamed, events.unsaid(event)))
+
+    def _look(self, found: _Gathered) -> None:
+        if not self._polls or time.monotonic() < self._next_look:
+            return
+        began = time.monotonic()
+        for poll in list(self._polls):
+            try:
+                for row in poll.look():
+                    found.add(ToldVersion(row))
+            except NotAllowed as error:
+                self._polls.remove(poll)
+                found.notes.append(f"{poll.ns} is not followed: {error}")
+            if poll.why_not:
+                self._polls.remove(poll)
+                found.notes.append(f"{poll.ns} is not followed: {poll.why_not}.")
+        now = time.monotonic()
+        self._next_look = now + max(EVERY, SHARE * (now - began))
+
+    def _pause(self) -> float:
+        if self._streams:
+            return 0.0
+        return max(0.0, self._next_look - time.monotonic()) if self._polls else EVERY
+
+    # --- what an event does not say
+
+    def _completed(self, told: list[ToldVersion]) -> tuple[Activity, ...]:
+        """The rows, with what their events do not say, as far as the documents as they are now tell it."""
+        wanted: dict[str, dict[Value, None]] = {}
+        for each in told[-LOOKED_UP:]:
+            if each.key is not None and (each.unnamed or each.unsaid):
+                wanted.setdefault(each.row.ns, {})[each.key] = None
+        now: dict[Place, Activity] = {}
+        for ns, keys in wanted.items():
+            now |= {(ns, key): row for key, row in self._now(ns, list(keys))}
+        return tuple(completed(told, now))
+
+    def _now(self, ns: str, keys: Sequence[Value]) -> Iterator[tuple[Value, Activity]]:
+        """The current versions of some stored documents."""
+        events = self._events[ns]
+        fields = dict.fromkeys(outermost(events.fields), 1)
+        for raw in events.layout.server.find(ns, {"_id": {"$in": list(keys)}}, projection=fields, limit=len(keys)):
+            if (key := legible_field(raw, "_id")) is not None:
+                yield key, events.in_row(raw)
+
+
+def _missed(since: dt.datetime, until: dt.datetime) -> str:
+    return (
+        f"Versions from {since:%Y-%m-%d %H:%M:%S} to {until:%Y-%m-%d %H:%M:%S} UTC are not shown here: the activity of "
+        "that time has them."
+    )

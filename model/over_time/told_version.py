@@ -1,0 +1,64 @@
+"""Versions as their events tell them, and what the events leave out.
+
+An update names the fields that it changed: an author who edits again is in none of these events, nor is a document's
+own id beside the stored one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from model.over_time.activity import Activity
+from model.values.canonical import Value
+
+Place: TypeAlias = tuple[str, Value | None]
+"""A collection, and the ``_id`` of a stored document."""
+_Known: TypeAlias = dict[Place, dict[str, str | None]]  # author and reason beside a version, as far as they are certain
+
+
+@dataclass(frozen=True, slots=True)
+class ToldVersion:
+    """A version as its event tells it; ``key`` finds the stored document."""
+
+    row: Activity
+    key: Value | None = None
+    unnamed: bool = False  # the row has the key for its document's id
+    unsaid: frozenset[str] = frozenset()  # of author and reason, those that are as they were before it
+
+    @property
+    def place(self) -> Place:
+        """Where the stored document is."""
+        return self.row.ns, self.key
+
+
+def completed(told: Sequence[ToldVersion], now: Mapping[Place, Activity]) -> list[Activity]:
+    """The rows of versions in the order of their events, with what these left out.
+
+    ``now`` are current versions of stored documents, looked up afterwards: one that is the newest of those told has its
+    author, and what no event has changed is the same before it and behind it.
+    """
+    before: _Known = {}
+    rows = [_filled(each, before, each.row) for each in told]
+    behind: _Known = {}
+    for at in reversed(range(len(told))):
+        each, there = told[at], now.get(told[at].place)
+        if there is not None and each.place not in behind and there.v == rows[at].v:
+            behind[each.place] = {"author": there.author, "reason": there.reason}
+        known = behind.get(each.place, {})
+        certain = {name: known[name] for name in each.unsaid if name in known}
+        behind[each.place] = certain
+        named = there.id if each.unnamed and there is not None else rows[at].id
+        rows[at] = replace(rows[at], id=named, **certain)  # type: ignore[arg-type]
+    return rows
+
+
+def _filled(each: ToldVersion, before: _Known, row: Activity) -> Activity:
+    """A row with what an earlier event said and none has changed since."""
+    known = before.setdefault(each.place, {})
+    certain = {name: known[name] for name in each.unsaid if name in known}
+    row = replace(row, **certain) if certain else row  # type: ignore[arg-type]
+    said: Iterable[tuple[str, str | None]] = (("author", row.author), ("reason", row.reason))
+    known.update({name: value for name, value in said if name not in each.unsaid or name in certain})
+    return row

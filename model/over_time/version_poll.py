@@ -1,0 +1,120 @@
+"""The new versions of one collection on a server without change streams, as far as looking for them is cheap.
+
+Where every version is a document of its own, and ``_id`` is an ObjectId, those that were inserted since the last look
+are one short query. Any other collection is compared with the last look, as long as it is small. Versions that come and
+go between two looks are missed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from bson import ObjectId
+
+from model.layouts.reserved_fields import legible_field
+from model.over_time.activity import Activity
+from model.over_time.version_events import VersionEvents
+from model.server.port import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+FEW = 2_000  # documents that are compared with the last look, by the fields that a layout keeps for itself
+FEW_WHOLE = 200  # and as a whole, where it keeps none in them
+AT_ONCE = 5_000  # rows of one look
+LATE = 5  # seconds that a row may be older than one that came before it: ids are made by the clocks of the writers
+LOOK_MS = 2_000
+
+
+class VersionPoll:
+    """Looks for new versions of one collection. The first look only notes what is there."""
+
+    def __init__(self, events: VersionEvents, server: Port) -> None:
+        self._events, self._server = events, server
+        self.ns = events.ns
+        self.why_not = ""
+        """Why the collection is not looked at, a clause; "" where it is."""
+        self._looked = False
+        self._last: Value | None = None  # the greatest ``_id``
+        self._late: set[Value] = set()  # the rows told that the next look will meet again
+        self._marks: dict[Value, tuple[bytes, Value]] = {}  # by ``_id``, with the id of the document
+        self._by_id = events.layout.own_documents
+
+    def look(self) -> list[Activity]:
+        """The versions that came since the last look; raises the errors of reading."""
+        if self.why_not:
+            return []
+        if self._by_id and not self._looked:
+            self._begin_by_id()
+        found = list(self._inserted() if self._by_id else self._compared())
+        first, self._looked = not self._looked, True
+        return [] if first else found
+
+    # --- by the order of ids
+
+    def _begin_by_id(self) -> None:
+        rows = self._server.find(self.ns, sort={"_id": -1}, projection={"_id": 1}, limit=1, max_ms=LOOK_MS)
+        newest = next((legible_field(raw, "_id") for raw in rows), None)
+        self._by_id = newest is None or newest.type == c.OBJECT_ID
+        self._last = newest
+
+    def _inserted(self) -> Iterator[Activity]:
+        """The rows behind the last one, and those a little before it that were not told yet."""
+        since: dict[str, Any] = {}
+        if self._last is not None:
+            since = {"_id": {"$gt": _before(self._last)}}
+        again: set[Value] = set()
+        newest, edge = self._last, None if self._last is None else _before(self._last)
+        for raw in self._rows(since, {"_id": 1}, AT_ONCE):
+            key = legible_field(raw, "_id")
+            if key is None or key.type != c.OBJECT_ID:
+                continue
+            again.add(key)
+            if newest is None or key.data > newest.data:
+                newest = key
+            if key not in self._late:
+                yield self._events.in_row(raw)
+        self._last = newest
+        edge = None if newest is None else _before(newest)
+        self._late = {key for key in again if edge is None or key.data > edge.data}
+
+    # --- by comparing
+
+    def _compared(self) -> Iterator[Activity]:
+        most = FEW if self._events.version else FEW_WHOLE
+        rows = list(self._rows({}, None, most + 1))
+        if len(rows) > most:
+            self.why_not = f"it has more than {most:,} documents, too many to be compared again and again"
+            self._marks.clear()
+            return
+        before, self._marks = self._marks, {}
+        for raw in rows:
+            key = legible_field(raw, "_id")
+            if key is None:
+                continue
+            id, mark = self._events.id_of(raw), hashlib.sha1(raw, usedforsecurity=False).digest()
+            self._marks[key] = (mark, id)
+            was = before.get(key)
+            if was is None or was[0] != mark:
+                yield self._events.in_row(raw, "created" if was is None else "edited")
+        if not self._events.layout.own_documents:
+            for key, (_, id) in before.items():
+                if key not in self._marks:
+                    yield Activity(self.ns, id, None, None, None, None, "deleted")
+
+    def _rows(self, filter: Terms, sort: Terms | None, limit: int) -> Iterator[bytes]:
+        fields = dict.fromkeys(outermost(self._events.fields), 1) if self._events.version else None
+        return self._server.find(self.ns, filter, sort, fields, limit=limit, max_ms=LOOK_MS)
+
+
+def outermost(paths: list[str]) -> list[str]:
+    """Those of some paths that are not below another one of them, each once: a projection takes no others."""
+    alone = dict.fromkeys(paths)
+    return [each for each in alone if not any(each.startswith(f"{other}.") for other in alone)]
+
+
+def _before(id: Value) -> Value:
+    """The ObjectId some seconds before another one."""
+    seconds = max(0, int.from_bytes(id.data[:4], "big") - LATE)
+    return Value.of(ObjectId(seconds.to_bytes(4, "big") + bytes(8)))
