@@ -233,11 +233,12 @@ class CellEditor(QObject):
         return "" if self._line.isHidden() else self._line.text()
 
     def refuse(self, sentence: str) -> None:
-        """Say why the typed text is not taken; the editor stays open."""
+        """Say why the typed text is not taken; the editor stays open, and has the focus where it can be seen."""
         if self.widget is not None:
             self.widget.setProperty("bad", True)
             _restyle(self.widget)
-            self.widget.setFocus()
+            if self.widget.isVisible():
+                self.widget.setFocus()
             self.widget.setAccessibleDescription(sentence)
         self._say(sentence.rstrip("."), "err")
 

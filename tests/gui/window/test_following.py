@@ -216,6 +216,19 @@ def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_th
     assert drafts.isAncestorOf(QApplication.focusWidget())
 
 
+def test_text_that_is_no_value_keeps_no_focus_when_another_page_comes_in_front(window: Window, qtbot: QtBot) -> None:
+    page = editor_page(window, qtbot)
+    tree = page.editor.tree
+    assert tree.edit_cell(page.editor.model.find(("deductible",), VALUE))
+    QTest.keyClicks(tree.editor.widget, "no number")
+    tree.editor.left()  # the page goes between the loss of the focus and what follows from it
+    window.workspace.open(window.sessions[0], PageRequest("drafts"))
+    wait_idle(qtbot, lambda: tree.editor.line != "")
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert focused.isVisible()
+
+
 def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
