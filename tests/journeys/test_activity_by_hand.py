@@ -9,7 +9,6 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -23,7 +22,7 @@ from model.localserver import LocalServer
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
 from tests.gui.conftest import look
-from tests.gui.window.windows import new_window, open_source, wait_idle
+from tests.gui.window.windows import new_window, open_source, press, wait_idle, window_over
 
 __all__ = ["look"]  # a fixture
 
@@ -34,17 +33,7 @@ NONE, LEFT = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
 @pytest.fixture
 def window(qtbot: QtBot, database: Db, server_uri: str, tmp_path: Path) -> Window:
     """A window over the orders, with their collection in front."""
-    ns, file = orders(database, tmp_path)
-    made = new_window(qtbot)
-    session = open_source(qtbot, made, Opening(server_uri, profile=str(file)))
-    made.workspace.sidebar.collection_asked.emit(session, ns, False)
-    wait_idle(qtbot, lambda: isinstance(made.workspace.page, CollectionPage) and made.workspace.page.id is not None)
-    return made
-
-
-def press(window: Window, keys: str) -> None:
-    at = QKeySequence(keys)[0]
-    QTest.keyClick(window.focusWidget() or window, at.key(), at.keyboardModifiers())
+    return window_over(qtbot, server_uri, *orders(database, tmp_path))
 
 
 def activity(qtbot: QtBot, window: Window) -> ActivityPage:

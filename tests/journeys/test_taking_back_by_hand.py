@@ -8,7 +8,6 @@ from typing import Any
 import pymongo.database
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -20,12 +19,11 @@ from gui.pages.page_request import PageRequest
 from gui.pages.repair_pages import TakingBackPage
 from gui.pages.tool_pages import JournalPage
 from gui.views.activity.activity_model import AUTHOR
-from gui.window.opening import Opening
 from gui.window.window import Window
 from model.values.canonical import Value
 from tests.gui.activity_scenes import imported, newest
 from tests.gui.conftest import look
-from tests.gui.window.windows import new_window, open_source, wait_idle
+from tests.gui.window.windows import press, wait_idle, window_over
 
 __all__ = ["look"]  # a fixture
 
@@ -36,17 +34,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def window(qtbot: QtBot, database: Db, server_uri: str, tmp_path: Path) -> Window:
     """A window over the orders, with their collection in front."""
-    ns, file = imported(database, tmp_path)
-    made = new_window(qtbot)
-    session = open_source(qtbot, made, Opening(server_uri, profile=str(file)))
-    made.workspace.sidebar.collection_asked.emit(session, ns, False)
-    wait_idle(qtbot, lambda: isinstance(made.workspace.page, CollectionPage) and made.workspace.page.id is not None)
-    return made
-
-
-def press(window: Window, keys: str) -> None:
-    at = QKeySequence(keys)[0]
-    QTest.keyClick(window.focusWidget() or window, at.key(), at.keyboardModifiers())
+    return window_over(qtbot, server_uri, *imported(database, tmp_path))
 
 
 def plan(qtbot: QtBot, window: Window) -> TakingBackPage:

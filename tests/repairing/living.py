@@ -25,7 +25,6 @@ from model.collection_profile import CollectionProfile
 from model.counting import pending
 from model.errors import Refused
 from model.findings import Finding
-from model.layouts.base import Layout
 from model.layouts.registry import bind, stated
 from model.records import Outcome
 from model.repair import quarantine
@@ -34,7 +33,7 @@ from model.repair.running import Running
 from model.repair.steps import RepairContext
 from model.scan.tokens import Tokens
 from model.server import guards
-from model.server.retry import Port, Write
+from model.server.retry import Write
 from model.userdata.journal import Journal
 from model.values.canonical import Value
 from model.writing.writer import Writer
@@ -50,6 +49,7 @@ from tests.simulation.writers import (
     Attempt,
     Edit,
     Feeder,
+    OneCollection,
     Variant,
     changed,
     ground,
@@ -225,23 +225,6 @@ def profile_of(damage: Damage, of: Variant) -> CollectionProfile:
     return stated(COUNTS, "pending", **names)
 
 
-@dataclass
-class _Places:
-    """Stands where a catalogue does: one collection, bound to a port."""
-
-    port: Port
-    profile: CollectionProfile
-
-    def layout(self, ns: str) -> Layout:
-        return bind(self.port, self.profile)
-
-    def asked_for(self, ns: str) -> str:
-        return ""
-
-    def objection(self, ns: str) -> str:
-        return ""
-
-
 def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Plan:
     """The plan for what a scan finds."""
     port: Any = SoundPort(machine, MONGODB)
@@ -260,7 +243,7 @@ def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Pla
 
 def running(port: Any, profile: CollectionProfile, plan: Plan, home: Path, name: str) -> Running:
     """One repairer at the plan, with a journal of its own."""
-    places: Any = _Places(port, profile)
+    places: Any = OneCollection(port, profile)
     writer = Writer(places, port, Journal(home), "simulated", "tester")
     able = guards.Abilities(True, True, True, True, True, True)
     stands = RepairContext(port, places.layout, lambda: NOW, "tester")

@@ -12,7 +12,6 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from model.layouts.base import Layout
 from model.layouts.registry import bind
 from model.profile import CollectionProfile
 from model.records import Outcome
-from model.server.retry import Port, Reply, Write
+from model.server.retry import Reply, Write
 from model.taking_back import Chosen, TakingBack
 from model.userdata.journal import Journal
 from model.writing.writer import Writer
@@ -41,6 +40,7 @@ from tests.simulation.writers import (
     OTHER,
     Edit,
     Feeder,
+    OneCollection,
     Variant,
     changed,
     ground,
@@ -56,23 +56,6 @@ KINDS = ("end", "log", "nested", "toggle")
 ENDS = ("applied", "skipped", "conflict")
 """How a run that nobody disturbs may end; elements of one array, some of which stay, may be a person's to settle."""
 FEWEST, MOST = 2, 4  # versions that may be taken back
-
-
-@dataclass
-class _Places:
-    """Stands where a catalogue does: one collection, bound to a port."""
-
-    port: Port
-    profile: CollectionProfile
-
-    def layout(self, ns: str) -> Layout:
-        return bind(self.port, self.profile)
-
-    def asked_for(self, ns: str) -> str:
-        return ""
-
-    def objection(self, ns: str) -> str:
-        return ""
 
 
 class Killed(SoundPort):
@@ -120,7 +103,7 @@ def _copied(machine: Machine) -> Machine:
 
 
 def _taking(port: Any, profile: CollectionProfile, home: Path) -> TakingBack:
-    places: Any = _Places(port, profile)
+    places: Any = OneCollection(port, profile)
     return TakingBack(Writer(places, port, Journal(home), "simulated", "tester"), lambda ns: None)
 
 

@@ -20,7 +20,7 @@ from model.layouts.stamp import Stamp
 from model.profile import CollectionProfile, stated
 from model.records import Outcome, ServerFacts, Version
 from model.server import guards
-from model.server.retry import Write
+from model.server.retry import Port, Write
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.simulation.machine import Machine
@@ -66,6 +66,23 @@ class Variant:
     def dense(self) -> bool:
         """Whether versions count without gaps."""
         return self.numbering == "next"
+
+
+@dataclass
+class OneCollection:
+    """Stands where a catalogue does: one collection, bound to a port."""
+
+    port: Port
+    profile: CollectionProfile
+
+    def layout(self, ns: str) -> Layout:
+        return bind(self.port, self.profile)
+
+    def asked_for(self, ns: str) -> str:
+        return ""
+
+    def objection(self, ns: str) -> str:
+        return ""
 
 
 def variant(layout: str, rng: random.Random) -> Variant:

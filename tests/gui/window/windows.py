@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -42,6 +45,21 @@ def open_source(qtbot: QtBot, window: Window, opening: Opening) -> Session:
     window.open(opening)
     wait_idle(qtbot, lambda: len(window.sessions) > before)
     return window.sessions[-1]
+
+
+def window_over(qtbot: QtBot, uri: str, ns: str, profile: Path) -> Window:
+    """A window over a server whose documents a profile tells, with a collection in front and a document chosen."""
+    made = new_window(qtbot)
+    session = open_source(qtbot, made, Opening(uri, profile=str(profile)))
+    made.workspace.sidebar.collection_asked.emit(session, ns, False)
+    wait_idle(qtbot, lambda: isinstance(made.workspace.page, CollectionPage) and made.workspace.page.id is not None)
+    return made
+
+
+def press(window: Window, keys: str) -> None:
+    """Strike keys where the focus is."""
+    at = QKeySequence(keys)[0]
+    QTest.keyClick(window.focusWidget() or window, at.key(), at.keyboardModifiers())
 
 
 def open_sample(qtbot: QtBot, window: Window) -> Session:
