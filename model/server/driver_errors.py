@@ -324,6 +324,21 @@ _TLS = (
 )
 
 
+_FOR_GOOD = re.compile(
+    r"certificate verify failed|hostname mismatch|doesn't match|certificate (has )?expired|wrong version number"
+    r"|certificate required|unknown ca|bad certificate|certificate unknown",
+    re.IGNORECASE,
+)
+"""TLS that comes about on no second try: a server that restarts or is in haste says none of it."""
+
+
+def refuses_for_good(error: BaseException | None) -> bool:
+    """Whether a host's answer to a greeting stays the same however often it is greeted: who asks, or how, is wrong."""
+    if isinstance(error, e.OperationFailure):
+        return _of_code(error) in (_DENIED, _LOGIN)
+    return isinstance(error, e.AutoReconnect) and _FOR_GOOD.search(str(error)) is not None
+
+
 def tls_trouble(text: str, host: str) -> str:
     """Why TLS with a host does not come about, one sentence, out of an error's own words."""
     low = text.lower()

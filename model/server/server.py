@@ -23,7 +23,7 @@ from bson.son import SON
 from pymongo.collection import Collection
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
-from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError
+from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError, ServerSelectionTimeoutError
 from pymongo.read_preferences import ReadPreference, make_read_preference
 from pymongo.write_concern import WriteConcern
 
@@ -31,7 +31,15 @@ from model.address import Address
 from model.errors import InDoubt, NotAllowed, Refused, Unreachable
 from model.records import ServerFacts
 from model.server import change_stream, driver
-from model.server.driver_errors import cannot_connect, cannot_read, cannot_write, is_denied, meaning, without_password
+from model.server.driver_errors import (
+    cannot_connect,
+    cannot_read,
+    cannot_write,
+    is_denied,
+    meaning,
+    refuses_for_good,
+    without_password,
+)
 from model.server.port import Reply, Terms, Write, bson_of
 from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
 from model.server.shard_keys import ShardKeys
@@ -52,6 +60,8 @@ FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
+
+_NEXT_LOOK = 0.001  # seconds, after which the driver still waits for the next answer of some host, at most half a second
 
 LONGEST_MS = 600_000
 """The time that a server may work on one query where nothing else is said: none goes on once nobody waits for it."""
@@ -227,6 +237,7 @@ class Server:
         admin = self._client.get_database("admin", codec_options=CodecOptions())
         started = time.perf_counter()
         try:
+            self._reach()
             admin.command("ping")
         except PyMongoError as error:
             raise cannot_connect(error, self._uri) from None
@@ -532,11 +543,22 @@ class Server:
     def _reach(self) -> None:
         """Find the server that takes writes; one that is gone is given up after the time for connecting.
 
-        Within a time that several operations share, the driver would look for it until that is over.
+        The driver would look for it until that time is over, also where each host refuses for good, and within a time
+        that several operations share, until that one is over.
         """
-        if not self._client.topology_description.has_writable_server():
-            with pymongo.timeout(self._client.options.server_selection_timeout):
-                _ = self._client.is_primary
+        until = time.monotonic() + self._client.options.server_selection_timeout
+        while not self._client.topology_description.has_writable_server():
+            try:
+                with pymongo.timeout(_NEXT_LOOK):
+                    _ = self._client.is_primary
+            except ServerSelectionTimeoutError as error:
+                hosts = self._client.topology_description.server_descriptions().values()
+                if hosts and all(refuses_for_good(host.error) for host in hosts):
+                    raise next((h.error for h in hosts if isinstance(h.error, OperationFailure)), error) from None
+                if time.monotonic() > until:
+                    raise
+            else:
+                return
 
     def _trouble(self, error: Exception, command: str, place: str) -> Refused:
         return cannot_read(error, self._uri, command, place)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from model.errors import Unreachable
+from model.errors import Refused, Unreachable
 from model.server.retry import GRACE, Server, Write, run
 from model.values.canonical import Value
 from tests.blackpipe.pipe import ALWAYS, BlackPipe, Plan
@@ -77,3 +77,14 @@ def test_a_read_from_a_server_that_says_nothing_ends_in_a_sentence() -> None:
         with pytest.raises(Unreachable, match="did not answer in time"):
             list(port.find(NS))
         assert time.monotonic() - began < 2 * PATIENCE + SLACK
+
+
+@pytest.mark.parametrize("code", [13, 18])
+def test_a_greeting_that_is_refused_for_who_asks_is_told_at_once(code: int) -> None:
+    with BlackPipe() as pipe:
+        pipe.plan = Plan(0, f"refuse {code}", ALWAYS, greetings=True)
+        began = time.monotonic()
+        with pytest.raises(Refused, match="user name and password"):
+            Server.connect(f"{pipe.uri}&serverSelectionTimeoutMS=60000")
+        assert time.monotonic() - began < 30
+        assert set(pipe.plan.seen) <= {"hello", "ismaster", "isMaster"}
