@@ -8,6 +8,7 @@
     │   │   └── InDoubt         something was sent, and nobody knows whether it was done
     │   ├── NotAllowed          the server knows the user and says no; or the session is read-only
     │   ├── NotFound            an id, a version, a collection that is not there
+    │   ├── TooMuch             the server gave up a query for its time or its memory; an index helps
     │   └── Unreadable          bytes that are no BSON, text that is no Extended JSON
     └── Cancelled               the person asked to stop; never shown as a failure
 """
@@ -33,6 +34,10 @@ class NotAllowed(Refused):
 
 class NotFound(Refused):
     """A document, version, collection or file that was asked for is not there."""
+
+
+class TooMuch(Refused):
+    """A query took more time or memory than the server gives it."""
 
 
 class Unreadable(Refused):

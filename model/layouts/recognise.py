@@ -458,6 +458,8 @@ def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
         return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
     if sample.unreadable:
         return Proposal(profile, 0.3, "None of the documents sampled can be read.")
+    if sample.whole is None:
+        return Proposal(profile, 0.2, "None of it came in the time for that, so nothing can be told from it.")
     for index in sample.indexes:
         version = next((name for name in index.names if is_version_name(name)), "")
         id = next((name for name in index.names if name != version), "")

@@ -17,7 +17,7 @@ from struct import iter_unpack
 from typing import Any, overload
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotAllowed, Refused, Unreachable
+from model.errors import TooMuch
 from model.layouts.object_parts import assembled
 from model.layouts.reserved_fields import place_of, time_of, words
 from model.layouts.row_paths import value_at
@@ -207,13 +207,13 @@ class WrittenRows:
         return dict.fromkeys([p.parts] if p.parts else [*p.where, *filter(None, [p.archive_id])], 1)
 
     def _found(self, ns: str, filter: Terms) -> Iterator[bytes]:
-        """Stored rows; raises ``Refused`` with the missing index where looking for them takes too long."""
+        """Stored rows; raises ``TooMuch`` with the missing index where looking for them takes too long."""
         try:
             yield from self.server.find(ns, filter, max_ms=WITHIN_MS)
-        except (Unreachable, NotAllowed):
+        except TooMuch as error:
+            if unindexed := self.unindexed():
+                raise TooMuch(f"{str(error).partition(';')[0]}. {unindexed}") from None
             raise
-        except Refused as error:
-            raise Refused(f"{error} {self.unindexed()}".strip()) from None
 
     def any(self, id: Value) -> bool:
         """Whether there is a row about this document."""

@@ -5,20 +5,22 @@ No sentence from here holds a password, whatever the address was.
 
 from __future__ import annotations
 
+import json
 import re
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import bson.errors
 import pymongo
 from pymongo import errors as e
 
 from model.address import Address
-from model.errors import NotAllowed, Refused, Unreachable
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable
 from model.server.duplicate_key import DuplicateKey
 from model.server.privileges import UNAUTHORIZED, lacks
+from model.values.canonical import Value
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
@@ -114,6 +116,8 @@ CODES: Mapping[int, Meaning] = {
 }
 """What a server's code says of a write; a code that is not here is a refusal in the server's own words."""
 
+_TOO_MUCH_FOR = (146, 292, 16819, 16820, 16945, 17144)  # the names that servers had for it, the older ones without one
+_NO_MEMORY = re.compile(r"sort (operation used more|stage buffered)|exceeded memory limit", re.IGNORECASE)
 _NOT_NUMBERED = re.compile(r"retryable writes are not supported|not support retryable writes", re.IGNORECASE)
 _NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space left", re.IGNORECASE)
 
@@ -375,9 +379,47 @@ def _of_another_time(text: str, host: str) -> str:
     return f"{host} is too new for {driver}; update PyMongo."
 
 
-def cannot_read(error: Exception, uri: str, command: str, place: str) -> Refused:
-    """Why a command that reads something failed, as the error to raise."""
-    return _no_secret(_reading(error, uri, command, place), uri)
+def cannot_read(error: Exception, uri: str, command: str, place: str, index: str = "") -> Refused:
+    """Why a command that reads something failed, as the error to raise; ``index`` is the one that would serve it."""
+    return _no_secret(_reading(error, uri, command, place, index), uri)
+
+
+def _in_time(place: str, index: str) -> str:
+    if not index:
+        return f"The query of {place} took longer than allowed; ask for less."
+    return f"The query of {place} took longer than allowed; create the index {index} there, or ask for less."
+
+
+def _in_memory(place: str, index: str) -> str:
+    if not index:
+        return f"The server has not the memory to sort that much of {place}; ask for less."
+    return (
+        f"The server has not the memory to sort that much of {place}; create the index {index} there, or ask for less."
+    )
+
+
+def index_for(command: Mapping[str, Any]) -> str:
+    """The index that would serve a find or an aggregation, as the shell writes it; "" where that on ``_id`` does."""
+    filter, sort = dict(command.get("filter") or {}), dict(command.get("sort") or {})
+    for stage in command.get("pipeline") or ():
+        if "$match" in stage:
+            filter |= stage["$match"]
+            continue
+        grouped = stage.get("$group", {}).get("_id")
+        by = grouped.values() if isinstance(grouped, Mapping) else [grouped]
+        sort = dict(stage.get("$sort") or {each[1:]: 1 for each in by if isinstance(each, str) and each[:1] == "$"})
+        break
+    equal = [name for name, term in filter.items() if not isinstance(term, Mapping) or {"$eq", "$in"} & term.keys()]
+    names = dict.fromkeys([*(name for name in equal if name not in sort), *sort, *filter])
+    ways = {name: -1 if _is_down(sort.get(name)) else 1 for name in names if not name.startswith("$")}
+    if list(ways)[:1] in ([], ["_id"]):
+        return ""
+    shown = (name if re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name, ensure_ascii=False) for name in ways)
+    return "{" + ", ".join(f"{name}: {way}" for name, way in zip(shown, ways.values(), strict=True)) + "}"
+
+
+def _is_down(way: Any) -> bool:
+    return str(way.python() if isinstance(way, Value) else way) == "-1"
 
 
 def cannot_write(error: Exception, command: str, place: str) -> str:
@@ -399,10 +441,8 @@ def _denied(error: BaseException, command: str, place: str) -> str:
     return _NO_USER if _ANONYMOUS in str(error) else lacks(command, place)
 
 
-def _reading(error: Exception, uri: str, command: str, place: str) -> Refused:
+def _reading(error: Exception, uri: str, command: str, place: str, index: str) -> Refused:
     host = host_of(uri)
-    if isinstance(error, e.ExecutionTimeout):
-        return Refused("The query took longer than allowed; narrow the filter or add an index.")
     if isinstance(error, e.ServerSelectionTimeoutError):
         return _no_server(str(error), host)
     if isinstance(error, e.NetworkTimeout):
@@ -414,13 +454,15 @@ def _reading(error: Exception, uri: str, command: str, place: str) -> Refused:
     if isinstance(error, e.OperationFailure):
         if is_denied(error):
             return NotAllowed(_denied(error, command, place))
+        if isinstance(error, e.ExecutionTimeout) or error.code == 50:
+            return TooMuch(_in_time(place, index))
+        if error.code in _TOO_MUCH_FOR or _NO_MEMORY.search(said(error)):
+            return TooMuch(_in_memory(place, index))
         known = _of_code(error)
         if known is _LOGIN:
             return Unreachable(f"{host} does not accept this user name and password any more; connect again.")
         if known is _FULL:
             return Refused(known.sentence)
-        if error.code == 50:
-            return Refused("The query took longer than allowed; narrow the filter or add an index.")
         if known in (_AWAY, _GAVE_UP, _BUSY, _IN_THE_WAY):
             how = "is too busy" if known in (_BUSY, _IN_THE_WAY) else "is changing over or shutting down"
             return Unreachable(f"{host} {how}; try again in a moment.")

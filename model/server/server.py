@@ -35,6 +35,7 @@ from model.server.driver_errors import (
     cannot_connect,
     cannot_read,
     cannot_write,
+    index_for,
     is_denied,
     meaning,
     refuses_for_good,
@@ -61,7 +62,8 @@ BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
 
-_NEXT_LOOK = 0.001  # seconds, after which the driver still waits for the next answer of some host, at most half a second
+_NEXT_LOOK = 0.001
+"""Seconds, after which the driver still waits for the next answer of some host, half a second at most."""
 
 LONGEST_MS = 600_000
 """The time that a server may work on one query where nothing else is said: none goes on once nobody waits for it."""
@@ -437,9 +439,9 @@ class Server:
         except OperationFailure as error:
             if error.code == COMMAND_NOT_FOUND:
                 raise Refused("This server does not explain queries.") from None
-            raise self._trouble(error, "find", ns) from None
+            raise self._trouble(error, "find", ns, index_for(command)) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error, "find", ns) from None
+            raise self._trouble(error, "find", ns, index_for(command)) from None
 
     def changes(
         self,
@@ -526,9 +528,9 @@ class Server:
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 raise _NoSuchNamespace(f"There is no collection {ns}.") from None
-            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd")) from None
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd")) from None
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
 
     def _database(self, ns: str) -> Database[RawBSONDocument]:
         name = ns.partition(".")[0]
@@ -551,7 +553,7 @@ class Server:
             try:
                 with pymongo.timeout(_NEXT_LOOK):
                     _ = self._client.is_primary
-            except ServerSelectionTimeoutError as error:
+            except (ServerSelectionTimeoutError, TypeError) as error:  # it cannot put sockets and ports into one order
                 hosts = self._client.topology_description.server_descriptions().values()
                 if hosts and all(refuses_for_good(host.error) for host in hosts):
                     raise next((h.error for h in hosts if isinstance(h.error, OperationFailure)), error) from None
@@ -560,8 +562,8 @@ class Server:
             else:
                 return
 
-    def _trouble(self, error: Exception, command: str, place: str) -> Refused:
-        return cannot_read(error, self._uri, command, place)
+    def _trouble(self, error: Exception, command: str, place: str, index: str = "") -> Refused:
+        return cannot_read(error, self._uri, command, place, index)
 
     # --- measuring
 

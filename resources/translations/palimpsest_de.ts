@@ -10413,8 +10413,12 @@ Zum Verbinden öffnen</translation>
       <translation>Die Abfrage kann nicht gesendet werden: {0}.</translation>
     </message>
     <message>
-      <source>The query took longer than allowed; narrow the filter or add an index.</source>
-      <translation>Die Abfrage dauerte länger als erlaubt; engen Sie den Filter ein oder ergänzen Sie einen Index.</translation>
+      <source>The query of {0} took longer than allowed; ask for less.</source>
+      <translation>Die Abfrage von {0} dauerte länger als erlaubt; fragen Sie nach weniger.</translation>
+    </message>
+    <message>
+      <source>The query of {0} took longer than allowed; create the index {1} there, or ask for less.</source>
+      <translation>Die Abfrage von {0} dauerte länger als erlaubt; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
     </message>
     <message>
       <source>The server answered with a document that has no _id; read it again.</source>
@@ -10463,6 +10467,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The server has no room left; free some, or raise the quota, and try again.</source>
       <translation>Der Server hat keinen Platz mehr; schaffen Sie welchen oder erhöhen Sie das Kontingent und versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+      <source>The server has not the memory to sort that much of {0}; ask for less.</source>
+      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; fragen Sie nach weniger.</translation>
+    </message>
+    <message>
+      <source>The server has not the memory to sort that much of {0}; create the index {1} there, or ask for less.</source>
+      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
     </message>
     <message>
       <source>The server is too busy for this write; try again in a moment.</source>

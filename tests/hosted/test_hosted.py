@@ -16,7 +16,7 @@ from model.session import Session
 from model.values.canonical import EMPTY, Value
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells
-from tests.servers.hosted_server import PROFILES, HostedServer, ServerProfile
+from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
 
 NAMED = {action.name: action for action in ACTIONS}
 SHORT = ("page versions", "count", "save archive", "undo embedded")
@@ -44,6 +44,50 @@ def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not() 
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_action_works_on_every_server_or_says_why_not(name: str) -> None:
     assert not wrong(ACTIONS, [name])
+
+
+# --- what a server gives up
+
+SORTED = "Executor error during find command :: caused by :: Sort exceeded memory limit of 104857600 bytes"
+GIVE_UP = {
+    "memory": (Refusal("option", 292, SORTED, ("find.sort",)), Refusal("stage", 292, SORTED, ("$sort", "$group"))),
+    "time": (Refusal("command", 50, "operation exceeded time limit", ("find", "aggregate", "count")),),
+}
+SAID_OTHERWISE = ("collections", "count", "scan", "repair", "feed")
+"""What goes on without the answer and names it as missing, or has written before as it was asked to."""
+
+
+def unsaid(actions: list[Action], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, Cell]]:
+    """The actions that end in no sentence with what to do where a server gives up their queries."""
+    for name, refused in GIVE_UP.items():
+        monkeypatch.setitem(PROFILES, name, replace(MODEL, refuses=refused))
+    return [
+        (name, action.name, cell)
+        for action, name, cell in cells(actions, list(GIVE_UP))
+        if cell.verdict == "wrong"
+        or (cell.verdict == "says" and not ("create the index {" in cell.said or "ask for less" in cell.said))
+    ]
+
+
+def test_a_query_that_a_server_gives_up_is_told_with_what_helps_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not unsaid([NAMED[name] for name in ("page versions", "save archive", "blame", "migrate")], monkeypatch)
+
+
+@pytest.mark.deep
+def test_every_action_on_a_server_that_gives_up_ends_in_a_sentence_or_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not unsaid([action for action in ACTIONS if action.name not in SAID_OTHERWISE], monkeypatch)
+
+
+def test_a_collection_that_does_not_come_in_time_is_not_called_empty() -> None:
+    profile = replace(MODEL, refuses=GIVE_UP["time"])
+    with HostedServer(profile) as server:
+        server.load("shop.things", [bson.encode({"_id": 1})])
+        server.load("shop.nothing", [])
+        with Session.open(server.uri) as session:
+            told = {info.ns: info.why for info in session.collections()}
+    assert "came in the time" in told["shop.things"]
 
 
 # --- what the matrix convicts
