@@ -293,4 +293,3 @@ class ServerFacts:
     milliseconds: int
     wire: int
     sessions: bool
-    extra: Mapping[str, str] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from model.errors import Refused, Unreadable
-from model.layouts.newest_query import beyond
+from model.layouts.newest_query import ALL_TYPES, TypeNumbers, beyond
 from model.records import ServerFacts
 from model.server import guards
 from model.server.duplicate_key import DuplicateKey
@@ -38,7 +38,8 @@ class CompositeId:
     """The id of one collection's documents: the paths of its parts, and the name of the field that stands for them."""
 
     parts: tuple[str, ...]
-    all_types: bool = True  # the server can store the types that are deprecated
+    types: Callable[[], Sequence[int]] = field(default=lambda: ALL_TYPES, compare=False)
+    """The types that filters may name."""
 
     @property
     def name(self) -> str:
@@ -180,7 +181,7 @@ class CompositeId:
         before: dict[str, Any] = {}
         found: list[Terms] = []
         for part, each in (self._values(value) or {}).items():
-            found.append({"$and": [dict(before), beyond(part, each, down, self.all_types)]})
+            found.append({"$and": [dict(before), beyond(part, each, down, self.types)]})
             before[part] = {"$eq": each}
         return {"$or": found or [NOTHING]}
 
@@ -290,10 +291,11 @@ class CompositeIds:
     server: Server
     parts: Callable[[str], tuple[str, ...]]
     _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict, compare=False, repr=False)
+    _types: TypeNumbers = field(default_factory=TypeNumbers, compare=False, repr=False)
 
     def _id(self, ns: str) -> CompositeId | None:
         parts = self.parts(ns)
-        return CompositeId(parts, "gitVersion" in self.server.facts().extra) if parts else None
+        return CompositeId(parts, lambda: self._types.known(self.server, ns)) if parts else None
 
     @property
     def read_only(self) -> bool:

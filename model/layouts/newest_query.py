@@ -7,11 +7,11 @@ versions that match the filter and keeps those that are the newest; it never loa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotFound
+from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable
 from model.layouts.checks.id_order import key_of
 from model.layouts.field_reader import FieldReader
 from model.layouts.reserved_fields import number_of
@@ -40,8 +40,9 @@ BRACKETS = (
 )  # fmt: skip
 """Types in the order in which a server sorts them; ``$gt`` compares within one of them only."""
 
-
-DEPRECATED = (c.UNDEFINED, c.SYMBOL)
+ALL_TYPES = tuple(kind for types in BRACKETS for kind in types)
+RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
+"""Types whose numbers some servers refuse."""
 
 
 @dataclass
@@ -121,6 +122,7 @@ class NewestQuery:
     def __init__(self, server: Port, profile: CollectionProfile, newest: Callable[[Value], bytes]) -> None:
         self.server, self.profile, self.newest = server, profile, newest
         self._ids, self._numbers = FieldReader(profile.id), FieldReader(profile.version)
+        self._types = TypeNumbers()
         self._seen = _Pace(1)  # versions of a document, as the last list found them
 
     @property
@@ -231,9 +233,14 @@ class NewestQuery:
         """The filter for the documents behind those of a run, and for those that are equal but of another type."""
         name, last = self.profile.id, run.last
         assert last is not None
-        behind = beyond(name, last, down, "gitVersion" in self.server.facts().extra)
-        others = [kind for kind in _TYPED if last.type in _TYPED and kind not in {id.type for id in run.heads}]
+        behind = beyond(name, last, down, self._known_types)
+        listed = {id.type for id in run.heads}
+        unlisted = [kind for kind in _TYPED if last.type in _TYPED and kind not in listed]
+        others = [kind for kind in unlisted if kind in self._known_types()] if unlisted else []
         return {"$or": [{name: {"$eq": last, "$type": others}}, *behind["$or"]]} if others else behind
+
+    def _known_types(self) -> Sequence[int]:
+        return self._types.known(self.server, self.profile.ns)
 
     def _right(self, key: bytes, id: Value) -> bytes:
         at = self._numbers.spans(key)[0]
@@ -275,14 +282,48 @@ def leapable(id: Value) -> bool:
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
-def beyond(name: str, last: Value, down: bool, all_types: bool) -> Terms:
+class TypeNumbers:
+    """The types that a server's filters may name: one that cannot store a type may refuse its number.
+
+    It is asked once, and only where such a filter is needed; a version or a product's name proves nothing.
+    """
+
+    def __init__(self) -> None:
+        self._known: Sequence[int] | None = None
+
+    def known(self, server: Port, ns: str) -> Sequence[int]:
+        """The types, asked by queries of one document; raises their errors but those of an unknown type."""
+        if self._known is None:
+            rest = (kind for kind in ALL_TYPES if kind not in RARE)
+            every = (*RARE, *rest)  # there are servers that look at no number behind one that fits
+            whole = _names(server, ns, every)
+            self._known = every if whole else [kind for kind in every if _names(server, ns, [kind])]
+        return self._known
+
+
+def _names(server: Port, ns: str, kinds: Sequence[int]) -> bool:
+    """Whether a filter may name some types."""
+    try:
+        next(server.find(ns, {"_id": {"$type": [*map(_number, kinds)]}}, projection={"_id": 1}, limit=1), None)
+    except (NotAllowed, TooMuch, Unreachable):
+        raise
+    except Refused:
+        return False
+    return True
+
+
+def _number(kind: int) -> int:
+    return -1 if kind == c.MIN_KEY else kind
+
+
+def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]]) -> Terms:
     """The filter for ids that a server sorts behind an id: those of its types beyond it, and the types that follow.
 
-    Without ``all_types`` those that are deprecated are left out: a server that cannot store them refuses their numbers.
+    Of these it names the ones that the server knows.
     """
-    at = next(i for i, types in enumerate(BRACKETS) if last.type in types)
-    rest = BRACKETS[:at] if down else BRACKETS[at + 1 :]
-    kinds = [kind for types in rest for kind in types if all_types or kind not in DEPRECATED]
-    numbers = [-1 if kind == c.MIN_KEY else kind for kind in kinds]
+    at = next(i for i, each in enumerate(BRACKETS) if last.type in each)
+    rest = [kind for each in (BRACKETS[:at] if down else BRACKETS[at + 1 :]) for kind in each]
+    known = types() if rest else ()
+    numbers = [_number(kind) for kind in rest if kind in known]
     beyond: list[Terms] = [{name: {"$lt" if down else "$gt": last}}]
     return {"$or": beyond + [{name: {"$type": number}} for number in numbers]}

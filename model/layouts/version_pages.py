@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from model.layouts.checks.id_order import key_of
 from model.layouts.lazy_row import SMALL
-from model.layouts.newest_query import beyond
+from model.layouts.newest_query import TypeNumbers, beyond
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -49,11 +49,11 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> I
     lowest = next(server.find(ns, where, sort={id: 1, version: 1}, limit=1), None)
     least = c.get(lowest, (version,)) if lowest is not None else last
     if least is None or least.type not in (SURE if last.type != c.DATE else (c.DATE,)):
-        yield from server.find(ns, {**where, **_of_lower_types(server, version, last)}, sort=order)
+        yield from server.find(ns, {**where, **_of_lower_types(server, ns, version, last)}, sort=order)
 
 
-def _of_lower_types(server: Port, version: str, last: Value) -> Terms:
+def _of_lower_types(server: Port, ns: str, version: str, last: Value) -> Terms:
     """The filter for versions that a server sorts below all of the type of one."""
-    lower = beyond(version, last, True, "gitVersion" in server.facts().extra)["$or"][1:]
+    lower = beyond(version, last, True, lambda: TypeNumbers().known(server, ns))["$or"][1:]
     nan = [] if last.type == c.DATE else [{version: {"$eq": float("nan")}}]  # below all numbers and less than none
     return {"$or": [*nan, *lower]}

@@ -256,7 +256,6 @@ class Server:
         topology = next((d.replica_set_name for d in nodes if d.replica_set_name), None) or (
             "sharded" if "Mongos" in kinds else "standalone"
         )
-        extra = {key: str(build[key]) for key in ("gitVersion", "ferretdbVersion", "storageEngines") if key in build}
         self._facts = ServerFacts(
             name=self._name or ", ".join(sorted({f"{d.address[0]}:{d.address[1]}" for d in nodes})) or "server",
             version=str(build.get("version", "unknown version")),
@@ -264,7 +263,6 @@ class Server:
             milliseconds=milliseconds,
             wire=max((d.max_wire_version for d in nodes), default=0),
             sessions=any(d.logical_session_timeout_minutes is not None for d in nodes),
-            extra=extra,
         )
         return self._facts
 

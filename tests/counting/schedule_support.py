@@ -22,7 +22,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort
 
 WRITERS = 4
-SIMULATED = ServerFacts("simulated", "8.0", "standalone", 1, 25, True, {"gitVersion": "0"})
+SIMULATED = ServerFacts("simulated", "8.0", "standalone", 1, 25, True)
 Doc = dict[str, Any]
 
 

@@ -11,8 +11,10 @@ import bson
 import pytest
 
 from model.layouts import update_operators
+from model.profile import Profile, stated
 from model.server import change_stream
 from model.session import Session
+from model.values import canonical
 from model.values.canonical import EMPTY, Value
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells
@@ -126,6 +128,30 @@ def test_forms_of_the_program_that_were_wrong_are_convicted(
 
 
 # --- what servers say of themselves
+
+
+@pytest.mark.parametrize(
+    ("profile", "others"),
+    [(replace(MODEL, facts=("version",)), True), (PROFILES["ferretdb-1"], False)],
+    ids=["one that tells no gitVersion and has symbols", "one that tells it and refuses their number"],
+)
+def test_which_types_a_filter_may_name_is_asked_and_not_read_off_a_version(
+    profile: ServerProfile, others: bool
+) -> None:
+    symbol = Value(canonical.SYMBOL, Value.of("z").data)
+    ids = [*(Value.of(n) for n in range(5)), symbol if others else Value.of("a")]
+    with HostedServer(profile) as server:
+        rows = [(id, v) for id in ids for v in range(1, 130)]  # so many versions are leapt over
+        server.load(
+            "shop.things",
+            [
+                canonical.document([("_id", Value.of(at)), ("docId", id), ("v", Value.of(v))])
+                for at, (id, v) in enumerate(rows)
+            ],
+        )
+        with Session.open(server.uri, Profile((stated("shop.things", "versions"),))) as session:
+            page = session.documents("shop.things")
+    assert [row.id for row in page.rows] == ids
 
 
 @pytest.mark.parametrize("wire", [6, 7, 8])

@@ -33,7 +33,7 @@ TRIES = 6
 FIRST: dict[str, Any] = {"title": "Versicherung", "t": 1, "log": ["begun"], "who": {"name": "Eva", "zip": "22763"}}
 KINDS = ("end", "front", "log", "nested", "toggle")
 
-MONGODB = ServerFacts("simulated", "8.0", "standalone", 1, 25, True, {"gitVersion": "0"})
+MONGODB = ServerFacts("simulated", "8.0", "standalone", 1, 25, True)
 OTHER = ServerFacts("simulated", "1.0", "standalone", 1, 6, False)
 
 

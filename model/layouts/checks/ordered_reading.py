@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.checks.id_order import Key, key_of
-from model.layouts.newest_query import beyond, leapable
+from model.layouts.newest_query import TypeNumbers, beyond, leapable
 from model.names import id_name
 from model.records import Checkpoint, no_checkpoint
 from model.server.retry import Port, Terms
@@ -36,6 +36,7 @@ class OrderedReading:
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
     part: tuple[Value | None, Value | None] | None = None  # only ids behind the first, up to the second; None: no end
+    types: TypeNumbers = field(default_factory=TypeNumbers, repr=False, compare=False)
     _done: Value | bytes | None = None
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)
@@ -155,7 +156,7 @@ def runs(
         key: Key | None = None
         items: list[tuple[Value, T]] = []
         try:
-            where = None if behind is None else _behind(reading.port, name, behind)
+            where = None if behind is None else _behind(reading, ns, name, behind)
             for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
                 reading.looked()
                 taken = take(raw)
@@ -193,8 +194,8 @@ def _above(a: Key, b: Key) -> bool:
         return False
 
 
-def _behind(port: Port, name: str, last: Value) -> Terms:
-    return beyond(name, last, False, "gitVersion" in port.facts().extra)
+def _behind(reading: OrderedReading, ns: str, name: str, last: Value) -> Terms:
+    return beyond(name, last, False, lambda: reading.types.known(reading.port, ns))
 
 
 def all_of(
@@ -212,7 +213,7 @@ def all_of(
     latest: bytes | None = None
     while True:
         try:
-            where = None if last is None else _behind(reading.port, "_id", last)
+            where = None if last is None else _behind(reading, ns, "_id", last)
             reading.in_order = last is not None or tries < TRIES - 1 or reading.part is not None
             order = {"_id": 1} if reading.in_order else None
             for raw in reading.within(reading.port.find(ns, where, sort=order, projection=projection), "_id"):

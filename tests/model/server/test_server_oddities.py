@@ -292,7 +292,7 @@ class Lacking(FaultyServer):
         return super().find(ns, filter, *more, **named)
 
     def facts(self) -> ServerFacts:
-        return replace(self.server.facts(), sessions=False, extra={})
+        return replace(self.server.facts(), sessions=False)
 
 
 def _holds(body: Any, kind: int) -> bool:
