@@ -10,7 +10,9 @@ import bson
 import pytest
 from bson import ObjectId
 
+from model.layouts.recognition import small_collections
 from model.localserver import LocalServer
+from model.mql.filters import Matcher, compile_filter
 from model.profile import Profile, stated
 from model.session import Session
 from model.values import canonical
@@ -75,6 +77,29 @@ def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
             list(session.collections("db"))
         sent.append(len(log.names) / collections)
     assert sent[1] <= 1.25 * sent[0]
+
+
+@pytest.mark.parametrize("make", [numbered, named, plain])
+def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_look_like_it(
+    local: LocalServer, make: Callable[[int, int], Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def counted(filter: bytes) -> Matcher:
+        asked.append(filter)
+        return compile_filter(filter)
+
+    monkeypatch.setattr(small_collections, "compile_filter", counted)
+    each = []
+    for collections in (12, 36):
+        for n in range(collections):
+            if local.store.get("db", f"c{n}") is None:
+                local.load(f"db.c{n}", [bson.encode(make(n, at)) for at in range(20)])
+        asked.clear()
+        with Session.open(local.uri) as session:
+            list(session.collections("db"))
+        each.append(len(asked) / collections)
+    assert each[1] <= 1.25 * each[0]
 
 
 def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:

@@ -9,7 +9,7 @@ not rise, contradict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,7 @@ LIKE = 0.4  # of the values in the rows of some documents, those that these stil
 LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
 BOTH = 0.8  # of the current versions, those that a shadow holds at least
 LIKELIEST = 3  # large collections that are followed up, where neither name speaks for one
+LIKELY = 8  # of all collections: where documents are numbered, the rows of each name documents of every other
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
 
@@ -159,7 +160,7 @@ def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: boo
     held = named and (several or link.below >= LEAST)  # just below the current one, in a collection called its past
     if not link.sealed and not held and (link.alike < LIKE or not (named or several)):
         return False
-    asked = _named(link.archive, link.archive_id)
+    asked = link.archive.once(_named, link.archive_id)
     there, _ = matching(server, sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
     return len({d.get(link.id) for d in there}) >= NAMED * len(asked)
 
@@ -201,7 +202,7 @@ def _is_dated(asked: Sequence[_Asked]) -> bool:
 def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str, str]]:
     """The fields that may link a document to its rows: its id, the rows' id, and the version."""
     ours = sample.shapes
-    for version in version_fields(sample):
+    for version in sample.once(version_fields):
         theirs = other.shapes.get(version)
         if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
             continue
@@ -209,15 +210,15 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
             named or is_version_name(version) or other.unique_with(version) or _kin(sample, other, {"_id"}) >= ALIKE
         ):
             continue
-        for id in _ids(sample, version):
-            for archive_id in _archive_ids(other, version, ours[id].types.keys())[:2]:
+        for id in sample.once(_ids, version):
+            for archive_id in other.once(_archive_ids, version, frozenset(ours[id].types))[:2]:
                 yield id, archive_id, version
 
 
 def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str, list[tuple[str, str, str]]]:
     """The links to collections whose names say nothing, where the rows sampled there name documents of this one.
 
-    All are asked for together. Of large collections only those are followed up whose rows suit the documents best.
+    All are asked for together. Only those are followed up whose rows suit the documents best, fewer of large ones.
     """
     links = [
         (other, key)
@@ -227,22 +228,23 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
     ]
     there: dict[str, dict[Value | None, Document]] = {}
     for id in dict.fromkeys(key[0] for _, key in links):
-        asked = [v for other, key in links if key[0] == id for v in _named(other, key[1])]
+        asked = [v for other, key in links if key[0] == id for v in other.once(_named, key[1])]
         wanted = {id: 1} | {key[2]: 1 for _, key in links}
         found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
         there[id] = {d.get(id): d for d in found}
-    suiting: dict[str, float] = {}
+    suiting: dict[str, tuple[float, float]] = {}
     kept: dict[str, list[tuple[str, str, str]]] = {}
     for other, key in links:
         id, archive_id, version = key
-        asked = _named(other, archive_id)
+        asked = other.once(_named, archive_id)
         if asked and sum(v in there[id] for v in asked) >= NAMED * len(asked):
             kept.setdefault(other.ns, []).append(key)
-            suiting[other.ns] = max(suiting.get(other.ns, 0), _suiting(other, there[id], archive_id, version))
-    large = [other.ns for other in others if other.ns in kept and other.whole is None]
-    for ns in sorted(large, key=lambda ns: -suiting[ns])[LIKELIEST:]:
-        del kept[ns]
-    return kept
+            suits = _suiting(other, there[id], archive_id, version), _kin(sample, other, {*key, "_id"})
+            suiting[other.ns] = max(suiting.get(other.ns, (0, 0)), suits)
+    large = {other.ns for other in others if other.whole is None}
+    likeliest = sorted(kept, key=suiting.__getitem__, reverse=True)
+    followed = {*likeliest[:LIKELY]} - {*[ns for ns in likeliest if ns in large][LIKELIEST:]}
+    return {ns: keys for ns, keys in kept.items() if ns in followed}
 
 
 def _named(rows: Sample, archive_id: str) -> list[Value]:
@@ -280,16 +282,11 @@ def _ids(sample: Sample, version: str) -> list[str]:
     return found[:3]
 
 
-def _archive_ids(other: Sample, version: str, kinds: Any) -> list[str]:
+def _archive_ids(other: Sample, version: str, kinds: Set[int]) -> list[str]:
     unique = other.unique_with(version)
     found: list[tuple[Any, ...]] = []
     for name, shape in other.shapes.items():
-        if (
-            name in ("_id", version)
-            or shape.share() < 0.7
-            or not set(shape.types) & set(kinds)
-            or is_version_name(name)
-        ):
+        if name in ("_id", version) or shape.share() < 0.7 or not kinds & shape.types.keys() or is_version_name(name):
             continue
         found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
     return [name for *_, name in sorted(found)]
@@ -500,7 +497,7 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
             continue
         if not unique and not wanted:
             continue
-        kinds = sample.shapes["_id"].types.keys() if "_id" in sample.shapes else ()
+        kinds = frozenset(sample.shapes["_id"].types) if "_id" in sample.shapes else frozenset()
         ids = [*unique, *_archive_ids(other, version, kinds)]
         names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
         found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bson import ObjectId
 
@@ -59,6 +60,7 @@ LOOKED_AT = 8  # documents of which the states are read
 CURRENT = 0.8  # of these, those whose newest state is what they are now
 FEW = 4  # states of one document
 LIKELIEST = 3  # large collections of which documents are looked up, where nothing but their fields speaks for them
+FOLLOWED = 8  # collections with documents that rows name, of which the states are read, those most alike first
 BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
 
 
@@ -275,24 +277,32 @@ def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequ
     """Rows that hold whole states of other documents, the newest of which is current, in one of some fields."""
     for kept_in in places:
         states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
-        for other in _alike(usual_names(states), sample, others):
-            for target in _targets(server, sample, [other]):
-                if _are_states(server, sample, target, kept_in, other.usual):
-                    place = f"in {kept_in}" if kept_in else "at the top"
-                    return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
+        alike = _alike(usual_names(states), sample, others)
+        named = ((other, target) for other in alike for target in _targets(server, sample, [other]))
+        little = (
+            (other, target) for other, target in named if _holds_little_else(sample, target, kept_in, other.usual)
+        )
+        for other, target in islice(little, FOLLOWED):
+            if _are_states(server, sample, target, kept_in, other.usual):
+                place = f"in {kept_in}" if kept_in else "at the top"
+                return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
     return None
 
 
 def _alike(names: frozenset[str], sample: Sample, others: Sequence[Sample]) -> Iterator[Sample]:
-    """The collections whose documents have nearly these names; of large ones, which have to be asked, the likeliest."""
+    """The collections whose documents have nearly these names, the most alike first.
+
+    Of large ones, which have to be asked, only the likeliest.
+    """
     shares = {
         other.ns: len(names & other.usual) / len(names | other.usual)
         for other in others
         if other.usual and other.ns != sample.ns
     }
     alike = [other for other in others if shares.get(other.ns, 0) >= KNOWN]
-    large = sorted((each for each in alike if each.whole is None), key=lambda each: -shares[each.ns])[:LIKELIEST]
-    return (other for other in alike if other.whole is not None or other in large)
+    alike.sort(key=lambda each: -shares[each.ns])
+    large = {each.ns for each in [each for each in alike if each.whole is None][:LIKELIEST]}
+    return (other for other in alike if other.whole is not None or other.ns in large)
 
 
 def _state(document: Document, kept_in: str) -> Document | None:
@@ -302,12 +312,18 @@ def _state(document: Document, kept_in: str) -> Document | None:
     return read(value.data) if value is not None and value.type == c.OBJECT else None
 
 
+def _holds_little_else(sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
+    """Whether rows hold little but the state of a document with these names and what is about it."""
+    top = target.path.partition(".")[0]
+    return sample.once(_all_alone, frozenset({kept_in, top} if kept_in else {top, *names}))
+
+
+def _all_alone(sample: Sample, held: frozenset[str]) -> bool:
+    return all(_alone(d, RecordedChange(held, frozenset()), most=1) for d in sample.documents)
+
+
 def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
     """Whether the newest row about a document holds what that is now, and an earlier one something else."""
-    top = target.path.partition(".")[0]
-    held = frozenset({kept_in, top} if kept_in else {top, *names})
-    if not all(_alone(d, RecordedChange(held, frozenset()), most=1) for d in sample.documents):
-        return False
     at = _time(sample)
     newest = {at: -1, "_id": -1} if at else {"_id": -1}
     current = several = changed = 0
@@ -331,12 +347,7 @@ def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
 
 def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
     """The paths under which rows, at least ``most`` of them, name documents of other collections, and those."""
-    named: dict[str, list[Value]] = {}
-    for path in _paths(sample, most):
-        values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
-        asked = list(dict.fromkeys(values))
-        if asked and len(values) >= most * len(sample.documents):
-            named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    named = sample.once(_named, most)
     there = {
         other.ns: _looked_up(server, other, named) for other in others if other.ns != sample.ns and other.documents
     }
@@ -349,6 +360,17 @@ def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float
             found |= here
         if found and len(found) >= NAMED * len(asked):
             yield _Target(path, tuple(where), found, len(asked))
+
+
+def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
+    """Some of the values under each path that may name documents."""
+    named: dict[str, Sequence[Value]] = {}
+    for path in _paths(sample, most):
+        values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
+        asked = list(dict.fromkeys(values))
+        if asked and len(values) >= most * len(sample.documents):
+            named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    return named
 
 
 def _looked_up(
@@ -416,11 +438,11 @@ def streamed(sample: Sample, others: Sequence[Sample]) -> Proposal | None:
 
     What tells events from the states of documents: what happened is another thing from one row to the next.
     """
-    if (streams := _streams(sample)) is not None:
+    if (streams := sample.once(_streams)) is not None:
         id, number = streams
         return _stream_log(sample, id, number, f"the events of the streams in {id}, numbered by {number} in each")
     for other in others:
-        if sample.ns == other.ns or (streams := _streams(other)) is None or streams[0] not in sample.shapes:
+        if sample.ns == other.ns or (streams := other.once(_streams)) is None or streams[0] not in sample.shapes:
             continue
         id = streams[0]
         known = {d.get(id) for d in other.documents}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
@@ -132,6 +132,16 @@ class Sample:
     def name(self) -> str:
         """The collection's name without its database."""
         return self.ns.partition(".")[2]
+
+    @cached_property
+    def _told(self) -> dict[Any, Any]:
+        return {}
+
+    def once(self, tell: Callable[..., T], *more: Any) -> T:
+        """The answer of a function about this sample, which is asked once however many others it is held against."""
+        if (tell, more) not in self._told:
+            self._told[tell, more] = tell(self, *more)
+        return cast(T, self._told[tell, more])
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:

@@ -6,6 +6,7 @@ samples are all there is of them, and nothing has to be asked a second time.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from model.errors import NotAllowed, Unreadable
 from model.localserver import pipelines
 from model.localserver.projections import compile_projection
 from model.localserver.store import Collection, Store
+from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
 from model.records import ServerFacts
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _READS = "Nothing is written while layouts are recognised."
+_PLAIN = (c.STRING, c.OBJECT_ID, c.BINARY, c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128, c.DATE, c.OBJECT)
+"""Types of ids that a filter compares as they are; a regex is searched for, and null is nothing as well."""
 
 
 class SmallCollections:
@@ -35,6 +39,7 @@ class SmallCollections:
         self._server = server
         self._store = Store()
         self._held: dict[str, Collection] = {}
+        self._by_id: dict[str, dict[order.Key, list[tuple[int, bytes]]]] = {}
 
     @property
     def read_only(self) -> bool:
@@ -48,6 +53,7 @@ class SmallCollections:
             collection = self._store.make(db, name, strict=False)
             collection.load(sample.whole)
             self._held[sample.ns] = collection
+            self._by_id[sample.ns] = _by_id(sample.whole)
 
     def find(
         self,
@@ -64,11 +70,19 @@ class SmallCollections:
         if ns not in self._held:
             return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
         try:
-            project = compile_projection(bson_of(projection or {}))
-            documents = pipelines.matching(
-                self._held[ns], compile_filter(bson_of(filter or {})), pipelines.parse_sort(bson_of(sort or {}))
-            )
+            ids = None if sort else _ids(filter)
+            documents: Iterator[bytes]
+            if ids is not None:
+                met = self._by_id[ns]
+                documents = (raw for _, raw in sorted(row for id in ids if id in met for row in met[id]))
+            else:
+                documents = pipelines.matching(
+                    self._held[ns], compile_filter(bson_of(filter or {})), pipelines.parse_sort(bson_of(sort or {}))
+                )
             found = list(islice(documents, skip, skip + limit if limit else None))
+            if not found:
+                return iter(())
+            project = compile_projection(bson_of(projection or {}))
             return iter(found if project is None else [project(raw) for raw in found])
         except (CommandError, Unreadable, RecursionError):
             return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
@@ -113,3 +127,22 @@ class SmallCollections:
     def send(self, write: Write) -> Reply:
         """Refuse: recognition reads."""
         return Reply("no", sentence=_READS, error=NotAllowed(_READS))
+
+
+def _by_id(documents: Sequence[bytes]) -> dict[order.Key, list[tuple[int, bytes]]]:
+    """The documents and their places, by their ids where these can be told."""
+    found: dict[order.Key, list[tuple[int, bytes]]] = {}
+    for place, raw in enumerate(documents):
+        with contextlib.suppress(Unreadable):
+            if (id := c.get(raw, ("_id",))) is not None:
+                found.setdefault(order.key(id.type, id.data), []).append((place, raw))
+    return found
+
+
+def _ids(filter: Terms | None) -> set[order.Key] | None:
+    """The ids that a filter asks for, where it asks for nothing else and they are compared as they are."""
+    wanted = filter["_id"] if filter is not None and list(filter) == ["_id"] else None
+    ids = wanted["$in"] if isinstance(wanted, dict) and list(wanted) == ["$in"] else None
+    if ids is None or not all(isinstance(id, Value) and id.type in _PLAIN for id in ids):
+        return None
+    return {order.key(id.type, id.data) for id in ids}

@@ -9,10 +9,12 @@ from typing import Any
 
 import bson
 import pytest
-from bson import ObjectId
+from bson import Binary, Decimal128, Int64, ObjectId
 
 from model.errors import NotAllowed, Refused
 from model.layouts.recognise import LAYOUTS, as_stated, bind, profile_for, recognise
+from model.layouts.recognition.sampling import take
+from model.layouts.recognition.small_collections import SmallCollections
 from model.profile import Profile, stated
 from model.server.retry import Server
 from model.values import canonical as c
@@ -442,3 +444,19 @@ def test_a_profile_of_hashes_finds_the_token_that_documents_carry_beside_them(se
     other = hashlib.sha1(bson.encode({"something": "else"})).hexdigest()
     database["sealed"].update_one({}, {"$set": {"_versioned_id": other}})
     assert as_stated(server, stated_one)[1].token == ""
+
+
+def test_a_small_collection_at_hand_is_asked_for_ids_as_its_server_is(server: Server, database: Db) -> None:
+    stored = [1, 2.0, Int64(3), "a", ObjectId(b"palimpsest!!"), {"part": 1}, Binary(b"a"), None]
+    database["ids"].insert_many([{"_id": id, "at": at} for at, id in enumerate(stored)])
+    ns = f"{database.name}.ids"
+    small = SmallCollections(server)
+    small.hold(take(server, ns))
+    asked = [Int64(1), 2, Decimal128("3"), "a", "b", ObjectId(b"palimpsest!!"), {"part": 1.0}, Binary(b"a", 5), 9]
+    filter = {"_id": {"$in": [c.Value.of(id) for id in asked]}}
+    database["ids"].delete_many({})
+    assert {bson.decode(raw)["at"] for raw in small.find(ns)} == {*range(len(stored))}
+    here = [bson.decode(raw)["at"] for raw in small.find(ns, filter)]
+    database["ids"].insert_many([{"_id": id, "at": at} for at, id in enumerate(stored)])
+    assert sorted(here) == sorted(bson.decode(raw)["at"] for raw in server.find(ns, filter)) == [0, 1, 2, 3, 4, 5]
+    assert list(small.find(ns, filter, projection={"_id": 1}, skip=3, limit=1)) == [bson.encode({"_id": "a"})]
