@@ -9,13 +9,20 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from model.address import Address
 from model.errors import NotFound, Refused
 from model.userdata import folders as homes
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds that a keyring may take: somebody may be typing its own password into a box of the system."""
 
 _SERVICE = "palimpsest"
 _ADDRESS = re.compile(r"mongodb(?:\+srv)?://[^\s'\"]+")
@@ -191,13 +198,48 @@ def _from_row(row: dict[str, object]) -> SavedConnection:
 # Its backends raise whatever the system's own parts raise, so that any error is one of the keyring.
 
 
+class _Silence(Exception):
+    """The keyring has not answered in the time for it."""
+
+
+def _answer(ask: Callable[[], T]) -> T:
+    """The answer of the keyring, or its error; raises ``_Silence`` where none comes.
+
+    It is asked in a thread of its own: a backend that waits for ever, as on a bus that nobody serves, keeps only that.
+    """
+    told: list[T | Exception] = []
+
+    def work() -> None:
+        try:
+            told.append(ask())
+        except Exception as error:
+            told.append(error)
+
+    thread = threading.Thread(target=work, name="keyring", daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    if not told:
+        raise _Silence
+    if isinstance(told[0], Exception):
+        raise told[0]
+    return told[0]
+
+
 def _keyring_set(account: str, secret: str) -> None:
-    try:
+    def ask() -> None:
         import keyring
 
         keyring.set_password(_SERVICE, account, secret)
         if keyring.get_password(_SERVICE, account) != secret:
             raise LookupError("it does not come back")  # there are backends that keep nothing
+
+    try:
+        _answer(ask)
+    except _Silence:
+        raise Refused(
+            f"The keyring of this computer has not answered for {PATIENCE:.0f} s, so the password may not be kept; "
+            "unlock it and connect again, or type the password each time."
+        ) from None
     except Exception as error:
         if _is_missing(error):
             raise Refused(
@@ -210,23 +252,30 @@ def _keyring_set(account: str, secret: str) -> None:
 
 
 def _keyring_get(account: str) -> str | None:
-    try:
+    def ask() -> str | None:
         import keyring
 
         found = keyring.get_password(_SERVICE, account)
         if not isinstance(found, str | None):
             raise TypeError("it is no text")
+        return found
+
+    try:
+        return _answer(ask)
+    except _Silence:
+        raise Refused(
+            f"The keyring of this computer has not answered for {PATIENCE:.0f} s; unlock it, or give the password."
+        ) from None
     except Exception as error:
         if _is_missing(error):
             return None
         raise Refused(
             f"The keyring of this computer cannot be read ({type(error).__name__}); unlock it, or give the password."
         ) from None
-    return found
 
 
 def _keyring_delete(account: str) -> None:
-    try:
+    def ask() -> None:
         import keyring
 
         if keyring.get_password(_SERVICE, account) is None:
@@ -234,9 +283,17 @@ def _keyring_delete(account: str) -> None:
         keyring.delete_password(_SERVICE, account)
         if keyring.get_password(_SERVICE, account) is not None:
             raise LookupError("it is still there")
+
+    try:
+        _answer(ask)
     except Exception as error:
         if _is_missing(error):
             return
+        if isinstance(error, _Silence):
+            raise Refused(
+                f"The keyring of this computer has not answered for {PATIENCE:.0f} s, so the password may be kept "
+                f"still; take the entry {_SERVICE} out of it by hand."
+            ) from None
         raise Refused(
             f"The keyring of this computer does not forget the password ({type(error).__name__}); take the entry "
             f"{_SERVICE} out of it by hand."

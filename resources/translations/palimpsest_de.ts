@@ -10353,6 +10353,18 @@ Zum Verbinden öffnen</translation>
       <translation>Der Schlüsselbund dieses Rechners behält das Passwort nicht ({0}); entsperren Sie ihn und verbinden Sie sich neu, oder tippen Sie das Passwort jedes Mal.</translation>
     </message>
     <message>
+      <source>The keyring of this computer has not answered for {0} s, so the password may be kept still; take the entry {1} out of it by hand.</source>
+      <translation>Der Schlüsselbund dieses Rechners antwortet seit {0} s nicht, sodass das Passwort vielleicht noch darin steht; nehmen Sie den Eintrag {1} von Hand heraus.</translation>
+    </message>
+    <message>
+      <source>The keyring of this computer has not answered for {0} s, so the password may not be kept; unlock it and connect again, or type the password each time.</source>
+      <translation>Der Schlüsselbund dieses Rechners antwortet seit {0} s nicht, sodass das Passwort vielleicht nicht behalten wird; entsperren Sie ihn und verbinden Sie sich neu, oder geben Sie das Passwort jedes Mal ein.</translation>
+    </message>
+    <message>
+      <source>The keyring of this computer has not answered for {0} s; unlock it, or give the password.</source>
+      <translation>Der Schlüsselbund dieses Rechners antwortet seit {0} s nicht; entsperren Sie ihn, oder geben Sie das Passwort an.</translation>
+    </message>
+    <message>
       <source>The length at byte {0} is {1}, which leads out of the document.</source>
       <translation>Die Länge bei Byte {0} ist {1}, was aus dem Dokument hinausführt.</translation>
     </message>

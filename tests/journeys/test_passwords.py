@@ -8,16 +8,19 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import quote
 
 import bson
+import keyring
 import pytest
 from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gui.window.opening import Opening, keep
 from model.session import Connections, SavedConnection
+from model.userdata import connections
 from tests.guarded_server import GuardedServer
 from tests.gui.conftest import look
 from tests.gui.window.windows import new_window, wait_idle
@@ -46,6 +49,20 @@ def test_the_list_of_processes_does_not_show_a_password(secret: str) -> None:
     assert SECRET.encode() not in listed
     assert f"mongodb://eva:{'.' * len(secret)}@127.0.0.1".encode() in listed
     assert listed.endswith(b"/?appName=x\0")
+
+
+def test_a_command_leaves_a_keyring_that_never_answers_and_says_what_to_do(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(keyring, "get_password", lambda *_: answers.wait())
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    try:
+        status, out, err = run("collections", NOBODY)
+    finally:
+        answers.set()
+    assert (status, out) == (2, "")
+    assert err.endswith("unlock it, or give the password.\n"), err
 
 
 def test_a_password_comes_from_a_file_and_leaves_no_trace(run: Run, tmp_path: Path) -> None:

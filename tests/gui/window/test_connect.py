@@ -22,6 +22,7 @@ from gui.window.opening import Opener, Opening, keep
 from gui.window.window import Window
 from model.errors import Unreachable
 from model.session import DOTS, Connections, Session
+from model.userdata import connections
 from tests.certificates import Authority
 from tests.guarded_server import GuardedServer
 from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle
@@ -299,6 +300,28 @@ def test_a_keyring_that_fails_is_a_sentence_and_the_password_is_asked_for(
     prompt = sheet(window)
     assert isinstance(prompt, PasswordPrompt)
     assert any("cannot be read (OSError)" in label.text() for label in prompt.findChildren(QLabel))
+
+
+def test_while_a_keyring_hangs_the_window_goes_on_and_asks_for_the_password_after_a_while(
+    ring: Memory, window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, asked = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        asked.set()
+        answers.wait()
+
+    monkeypatch.setattr(ring, "get_password", hang)
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+    try:
+        window.open(Opening("mongodb://anna@db.example/"))
+        qtbot.waitUntil(asked.is_set)  # the events of the window are dealt with meanwhile
+        wait_idle(qtbot)
+        prompt = sheet(window)
+        assert isinstance(prompt, PasswordPrompt)
+        assert any("has not answered" in label.text() for label in prompt.findChildren(QLabel))
+    finally:
+        answers.set()
 
 
 def test_a_password_that_is_not_to_be_kept_any_more_leaves_the_keyring(ring: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,15 @@ FAILURES = [
 ]
 
 
+def asked(act: str, of: Connections, saved: SavedConnection) -> None:
+    acts: dict[str, Callable[[], object]] = {
+        "get": lambda: of.complete("mongodb://eva@db.example/"),
+        "set": lambda: of.save(replace(saved, uri="mongodb://eva:another@db.example/")),
+        "delete": lambda: of.remove(saved.name),
+    }
+    acts[act]()
+
+
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
 @pytest.mark.parametrize("act", ["get", "set", "delete"])
 def test_a_keyring_that_fails_in_any_way_is_a_sentence(
@@ -124,14 +134,26 @@ def test_a_keyring_that_fails_in_any_way_is_a_sentence(
         return failure
 
     monkeypatch.setattr(ring, f"{act}_password", fail)
-    acts: dict[str, Callable[[], object]] = {
-        "get": lambda: connections.complete("mongodb://eva@db.example/"),
-        "set": lambda: connections.save(replace(saved, uri="mongodb://eva:another@db.example/")),
-        "delete": lambda: connections.remove("db"),
-    }
     with pytest.raises(Refused, match=r"^The keyring of this computer [^\n]*\.$") as raised:
-        acts[act]()
+        asked(act, connections, saved)
     assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize("act", ["get", "set", "delete"])
+def test_a_keyring_that_never_answers_is_a_sentence_after_a_while(
+    act: str, tmp_path: Path, ring: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = SavedConnection("db", f"mongodb://eva:{SECRET}@db.example/")
+    Connections(tmp_path).save(saved)
+    answers = threading.Event()
+    monkeypatch.setattr(ring, f"{act}_password", lambda *_: answers.wait())
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    try:
+        with pytest.raises(Refused, match=r"^The keyring of this computer has not answered for [^\n]*\.$") as raised:
+            asked(act, Connections(tmp_path), saved)
+        assert SECRET not in str(raised.value)
+    finally:
+        answers.set()
 
 
 def test_a_password_goes_into_a_uri_encoded() -> None:
