@@ -161,12 +161,12 @@ class EditorPanel(DraftPanel):
         )
 
     def _load_failed(self, error: BaseException) -> None:
-        if self._edit.is_dirty and isinstance(error, NotFound):
+        if self.is_dirty and isinstance(error, NotFound):
             self._latest = None
             self._say_moved()
             self.states.show_content()
             return
-        if self._edit.is_dirty:
+        if self.is_dirty:
             self.notices.put("reload", "failed", tasks.describe(error)[0], [(tr("Try again"), self.reload)])
             self.states.show_content()
             return

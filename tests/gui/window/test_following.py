@@ -216,6 +216,22 @@ def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_th
     assert drafts.isAncestorOf(QApplication.focusWidget())
 
 
+def test_text_that_is_still_typed_into_a_field_stays_when_somebody_deletes_the_document(
+    window: Window, qtbot: QtBot
+) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    tree = page.editor.tree
+    assert tree.edit_cell(page.editor.model.find(("status",), VALUE))
+    QTest.keyClicks(tree.editor.widget, '"lapsed"')
+    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    assert page.editor.head.now.accessibleName() == "deleted in the database"
+    assert tree.editor.widget is not None
+    assert tree.editor.widget.isVisible()
+    assert tree.commit()
+    assert page.dirty
+
+
 def test_text_that_is_no_value_keeps_no_focus_when_another_page_comes_in_front(window: Window, qtbot: QtBot) -> None:
     page = editor_page(window, qtbot)
     tree = page.editor.tree
