@@ -37,7 +37,8 @@ class Race:
 def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
     """In each round all writers swap the version that all of them read for the next one, each with its own token.
 
-    Every other round sends a replacement instead of an update. ``stored`` is the version at the end.
+    Every other round sends a replacement instead of an update, and two of four want back what they wrote. ``stored`` is
+    the version at the end.
     """
     ns, id = scratch.ns("swaps"), Value.of(ObjectId())
     scratch.command({"insert": "swaps", "documents": [{"_id": id, "v": 0}]})
@@ -51,11 +52,11 @@ def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
 
     def swap(number: int) -> Write:
         base = read()
-        guard = by_id(id) | {"v": base}
+        guard, returns = by_id(id) | {"v": base}, number % 4 > 1
         if number % 2:
             body = c.document([("_id", id), ("v", Value.of(base + 1)), ("_w", Value.of(ObjectId()))])
-            return Write(ns, "replace", guard, body)
-        return Write(ns, "update", guard, {"$set": {"v": base + 1, "_w": ObjectId()}})
+            return Write(ns, "replace", guard, body, returns=returns)
+        return Write(ns, "update", guard, {"$set": {"v": base + 1, "_w": ObjectId()}}, returns=returns)
 
     return _race(scratch, rounds, swap, read, checkpoint)
 

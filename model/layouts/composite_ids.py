@@ -400,6 +400,8 @@ class CompositeIds:
         except Refused as error:
             return Reply("no", sentence=str(error), error=error)
         reply = self.server.send(sent)
+        if reply.stored is not None:
+            return replace(reply, stored=id.shown(reply.stored))
         return reply if reply.duplicate is None else replace(reply, duplicate=id.duplicate(reply.duplicate))
 
 

@@ -148,7 +148,7 @@ class CurrentWriter:
     ) -> None:
         self._server, self._current, self._guard, self._landing = server, current, guard, landing or Landing()
         self._profile, self._ns = current.profile, current.ns
-        self.outcomes = Outcomes(self._ns, current.version, current.bears)
+        self.outcomes = Outcomes(self._ns, current.version, current.bears, current.made)
         self.unique = (self._profile.id,)
 
     # --- numbers
@@ -224,10 +224,10 @@ class CurrentWriter:
         if edit is not None:
             body = edit.body(values)
             where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})
-            return SwapSteps(Write(self._ns, "update", where, body, "the swap"), new)
+            return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), new)
         whole = Whole(new)
         where |= self.whole_guard(base, len(new))
-        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap"), new)
+        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap", returns=True), new)
 
     def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
         """The guard of a write that replaces or deletes the document: every field as it was read, and none added.

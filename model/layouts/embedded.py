@@ -124,12 +124,14 @@ class Embedded(Layout):
         if edit is not None:
             body = push | edit.body(values, prefix)
             body["$set"] = body.get("$set", {}) | moved
-            return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap"), whole)
+            return SwapSteps(
+                Write(self.ns, "update", where | edit.guard(prefix), body, "the swap", returns=True), whole
+            )
         body = push | {"$set": {p.current: new, **moved}}
         unchanged = guards.nested(p.current, Value.document(was))
         if len(bson_of(unchanged)) + len(bson_of(body)) < guards.LARGEST:
             where = unchanged | where | {p.current: unchanged[p.current]}
-        return SwapSteps(Write(self.ns, "update", where, body, "the swap"), whole)
+        return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), whole)
 
     def explain(self, base: Version) -> str:
         """The effects of the one update, and its guard."""

@@ -125,9 +125,9 @@ class Nested(Layout):
         if edit is not None:
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
             where |= self._guard.clauses(base) | edit.guard()
-            return SwapSteps(Write(self.ns, "update", where, body, "the swap"), whole.raw)
+            return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), whole.raw)
         where |= self._writer.whole_guard(base, len(whole.raw))
-        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap"), whole.raw)
+        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), whole.raw)
 
     def explain(self, base: Version) -> str:
         """The effects of the one update, and its guard."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bson import ObjectId
 
-from model.errors import NotFound, Refused
+from model.errors import NotFound, Refused, Unreadable
 from model.layouts import update_operators
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
@@ -20,9 +20,18 @@ from model.values.canonical import Value
 class Outcomes:
     """The outcomes of one collection's writes; where a write met another state, the document is read to say which."""
 
-    def __init__(self, ns: str, read: Callable[[Value], Version], bears: Callable[[bytes, ObjectId], bool]) -> None:
-        """``read`` gives the current version, ``bears`` tells whether a stored document carries a token."""
-        self._ns, self._read, self._bears = ns, read, bears
+    def __init__(
+        self,
+        ns: str,
+        read: Callable[[Value], Version],
+        bears: Callable[[bytes, ObjectId], bool],
+        made: Callable[[bytes], Version] | None = None,
+    ) -> None:
+        """``read`` gives the current version, ``bears`` tells whether a stored document carries a token.
+
+        ``made`` gives the current version of a stored document, where that is all it takes.
+        """
+        self._ns, self._read, self._bears, self._made = ns, read, bears, made
 
     # --- a swap
 
@@ -31,7 +40,7 @@ class Outcomes:
         if end.kind == "applied":
             did = "Created" if base.deleted else "Saved"
             said = f"{did} as {version_name(v)}." if v is not None else f"{did}."
-            found = self._read_back(id, stamp, v)
+            found = self._left(end) or self._read_back(id, stamp, v)
             back = ""
             if found is not None and found.content is not None:
                 back = update_operators.differences(content, found.content, base.content or c.EMPTY)
@@ -52,6 +61,16 @@ class Outcomes:
             detail = _joined("It is not known whether the edit was applied.", end.sentence)
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
         return Outcome("refused", self._ns, id, end.sentence)
+
+    def _left(self, end: End) -> Version | None:
+        """The version as the answer to the write brought it; None where it did not."""
+        stored = end.reply.stored if end.reply is not None else None
+        if self._made is None or stored is None:
+            return None
+        try:
+            return self._made(stored)
+        except Unreadable:
+            return None
 
     def _read_back(self, id: Value, stamp: Stamp, v: Value | None) -> Version | None:
         """The version just written, as the server stored it; None where it cannot be read or is overtaken already."""

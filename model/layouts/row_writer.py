@@ -121,7 +121,8 @@ class RowWriter(ReadOnlyWriter):
             self._prove(raw, hashed, rows)
             swap = self._documents.swap(base, content, values | {hashed: self._recipe.value(swap.makes)})
         moves = self._profile.guard is not None and self._profile.guard.field in fields
-        swap = replace(swap, repeatable=moves)  # else a base that comes back cannot be told from one that never left
+        # Else a base that comes back cannot be told from one that never left. The version is read back with its row.
+        swap = replace(swap, repeatable=moves, decides=replace(swap.decides, returns=False))
         if self._profile.edit != "both":
             return swap
         write = self._row(id, raw, swap.makes, stamp, at, rows)

@@ -30,6 +30,10 @@ _CALLS = {
     "replace": ("replace_one", "replaceOne"),
     "delete": ("delete_one", "deleteOne"),
 }
+_RETURNING = {
+    "update": ("find_one_and_update", "findOneAndUpdate"),
+    "replace": ("find_one_and_replace", "findOneAndReplace"),
+}
 
 
 def sending(writes: Sequence[Write], explanation: str) -> Sending:
@@ -51,6 +55,7 @@ class _Dialect:
     comment: str
     call: int
     upsert: str
+    returns: str
 
 
 def _code(writes: Sequence[Write], dialect: _Dialect, full: bool) -> str:
@@ -70,7 +75,10 @@ def _code(writes: Sequence[Write], dialect: _Dialect, full: bool) -> str:
         arguments = [_container(part, dialect, most) for part in _arguments(write)]
         if write.kind == "upsert":
             arguments.append([dialect.upsert])
-        lines.extend(_call(f"{target}.{_CALLS[write.kind][dialect.call]}(", arguments))
+        if write.returns:
+            arguments.append([dialect.returns])
+        call = (_RETURNING if write.returns else _CALLS)[write.kind][dialect.call]
+        lines.extend(_call(f"{target}.{call}(", arguments))
     return "\n".join(lines)
 
 
@@ -271,5 +279,7 @@ def _flat(value: Value, dialect: _Dialect, full: bool) -> str:
     return "".join(line.strip() for line in _container(value, dialect, None if full else MOST))
 
 
-PYTHON = _Dialect(_python, _string, "db = client[{}]", "#", 0, "upsert=True")
-SHELL = _Dialect(_shell, _shell_string, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}")
+PYTHON = _Dialect(_python, _string, "db = client[{}]", "#", 0, "upsert=True", "return_document=True")
+SHELL = _Dialect(
+    _shell, _shell_string, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}", '{returnDocument: "after"}'
+)

@@ -25,7 +25,7 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 from model.address import Address
 from model.errors import Unreachable
 
-WRITES = frozenset(("insert", "update", "delete"))
+WRITES = frozenset(("insert", "update", "delete", "findAndModify"))
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
 _TOLD = frozenset(
     (

@@ -14,7 +14,7 @@ from model.errors import Refused
 from model.records import ServerFacts
 from model.server.driver_errors import Applied
 from model.server.duplicate_key import DuplicateKey
-from model.values.canonical import OBJECT, Value, array, document
+from model.values.canonical import MIN_KEY, OBJECT, Value, array, document
 
 Terms: TypeAlias = Mapping[str, Any]
 """A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
@@ -31,6 +31,8 @@ class Write:
     note: str = ""  # what it is for, a clause for the preview
     unique: tuple[str, ...] | None = None
     """Of an insert: the fields of the unique index that, beside ``_id``, lets one of several in; None: any index."""
+    returns: bool = False
+    """Of an update or a replacement: whether the answer is to bring the document as the write left it."""
 
     def is_lost_to(self, duplicate: DuplicateKey) -> bool:
         """Whether this duplicate key says that another such write was first, and not that a value is in use."""
@@ -51,6 +53,8 @@ class Reply:
     retry: bool = False  # worth another try
     sentence: str = ""  # the error, for people
     error: Refused | None = None  # that sentence as an error to raise
+    stored: bytes | None = None  # the document as the write left it, where the answer brought it
+    lasting: str = ""  # what is to be said even of a write that is found to be there
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,16 @@ class Port(Protocol):
 
 def bson_of(terms: Terms) -> bytes:
     """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
-    return document([(name, _value(part)) for name, part in terms.items()])
+    return document([(name, part if type(part) is Value else _value(part)) for name, part in terms.items()])
 
 
 def _value(part: Any) -> Value:
+    if type(part) is dict:
+        return Value(OBJECT, bson_of(part))
+    if type(part) is int and -1 <= part <= MIN_KEY:
+        return _SMALL[part + 1]
     if isinstance(part, Value):
         return part
-    if type(part) is int and -1 <= part <= 1:  # the ways of an order, the fields of a projection
-        return _WAYS[part]
     if isinstance(part, Mapping):
         return Value(OBJECT, bson_of(part))
     if isinstance(part, list | tuple):
@@ -128,4 +134,5 @@ def _value(part: Any) -> Value:
     return Value.of(part)
 
 
-_WAYS = {way: Value.of(way) for way in (-1, 0, 1)}
+_SMALL = [Value.of(number) for number in range(-1, MIN_KEY + 1)]
+"""The ways of an order, the fields of a projection, the types in guards."""

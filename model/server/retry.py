@@ -46,7 +46,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
             return End("unknown", first.sentence, first)
         there = _asked(landed)
         if there is True:
-            return End("applied", "" if repeatable else FOUND, first)
+            return End("applied", first.lasting or ("" if repeatable else FOUND), first)
         if there is False and not first.retry:  # the server answered, so nothing is on its way any more
             return End("refused", first.sentence, first)
         if not repeatable:
@@ -56,7 +56,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
             return replace(_clear(second, write), retried=True)
         there = _asked(landed)
     if there is True:
-        return End("applied", reply=second, retried=True)
+        return End("applied", second.lasting, second, retried=True)
     # A clean "no match", or a duplicate of this very write, after doubt: the base is gone for good, so the first try
     # cannot land later. Anything else, a refusal too, says nothing about the first try.
     if there is False and second.applied == "no" and _missed(second, write):

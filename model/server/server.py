@@ -20,7 +20,7 @@ from bson.codec_options import CodecOptions
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from bson.son import SON
-from pymongo.collection import Collection
+from pymongo.collection import Collection, ReturnDocument
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
 from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError, ServerSelectionTimeoutError
@@ -48,7 +48,17 @@ from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import decode
 
+
+class _Answer(RawBSONDocument):
+    """An answer as raw BSON, but for the error in it to which the driver adds labels, as to a dictionary."""
+
+    def __getitem__(self, item: str) -> Any:
+        found = super().__getitem__(item)
+        return dict(found) if item == "writeConcernError" else found
+
+
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+_ANSWERS: CodecOptions[RawBSONDocument] = CodecOptions(document_class=_Answer)
 OWN_DATABASES = ("admin", "config", "local")
 
 SCRATCH = "palimpsest_check_"
@@ -140,6 +150,7 @@ class Server:
         self._tunnel: Tunnel | None = None
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
+        self._brings = True  # whether the server knows the command that brings the document it wrote
         self.read_only = read_only
 
     @classmethod
@@ -634,11 +645,18 @@ class Server:
         return self._routed(write) or write
 
     def _send_routed(self, write: Write, sent: driver.Sent) -> Reply:
-        """Send a write with its shard key, once more where the collection was sharded since the key was asked for."""
+        """Send a write with its shard key, once more where the collection was sharded since the key was asked for.
+
+        Once more as well where the server knows no command that brings the document.
+        """
         routed = self._routed(write)
         try:
             return Reply("no") if routed is None else self._send(routed)
-        except OperationFailure as error:  # refused before it reached a shard
+        except OperationFailure as error:  # refused before anything was done
+            if error.code == COMMAND_NOT_FOUND and write.returns and self._brings:
+                self._brings = False
+                sent.attempts = 0
+                return self._send_routed(write, sent)
             if error.code not in NO_SHARD_KEY or self.facts().topology != "sharded":
                 raise
             self._shard_keys.forget(write.ns)
@@ -649,7 +667,10 @@ class Server:
             return Reply("no") if again is None else self._send(again)
 
     def _routed(self, write: Write) -> Write | None:
-        return self._shard_keys.routed(write) if self.facts().topology == "sharded" else write
+        sharded = self.facts().topology == "sharded"
+        if write.returns and (sharded or not self._brings):
+            write = replace(write, returns=False)  # of a cluster, older ones want the whole shard key for that
+        return self._shard_keys.routed(write) if sharded else write
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
         """The matching documents, from the primaries, whatever else is read from."""
@@ -679,8 +700,9 @@ class Server:
         said = meaning(error)
         if said.applied == "yes" and sent.matched == 0:
             return Reply("no")  # the unconfirmed fact is that nothing matched
+        lasting = ""
         if said.applied == "yes" and sent.matched is None:
-            said = replace(said, applied="unknown", retry=True)
+            lasting, said = said.sentence, replace(said, applied="unknown", retry=True)
         elif sent.attempts == 0 and said.applied == "unknown":
             said = replace(said, applied="no", sentence="There was no connection to send the write over; try again.")
         elif said.applied == "no" and (sent.attempts > 1 or sent.lost) and not isinstance(error, BSONError):
@@ -697,7 +719,7 @@ class Server:
         elif said.retry:
             trouble = Unreachable(sentence)
         sure = 1 if said.applied == "yes" else 0
-        return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble)
+        return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble, lasting=lasting)
 
     def _send(self, write: Write) -> Reply:
         collection = self._collection(write.ns)
@@ -711,11 +733,19 @@ class Server:
             return Reply("yes" if gone else "no", gone, gone)
         if write.kind == "replace":
             assert isinstance(write.body, bytes)
-            result = collection.replace_one(where, RawBSONDocument(write.body, RAW))
+            how: Any = RawBSONDocument(write.body, RAW)
         else:
             assert write.body is not None
             assert not isinstance(write.body, bytes)
-            how: Any = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
+            how = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
+        if write.returns:
+            collection = collection.with_options(codec_options=_ANSWERS)
+            change = collection.find_one_and_replace if write.kind == "replace" else collection.find_one_and_update
+            found = change(where, how, return_document=ReturnDocument.AFTER)
+            return Reply("no") if found is None else Reply("yes", 1, 1, stored=bytes(found.raw))
+        if write.kind == "replace":
+            result = collection.replace_one(where, how)
+        else:
             result = collection.update_one(where, how, upsert=write.kind == "upsert")
         upserted = result.upserted_id is not None
         done = bool(result.matched_count) or upserted

@@ -179,12 +179,15 @@ def swap(layout: str, size: int, clock: str) -> Cost:
 
         def bare() -> object:
             things, past, price = ground.shop["things"], ground.shop["things_past"], next(prices)
+            found = list(things.find({"_id": "d000000"}))
             if layout == "archive":
-                found = list(things.find({"_id": "d000000"}))
+                found += things.find({"_id": "d000000"})
                 past.insert_one({"docId": "bare", "v": price, **CONTENT})
-                list(past.find({"docId": "bare", "v": {"$gt": price}}, {"v": 1}).limit(1 if found else 2))
-            things.update_one({"_id": "d000000"}, {"$set": {"seen": price}})
-            return list(things.find({"_id": "d000000"}))
+                found += past.find({"docId": "bare", "v": {"$gt": price}}, {"v": 1}).limit(1)
+            change = {"$set": {"seen": price}}
+            return found, things.find_one_and_update(
+                {"_id": "d000000"}, change, return_document=pymongo.ReturnDocument.AFTER
+            )
 
         return ground.cost(size, ours, bare)
 

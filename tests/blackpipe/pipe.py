@@ -35,7 +35,7 @@ FAULTS = (
     "oversized reply",
 )
 WRITES_ALONE = ("write concern error", "land late")  # what cannot happen to a read
-WRITES = ("insert", "update", "delete", "createIndexes")
+WRITES = ("insert", "update", "delete", "findAndModify", "createIndexes")
 ALWAYS = 10**6
 PATIENCE = 0.15  # seconds that the product waits here for a reply
 LATEST = 0.3  # seconds after which what is late has landed

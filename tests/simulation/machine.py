@@ -118,7 +118,7 @@ class Machine:
         if new != old:
             collection.replace(at, new)
             self.log.append(Change(write.ns, new))
-        return Reply("yes", 1, int(new != old))
+        return Reply("yes", 1, int(new != old), stored=new if write.returns else None)
 
     def _insert(self, collection: Collection, raw: bytes) -> None:
         raw = prepared(raw)

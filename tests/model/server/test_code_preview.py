@@ -7,6 +7,7 @@ from base64 import b64decode
 from typing import Any
 
 import bson
+import pymongo
 import pytest
 from bson import Binary, Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from bson.datetime_ms import DatetimeMS
@@ -84,6 +85,19 @@ def test_each_kind_of_write_is_the_call_that_a_driver_has_for_it() -> None:
     for name in ("insertOne(", "replaceOne(", "deleteOne(", "{upsert: true}", 'Long("1")', 'getSiblingDB("other")'):
         assert name in said.mongosh
     assert "# first" in said.pymongo
+
+
+def test_a_write_that_brings_what_it_stored_is_the_call_that_returns_it() -> None:
+    writes = [
+        Write("a.b", "update", {"_id": 1}, {"$set": {"a": 1}}, returns=True),
+        Write("a.b", "replace", {"_id": 1}, encode({"_id": 1}), returns=True),
+    ]
+    said = sending(writes, "")
+    calls = run(said.pymongo)
+    assert [path[-1] for path, _, _ in calls] == ["find_one_and_update", "find_one_and_replace"]
+    assert all(more == {"return_document": pymongo.ReturnDocument.AFTER} for _, _, more in calls)
+    for part in ("findOneAndUpdate(", "findOneAndReplace(", '{returnDocument: "after"})'):
+        assert part in said.mongosh
 
 
 def test_long_values_are_elided_for_display_and_spelt_out_for_the_copy() -> None:

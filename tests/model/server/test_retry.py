@@ -17,7 +17,9 @@ from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests.model.command_log import listening
 from tests.model.server.faulty_server import FaultyServer
+from tests.servers.hosted_server import HostedServer, Refusal, ServerProfile
 from tests.servers.listener import Listener
 
 SECRET = "s3cr3t"
@@ -30,6 +32,13 @@ def failure(code: int) -> e.OperationFailure:
 
 
 # --- one retry, and "did mine land?"
+
+
+def test_what_is_true_of_a_write_that_is_found_all_the_same_is_said() -> None:
+    unconfirmed = replace(DOUBT, lasting="Not confirmed yet.")
+    assert run(Scripted(unconfirmed), WRITE, lambda: True).sentence == "Not confirmed yet."
+    answers = iter((False, True))
+    assert run(Scripted(DOUBT, unconfirmed), WRITE, lambda: next(answers)).sentence == "Not confirmed yet."
 
 
 class Scripted(FaultyServer):
@@ -214,6 +223,34 @@ def test_each_kind_of_write_says_what_it_met(server: Server, ns: str) -> None:
     assert server.send(Write(ns, "delete", {"_id": 2, "b": 2})).applied == "yes"
     assert server.send(Write(ns, "delete", {"_id": 2})).applied == "no"
     assert [c.decode(raw) for raw in server.find(ns)] == [{"_id": 1, "b": 1}]
+
+
+def test_the_answer_to_a_write_brings_the_document_as_the_server_stored_it(server: Server, ns: str) -> None:
+    server.send(Write(ns, "insert", {}, bson.encode({"_id": 1, "a": 1, "n": Int64(7)})))
+    met = server.send(Write(ns, "update", {"_id": 1, "a": 1}, {"$set": {"a": 2}}, returns=True))
+    assert (met.applied, met.matched, met.stored) == ("yes", 1, bson.encode({"_id": 1, "a": 2, "n": Int64(7)}))
+    missed = server.send(Write(ns, "update", {"_id": 1, "a": 1}, {"$set": {"a": 3}}, returns=True))
+    assert missed == Reply("no")
+    whole = server.send(Write(ns, "replace", {"_id": 1, "a": 2}, bson.encode({"_id": 1, "b": 1}), returns=True))
+    assert whole.stored is not None
+    assert c.decode(whole.stored) == {"_id": 1, "b": 1}
+    assert [c.decode(raw) for raw in server.find(ns)] == [{"_id": 1, "b": 1}]
+    server.create_index(ns, {"b": 1}, unique=True)
+    server.send(Write(ns, "insert", {}, bson.encode({"_id": 2})))
+    held = server.send(Write(ns, "update", {"_id": 2}, {"$set": {"b": 1}}, returns=True))
+    assert (held.applied, held.duplicate is not None, held.stored) == ("no", True, None)
+
+
+def test_a_server_without_the_command_that_brings_the_document_gets_an_update() -> None:
+    lacks = Refusal("command", 59, "no such command: '{name}'", names=("findAndModify",))
+    with HostedServer(ServerProfile("Other", "4.2.0", 21, "alone", refuses=(lacks,))) as hosted, listening() as log:
+        hosted.load("db.things", [bson.encode({"_id": 1, "a": 1})])
+        with Server.connect(hosted.uri) as server:
+            log.clear()
+            for at in (1, 2):
+                write = Write("db.things", "update", {"_id": 1, "a": at}, {"$set": {"a": at + 1}}, returns=True)
+                assert server.send(write) == Reply("yes", 1, 1)
+            assert log.names == ["findAndModify", "update", "update"]
 
 
 def test_a_write_that_the_server_does_not_understand_is_refused_in_a_sentence(server: Server, ns: str) -> None:

@@ -207,6 +207,16 @@ def test_a_collection_that_is_sharded_meanwhile_is_asked_for_again(cluster: Loca
     assert server.send(write).applied == "yes"
 
 
+def test_a_cluster_is_sent_updates_as_older_ones_bring_no_document_without_the_whole_key(
+    cluster: LocalServer, server: Server
+) -> None:
+    cluster.load("shop.things", [doc(_id=1, n=1, region="eu")])
+    write = Write("shop.things", "update", {"_id": 1, "n": 1}, {"$set": {"n": 2}}, returns=True)
+    assert not server.as_sent(write).returns
+    reply = server.send(write)
+    assert (reply.applied, reply.stored) == ("yes", None)
+
+
 def test_a_guard_that_nothing_meets_is_no_match_and_an_upsert_needs_a_key(cluster: LocalServer, server: Server) -> None:
     cluster.shard("shop.things", KEY)
     gone = server.send(Write("shop.things", "update", {"_id": 1}, {"$set": {"n": 2}}))
