@@ -60,6 +60,7 @@ TYPE_NAMES: dict[int, str] = {
 }
 
 EMPTY = b"\x05\x00\x00\x00\x00"
+_TYPE_BYTES = [bytes((kind,)) for kind in range(256)]
 
 # Dates outside 0001..9999 stay DatetimeMS; bad UTF-8 stays visible instead of losing the whole document.
 FORGIVING: CodecOptions[dict[str, Any]] = CodecOptions(
@@ -220,6 +221,8 @@ def name_of(name: bytes) -> str:
 
 def name_bytes(name: str) -> bytes:
     """The inverse of :func:`name_of`; raises ``Unreadable`` for a name with a NUL or that is no text."""
+    if name.isascii() and "\x00" not in name:
+        return name.encode()
     try:
         data = name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -241,7 +244,9 @@ def items(value: Value) -> list[Value]:
 
 def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
     """Build a document out of fields, in the order given."""
-    parts = [b"".join((bytes((v.type,)), name_bytes(name), b"\x00", v.data)) for name, v in pairs]
+    parts: list[bytes] = []
+    for name, value in pairs:
+        parts += (_TYPE_BYTES[value.type], name_bytes(name), b"\x00", value.data)
     body = b"".join(parts)
     return _pack_int32(len(body) + 5) + body + b"\x00"
 
