@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from bson import ObjectId
 
@@ -507,12 +508,25 @@ class Writer:
         return Outcome("unknown", record.entry.ns, id, reason) if reason else None
 
     def _arrived(self, record: Record, layout: Layout, id: Value, current: Version | None) -> Value | None:
-        """The version of a write that was found: a tombstone's own, else the current one."""
-        if record.after is None and record.token is not None:
-            made = Value.of(ObjectId(record.token))
-            for each in layout.history(id, contents=True):
-                if each.deleted and canonical.get(each.raw or canonical.EMPTY, ("_id",)) == made:
-                    return each.v
+        """The version that a write made, which others may have followed since."""
+        with suppress(Refused):  # a document that is deleted by now may have no history
+            if record.after is None and record.token is not None:
+                made = Value.of(ObjectId(record.token))
+                for each in layout.history(id, contents=True):
+                    if each.deleted and canonical.get(each.raw or canonical.EMPTY, ("_id",)) == made:
+                        return each.v
+                return current.v if current is not None else None
+            # Its guard let it follow its base alone; without one it began the life that the document has now.
+            since = [
+                each
+                for each in takewhile(
+                    lambda each: each.v != record.version_before and not each.deleted, layout.history(id, contents=True)
+                )
+                if each.state != "missing"
+            ]
+            alike = [each for each in since if each.content == record.after]
+            if since:
+                return (alike or since)[-1].v
         return current.v if current is not None else None
 
     def _missed(self, record: Record, id: Value) -> Outcome:

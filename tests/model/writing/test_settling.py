@@ -107,7 +107,15 @@ def test_a_write_that_arrived_and_was_overtaken_is_found_in_the_history_or_unkno
     outcome = ground.save()
     ground.land()
     ground.overtake()
-    assert ground.session.settle(outcome).kind == ("unknown" if name in KEEP_NO_HISTORY else "applied")
+    settled = ground.session.settle(outcome)
+    assert settled.kind == ("unknown" if name in KEEP_NO_HISTORY else "applied")
+    if settled.kind == "applied":
+        v = settled.version
+        assert v is not None
+        assert v != ground.session.version(ground.ns, ID).v, "that is whoever overtook it"
+        assert ground.session.version(ground.ns, ID, v).content == doc(a=2, b=1, mine=1)
+        assert outcome.entry is not None
+        assert ground.session.journal.record(outcome.entry).version_after == v
 
 
 def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(ground: Ground, name: str) -> None:
