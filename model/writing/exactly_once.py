@@ -242,14 +242,12 @@ class Once:
             if raw is not None and (why := pending.hindrance(raw, of, token)):
                 last = Outcome("refused", of.ns, id, why)
                 break
-            if raw is None:
-                refuse_twin(self._port, of.ns, "_id", id)
-                last = self._new_counter(of, id, token)
-            else:
-                seen, here = pending.token_at(of, id, token, raw), pending.within(of, raw)
-                last = self.writer.step(seen, here, "finish" if waits else "add")
-                if waits and last.kind == "applied":
-                    return last
+            try:
+                last = self._next_step(of, id, token, raw, waits)
+            except Refused as error:  # as where the journal takes no second entry
+                last = Outcome("refused", of.ns, id, str(error))
+            if waits and last.kind == "applied":
+                return last
             added = added or (not waits and last.kind == "applied")
             if last.kind in ("refused", "unknown"):
                 break
@@ -259,6 +257,16 @@ class Once:
             )
             return replace(last, kind="unknown", detail=said, token=name)
         return last
+
+    def _next_step(
+        self, of: pending.TwoStepCounters, id: Value, token: Value, raw: bytes | None, waits: bool
+    ) -> Outcome:
+        """Add the token, or finish it where it waits already."""
+        if raw is None:
+            refuse_twin(self._port, of.ns, "_id", id)
+            return self._new_counter(of, id, token)
+        seen, here = pending.token_at(of, id, token, raw), pending.within(of, raw)
+        return self.writer.step(seen, here, "finish" if waits else "add")
 
     def _new_counter(self, of: pending.TwoStepCounters, id: Value, token: Value) -> Outcome:
         write = pending.new_document(of, id, token)

@@ -14,6 +14,7 @@ from model.errors import NotAllowed, NotFound, Refused
 from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.userdata.journal import Intent, Journal
 from model.values.canonical import Value
 from model.writing.exactly_once import Once
 
@@ -375,6 +376,26 @@ def test_a_writer_that_dies_between_the_steps_goes_on_with_the_same_token(
     assert once.count(f"{db}.stats", "day", "order-7").kind == "applied"
     assert once.count(f"{db}.stats", "day", "order-7").kind == "skipped"
     assert database["stats"].find_one()["count"] == 1
+
+
+def test_a_count_whose_journal_is_full_behind_step_one_says_that_the_token_waits(
+    once: Once, db: str, database: pymongo.database.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.stats.insert_one({"_id": "day", "count": 0, "pending": [], "applied": []})
+    begin, left = Journal.begin, [1]
+
+    def full(self: Journal, intent: Intent) -> str:
+        if not left:
+            raise Refused("The journal cannot be used (database or disk is full): make room there.")
+        left.pop()
+        return begin(self, intent)
+
+    monkeypatch.setattr(Journal, "begin", full)
+    outcome = once.count(f"{db}.stats", "day", "order-7")
+    assert database.stats.find_one() == {"_id": "day", "count": 0, "pending": ["order-7"], "applied": []}
+    assert outcome.kind == "unknown", "a cleanup will count it"
+    assert "waits in pending and is not counted yet" in outcome.detail
+    assert "disk is full" in outcome.detail
 
 
 def test_a_late_duplicate_of_step_one_does_not_count_twice(
