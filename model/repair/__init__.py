@@ -324,7 +324,7 @@ class Repairs:
         if state == "after":
             return Outcome("applied", ns, id, "It arrived.")
         if state == "before":
-            if self._now() - record.entry.at < SETTLED_AFTER:
+            if record.age < SETTLED_AFTER:
                 return Outcome("unknown", ns, id, "It is not in the database so far, and may still arrive.")
             return Outcome("conflict", ns, id, "It is not in the database: it did not arrive in two minutes.")
         said = "The document has changed since, and nobody can tell whether this write was among the changes."

@@ -57,6 +57,7 @@ _FOR_GOOD = {
     "next number": "A number that was handed out is not taken back: somebody may use it already.",
 }
 _DIED = "Not known: the process ended before the answer came."
+_UPTIME = "uptime"  # in ``extra``: the seconds for which the computer was up
 _PATIENCE = 10.0  # seconds that one process waits for another's write
 
 
@@ -94,6 +95,8 @@ class Record:
     token: str | None
     extra: Mapping[str, str]
     undoes: str | None
+    age: dt.timedelta
+    """How long ago it began, at least: no clock that is set makes a write look older than it is."""
 
 
 class Journal:
@@ -132,7 +135,7 @@ class Journal:
             "hash_before": None if intent.before is None else canonical.hash_of(intent.before),
             "hash_after": None if intent.after is None else canonical.hash_of(intent.after),
             "version_before": _value(intent.version_before),
-            "extra": json.dumps(dict(intent.extra)),
+            "extra": json.dumps({**intent.extra, _UPTIME: f"{_uptime():.3f}"}),
             "undoes": None if intent.undoes is None else int(intent.undoes),
         }
         names = ", ".join(row)
@@ -246,6 +249,7 @@ class Journal:
             token=row["token"],
             extra=json.loads(row["extra"]),
             undoes=None if row["undoes"] is None else str(row["undoes"]),
+            age=_age(row),
         )
 
     def prune(self, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
@@ -404,6 +408,20 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 def _now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+
+
+def _uptime() -> float:
+    """The seconds since this computer was started, which nobody sets."""
+    return time.monotonic()
+
+
+def _age(row: sqlite3.Row) -> dt.timedelta:
+    """By the time for which this computer is up, where it was noted here; else by the clock."""
+    noted = json.loads(row["extra"]).get(_UPTIME)
+    if noted is None or row["host"] != socket.gethostname():
+        return dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(row["at"])
+    up = _uptime()
+    return dt.timedelta(seconds=up - float(noted) if up >= float(noted) else up)  # it was started anew since
 
 
 def _number(id: str) -> int:

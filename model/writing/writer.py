@@ -590,7 +590,7 @@ class Writer:
         return len(found) - found.count(None), len(found)
 
     def _waiting(self, record: Record, id: Value | None) -> Outcome:
-        if dt.datetime.now(dt.UTC) - record.entry.at < SETTLED_AFTER:
+        if record.age < SETTLED_AFTER:
             return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
         return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,32 @@ def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
 ) -> None:
     outcome = ground.save()
     monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
+    assert ground.session.settle(outcome).kind == "conflict"
+
+
+@pytest.mark.parametrize("wrong", [dt.timedelta(days=-1), dt.timedelta(days=1)])
+@pytest.mark.parametrize("name", ["embedded", "versions"], indirect=True)
+def test_a_clock_that_is_set_meanwhile_gives_no_write_up(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, wrong: dt.timedelta
+) -> None:
+    with monkeypatch.context() as patch:
+        noted = (dt.datetime.now(dt.UTC) + wrong).isoformat(timespec="milliseconds")
+        patch.setattr("model.userdata.journal._now", lambda: noted)
+        outcome = ground.save()
+    assert ground.session.settle(outcome).kind == "unknown", "it is a moment old, whatever the clocks say"
+    up = time.monotonic() + 121
+    monkeypatch.setattr("model.userdata.journal._uptime", lambda: up)
+    assert ground.session.settle(outcome).kind == "conflict"
+
+
+@pytest.mark.parametrize("name", ["versions"], indirect=True)
+def test_a_computer_that_was_started_anew_waits_as_long_for_a_write(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = ground.save()
+    monkeypatch.setattr("model.userdata.journal._uptime", lambda: 5.0)
+    assert ground.session.settle(outcome).kind == "unknown"
+    monkeypatch.setattr("model.userdata.journal._uptime", lambda: 121.0)
     assert ground.session.settle(outcome).kind == "conflict"
 
 
