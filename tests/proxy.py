@@ -10,7 +10,9 @@ import socket
 from collections import Counter
 from contextlib import ExitStack, suppress
 from types import TracebackType
+from urllib.parse import urlsplit
 
+from tests.servers.door import connected
 from tests.servers.listener import Listener
 
 WRITES = (b"insert\x00", b"update\x00", b"delete\x00", b"findAndModify\x00")
@@ -20,11 +22,11 @@ FIRST_NAME = HEADER + FLAGS + 1 + 4 + 1  # flags, kind of section, length of the
 
 
 class Proxy(Listener):
-    """Stands before a host and port; ``doubt`` is the chance that a write's outcome is not told."""
+    """Stands before a server's address; ``doubt`` is the chance that a write's outcome is not told."""
 
-    def __init__(self, host: str, port: int, seed: int, doubt: float = 0.3, cuts: float = 0.01) -> None:
+    def __init__(self, target: str, seed: int, doubt: float = 0.3, cuts: float = 0.01) -> None:
         super().__init__()
-        self.target = (host, port)
+        self.target = target
         self.doubt = doubt
         self.cuts = cuts
         self.did: Counter[str] = Counter()
@@ -33,12 +35,18 @@ class Proxy(Listener):
 
     @property
     def uri(self) -> str:
-        """Where clients connect."""
-        return f"mongodb://{self.host}/?directConnection=true"
+        """Where clients connect, with the user of the server's own address."""
+        user, at, _ = urlsplit(self.target).netloc.rpartition("@")
+        return f"mongodb://{user}{at}{self.host}/?directConnection=true"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.settle()
         super().__exit__(kind, error, at)
+
+    def calm(self) -> None:
+        """Cut nothing any more, and let all that is on its way arrive."""
+        self.doubt = self.cuts = 0.0
+        self.settle()
 
     def settle(self) -> None:
         """Let all that is on its way arrive."""
@@ -47,7 +55,7 @@ class Proxy(Listener):
 
     def serve(self, connection: socket.socket) -> None:
         with ExitStack() as ends:
-            server = ends.enter_context(self.kept(socket.create_connection(self.target)))
+            server = ends.enter_context(self.kept(connected(self.target)))
             while request := _message(connection):
                 self._land(0.08)
                 what = self._fate(request)

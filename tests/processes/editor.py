@@ -18,7 +18,7 @@ TRIES = 8
 APPLIED, CONFLICT, TROUBLE, UNKNOWN = range(4)
 
 
-def edit(arguments: list[str], fresh: bool) -> tuple[int, str]:
+def palimpsest(arguments: list[str], fresh: bool = False) -> tuple[int, str]:
     """The exit status and what was printed; ``fresh`` starts a process for it, as a shell does."""
     if fresh:
         done = subprocess.run([sys.executable, "-m", "gui", *arguments], capture_output=True, text=True, check=False)
@@ -35,7 +35,7 @@ def run(uri: str, ns: str, profile: str, name: str, edits: int, fresh: int) -> N
         for attempt in range(TRIES):
             mark = f"{name}e{number}a{attempt}"
             arguments = ["edit", uri, ns, "K-1", "--profile", profile, "--set", f"marks.{mark}=1", "--json"]
-            status, said = edit(arguments, number < fresh and not attempt)
+            status, said = palimpsest(arguments, number < fresh and not attempt)
             print(json.dumps({"mark": mark, "status": status, "said": said[-400:]}), flush=True)
             if status in (APPLIED, UNKNOWN):
                 break

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pymongo.database
 from bson import ObjectId
@@ -84,11 +83,8 @@ def run(
     lines += ['version = "v"'] if layout == "nested" else []
     lines += ['id = "docId"'] if layout in ("versions", "flagged", "deltas") else []
     profile.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    parts = urlsplit(uri)
-    assert parts.hostname is not None
-    assert parts.port is not None
     told = Told()
-    with Proxy(parts.hostname, parts.port, seed) as proxy:
+    with Proxy(uri, seed) as proxy:
         started = [_start(proxy.uri, ns, profile, home, f"w{number}", edits, fresh) for number in range(processes)]
         attempts = [json.loads(line) for process in started for line in _lines(process)]
         proxy.settle()

@@ -40,21 +40,12 @@ class Door(Listener):
     def serve(self, connection: socket.socket) -> None:
         if self._shut.is_set():
             return
-        with self.kept(self._connected()) as server:
+        with self.kept(connected(self._target)) as server:
             if self._shut.is_set():
                 return
             back = self.run(self._carry, server, connection, self._cut_after)
             self._carry(connection, server, None)
             back.join()
-
-    def _connected(self) -> socket.socket:
-        hosts = urlsplit(self._target).netloc.rpartition("@")[2] or self._target
-        if "%2F" in hosts:
-            made = socket.socket(socket.AF_UNIX)
-            made.connect(unquote(hosts))
-            return made
-        host, _, port = hosts.rpartition(":")
-        return socket.create_connection((host, int(port)))
 
     def _carry(self, source: socket.socket, target: socket.socket, most: int | None) -> None:
         carried = 0
@@ -68,3 +59,14 @@ class Door(Listener):
                     end(source)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)
+
+
+def connected(target: str) -> socket.socket:
+    """A connection to an address, which may name a socket file, or to a host and port."""
+    hosts = urlsplit(target).netloc.rpartition("@")[2] or target
+    if "%2F" in hosts:
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(unquote(hosts))
+        return made
+    host, _, port = hosts.rpartition(":")
+    return socket.create_connection((host, int(port)))

@@ -59,8 +59,10 @@ class Listener:
     def run(self, does: Callable[..., None], *args: object) -> threading.Thread:
         """Do something in a thread, which is waited for at the end."""
         thread = threading.Thread(target=does, args=args, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        with self._lock:
+            self._threads = [each for each in self._threads if each.is_alive()]
+            thread.start()
+            self._threads.append(thread)
         return thread
 
     @contextlib.contextmanager

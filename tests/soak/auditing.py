@@ -1,0 +1,220 @@
+"""The audit of a soak, by plain PyMongo and plain SQLite: the database beside the ledgers, and beside the journals.
+
+Every version must be what one writer made of the one before it. What was acknowledged is there once, what was refused
+is not, and what nobody was told of is there once or not at all. Each version has its entry in a journal, each applied
+entry its version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import bson
+
+from tests.simulation.histories import Entry, history
+from tests.soak import ground
+from tests.soak.ledger import Attempt
+
+VERSIONS = ("edit", "restore", "undo", "create")  # entries of these make a version
+NOT_THERE = ("conflict", "refused")
+Row = dict[str, Any]
+
+
+def rows(homes: Iterable[Path]) -> list[Row]:
+    """All entries of some journals."""
+    found: list[Row] = []
+    for home in homes:
+        path = home / "journal.sqlite3"
+        if path.exists():
+            db = sqlite3.connect(path)
+            db.row_factory = sqlite3.Row
+            found += [{**row, "home": home.name} for row in db.execute("SELECT * FROM entries ORDER BY id")]
+            db.close()
+    return found
+
+
+def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row]) -> Iterator[str]:
+    """What is wrong, a sentence each."""
+    stated = ground.profiles(database.name)
+    made = [each for each in tried if each.what in ("edit", "restore", "undo")]
+    noted = [row for row in journals if row["action"] in VERSIONS and row["layout"] not in ("pending", "processed")]
+    for place, layout in ground.PLACES.items():
+        ours = [each for each in made if each.said["place"] == place]
+        entries = [row for row in noted if row["ns"] == f"{database.name}.{place}"]
+        if layout in ("hashed", "plain"):
+            yield from marked(database, place, ours, entries)
+            continue
+        shelf = ground.Shelf(database, stated[place])
+        histories = {id: history(shelf.of(id), stated[place], id) for id in shelf.ids}
+        yield from as_told(place, histories, ours)
+        yield from as_noted(place, histories, entries)
+    for place, (target, _) in ground.MOVES.items():
+        yield from moved(database, place, target)
+    yield from counted(database, [each for each in tried if each.what in ("count", "leave token")])
+    for row in journals:
+        if row["kind"] in ("begun", "unknown") and row["layout"] not in ("hashed", "plain"):
+            who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
+            yield f"{who} was never settled: {row['detail']}"
+
+
+# --- beside the ledgers
+
+
+def as_told(place: str, histories: Mapping[str, Sequence[Entry]], tried: Sequence[Attempt]) -> Iterator[str]:
+    """Whether the versions of a collection are what their writers were told."""
+    by_document: dict[str, list[Attempt]] = defaultdict(list)
+    for each in tried:
+        by_document[each.said["id"]].append(each)
+    for id, ours in by_document.items():
+        entries = histories.get(id, ())
+        yield from (f"{place} {id}: {fault}" for fault in _document_as_told(entries, ours))
+    for id in histories.keys() - by_document.keys():
+        yield f"{place} {id}: nobody made it"
+
+
+def _document_as_told(entries: Sequence[Entry], tried: Sequence[Attempt]) -> Iterator[str]:
+    numbers = [entry.v for entry in entries]
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield f"the versions are {numbers}"
+    acknowledged = sum(each.outcome == "applied" and not each.told.get("skipped") for each in tried)
+    doubt = sum(each.outcome in ("", "unknown") for each in tried)
+    if not acknowledged <= len(entries) <= acknowledged + doubt:
+        yield f"{acknowledged} writes were acknowledged and {doubt} are in doubt, and there are {len(entries)} versions"
+    docs = [bson.decode(entry.content) for entry in entries]
+    marks = {each.said["mark"]: each for each in tried if each.what == "edit"}
+    began: Counter[str] = Counter()
+    seen: set[bytes] = set()
+    for before, doc, entry in zip([{}, *docs], docs, entries, strict=False):
+        fresh = [name for name, value in doc.items() if before.get(name) != value and name != "total"]
+        if entry.content not in seen:  # else it was restored, or taken back
+            one = fresh[0] if len(fresh) == 1 else ""
+            rest = {name: value for name, value in before.items() if name not in (one, "total")}
+            kept = {name: value for name, value in doc.items() if name not in (one, "total")}
+            steps = doc.get("total", 0) - before.get("total", 0)
+            if doc.get(one) not in marks or rest != kept or steps not in (0, 1):
+                yield f"no single edit made version {entry.v}: {fresh}"
+            began.update([doc[one]] if one else [])
+        seen.add(entry.content)
+    for mark, each in marks.items():
+        yield from _as_told(f"edit {mark}", each, began[mark])
+    contents = {entry.v: entry.content for entry in entries}
+    for each in tried:
+        v, of = each.told.get("v"), each.said.get("v")
+        told = each.what == "restore" and each.outcome == "applied" and v is not None
+        if told and (v not in contents or contents[v] != contents.get(of)):
+            yield f"version {v} was told to be version {of} restored, and is not"
+
+
+def _as_told(what: str, each: Attempt, times: int) -> Iterator[str]:
+    if each.outcome == "applied" and times != 1:
+        yield f"{what} was acknowledged and is there {times} times ({each.told.get('said')})"
+    elif each.outcome in NOT_THERE and times:
+        yield f"{what} ended {each.outcome} and is there ({each.told.get('said')})"
+    elif times > 1:
+        yield f"{what} is there {times} times"
+
+
+def marked(database: ground.Db, place: str, tried: Sequence[Attempt], entries: Sequence[Row]) -> Iterator[str]:
+    """Whether documents without versions hold the marks of all edits that were acknowledged."""
+    there: dict[str, list[str]] = {doc["_id"]: list(doc.get("marks", ())) for doc in database[place].find()}
+    known = {each.said["mark"] for each in tried}
+    for each in tried:
+        times = there.get(each.said["id"], []).count(each.said["mark"])
+        yield from (f"{place} {each.said['id']}: {fault}" for fault in _as_told(each.said["mark"], each, times))
+    for id, marks in there.items():
+        if strange := set(marks) - known:
+            yield f"{place} {id}: nobody made {sorted(strange)[:3]}"
+        ours = Counter(row["kind"] for row in entries if _id(row) == id)
+        if not ours["applied"] <= len(marks) <= ours["applied"] + ours["unknown"] + ours["begun"]:
+            yield f"{place} {id}: {len(marks)} edits are in it, and the journals tell of {dict(ours)}"
+
+
+def counted(database: ground.Db, tried: Sequence[Attempt]) -> Iterator[str]:
+    """Whether each token counts once."""
+    by_counter: dict[str, list[Attempt]] = defaultdict(list)
+    for each in tried:
+        by_counter[each.said["counter"]].append(each)
+    for doc in database[ground.COUNTS].find():
+        name, times = doc["_id"], Counter(map(str, doc["applied"]))
+        if doc["count"] != len(doc["applied"]) or doc["pending"]:
+            yield f"counter {name} is {doc['count']} with {len(times)} tokens applied and {len(doc['pending'])} pending"
+        for each in by_counter[name]:
+            yield from _as_told(f"counter {name}: token {each.said['token']}", each, times[each.said["token"]])
+        if strange := times.keys() - {each.said["token"] for each in by_counter[name]}:
+            yield f"counter {name}: nobody counted {sorted(strange)[:3]}"
+
+
+def moved(database: ground.Db, place: str, target: str) -> Iterator[str]:
+    """Whether a collection that was moved holds every version of the old one."""
+    stated = ground.profiles(database.name)
+    old, new = ground.Shelf(database, stated[place]), ground.Shelf(database, stated[target])
+    if set(old.ids) != set(new.ids):
+        yield f"{place} has the documents {sorted(old.ids)}, and {target} has {sorted(new.ids)}"
+    for id in set(old.ids) & set(new.ids):
+        a = [(entry.v, entry.content) for entry in history(old.of(id), stated[place], id)]
+        b = [(entry.v, entry.content) for entry in history(new.of(id), stated[target], id)]
+        if a != b:
+            yield f"{id} has {len(a)} versions in {place} and {len(b)} in {target}, or others"
+
+
+# --- beside the journals
+
+
+def as_noted(place: str, histories: Mapping[str, Sequence[Entry]], journals: Sequence[Row]) -> Iterator[str]:
+    """Whether each version has its entry, and each entry that was applied its version."""
+    by_token: dict[str, list[Row]] = defaultdict(list)
+    for row in journals:
+        by_token[row["token"]].append(row)
+    there: Counter[str] = Counter()
+    for id, entries in histories.items():
+        for before, entry in itertools.pairwise([None, *entries]):
+            assert entry is not None
+            token = str(entry.token)
+            there[token] += 1
+            noted = by_token[token]
+            who = f"{place} {id}: version {entry.v}"
+            if len(noted) != 1:
+                yield f"{who} has {len(noted)} entries in the journals"
+                continue
+            yield from (f"{who} {fault}" for fault in _entry(noted[0], id, before, entry))
+    for token, found in by_token.items():
+        for row in found:
+            who = f"{place}: entry {row['id']} of {row['home']} ({row['action']}, document {row['document']})"
+            if row["kind"] == "applied" and there[token] != 1:
+                yield f"{who} says applied, and its version is there {there[token]} times"
+            if row["kind"] not in ("applied", "begun", "unknown") and there[token]:
+                yield f"{who} says {row['kind']} ({row['detail']}), and its version is there"
+
+
+def _entry(row: Row, id: str, before: Entry | None, entry: Entry) -> Iterator[str]:
+    """How a version differs from its entry."""
+    what = f"of entry {row['id']} of {row['home']} ({row['action']})"
+    if row["kind"] == "applied":
+        if _value(row["version_after"]) != entry.v:
+            yield f"{what} is told there as version {_value(row['version_after'])}"
+        if row["hash_after"] != _hash(entry):
+            yield f"{what} has another content there"
+    if _id(row) != id:
+        yield f"{what} is told there of {row['document']}"
+    if row["hash_before"] != (None if before is None else _hash(before)):
+        yield f"{what} does not follow the version that it began from"
+
+
+def _hash(entry: Entry) -> str:
+    return hashlib.sha1(entry.content, usedforsecurity=False).hexdigest()
+
+
+def _id(row: Row) -> Any:
+    return json.loads(row["document"]) if row["document"] else None
+
+
+def _value(kept: str | None) -> Any:
+    found = None if kept is None else json.loads(kept)
+    return int(next(iter(found.values()))) if isinstance(found, dict) else found

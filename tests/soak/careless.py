@@ -1,0 +1,66 @@
+"""Programs that are wrong in one respect each, made of the sound one: the audit must convict them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from model.server.retry import Reply, Write
+from model.server.server import Server
+from model.userdata.journal import Intent, Journal
+
+
+def unguarded() -> None:
+    """Swap whatever document is there now, not only the one that was read."""
+    send = Server.send
+
+    def sent(self: Server, write: Write) -> Reply:
+        if "_id" in write.filter:
+            write = replace(write, filter={"_id": write.filter["_id"]})
+        return send(self, write)
+
+    _put(Server, "send", sent)
+
+
+def believing() -> None:
+    """Take silence for success."""
+    send = Server.send
+
+    def sent(self: Server, write: Write) -> Reply:
+        reply = send(self, write)
+        return Reply("yes", matched=1, modified=1) if reply.applied == "unknown" else reply
+
+    _put(Server, "send", sent)
+
+
+def unjournalled() -> None:
+    """Forget to note one write of five."""
+    begin = Journal.begin
+
+    def begun(self: Journal, intent: Intent) -> str:
+        entry = begin(self, intent)
+        if int(entry) % 5 == 0:
+            with self._file() as db:
+                db.execute("DELETE FROM entries WHERE id = ?", (int(entry),))
+        return entry
+
+    _put(Journal, "begin", begun)
+
+
+def _put(of: type, name: str, function: Callable[..., Any]) -> None:
+    setattr(of, name, function)
+
+
+PROGRAMS: dict[str, Callable[[], None]] = {
+    "retrying": lambda: None,  # the worker itself does that: it edits once more where it was not told how that ended
+    "unguarded": unguarded,
+    "believing": believing,
+    "unjournalled": unjournalled,
+}
+
+
+def make(name: str) -> None:
+    """Make this process careless; "" leaves it as it is."""
+    if name:
+        PROGRAMS[name]()

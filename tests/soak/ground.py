@@ -1,0 +1,97 @@
+"""The collections of a soak, one of each layout and those that move, with the profile that states them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo.database
+from bson.raw_bson import RawBSONDocument
+
+from model.collection_profile import CollectionProfile
+from model.layouts.registry import has_archive, stated
+
+Db = pymongo.database.Database[dict[str, Any]]
+
+PLACES = {
+    "archive": "archive",
+    "damaged": "archive",  # others plant rows in its archive, and repairs take them out
+    "versions": "versions",
+    "flagged": "flagged",
+    "embedded": "embedded",
+    "nested": "nested",
+    "deltas": "deltas",
+    "stream": "stream",  # its archive is fed
+    "moving": "versions",
+    "shifting": "embedded",
+    "hashed": "hashed",
+    "plain": "plain",
+}
+"""The layouts of the collections that are edited."""
+MOVES = {"moving": ("moved", "archive"), "shifting": ("shifted", "versions")}
+"""Where a collection is moved, and to which layout."""
+COUNTS = "counts"
+COUNTERS = tuple(f"c{number}" for number in range(3))
+
+
+def profiles(database: str) -> dict[str, CollectionProfile]:
+    """What is stated of each collection."""
+    layouts = PLACES | dict(MOVES.values())
+    found = {place: stated(f"{database}.{place}", layout) for place, layout in layouts.items()}
+    return found | {COUNTS: stated(f"{database}.{COUNTS}", "pending")}
+
+
+def state(database: str, path: Path) -> None:
+    """Write the profile."""
+    tables = []
+    for p in profiles(database).values():
+        lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
+        tables.append("\n".join([*lines, *([f'archive = "{p.archive}"'] if has_archive(p.layout) else [])]))
+    path.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
+
+
+def prepare(database: Db) -> None:
+    """Make the indexes that safety rests on, and the counters."""
+    for p in profiles(database.name).values():
+        if has_archive(p.layout):
+            _named(database, p.archive).create_index([(p.archive_id, 1), (p.version, 1)], unique=True)
+        elif p.id != "_id":
+            _named(database, p.ns).create_index([(p.id, 1), (p.version, 1)], unique=True)
+    database[COUNTS].insert_many([{"_id": name, "count": 0, "pending": [], "applied": []} for name in COUNTERS])
+
+
+def _named(database: Db, ns: str) -> Any:
+    return database[ns.partition(".")[2]]
+
+
+class Shelf:
+    """The stored documents of one collection, its archive among them, by the documents that they belong to."""
+
+    def __init__(self, database: Db, p: CollectionProfile) -> None:
+        self._rows: dict[str, dict[str, list[bytes]]] = {}
+        for ns, key in ((p.ns, p.id), (p.archive, p.archive_id)) if has_archive(p.layout) else ((p.ns, p.id),):
+            raws = database.with_options(codec_options=bson.CodecOptions(document_class=RawBSONDocument))
+            for raw in raws[ns.partition(".")[2]].find().sort("_id", 1):
+                self._rows.setdefault(raw[key], {}).setdefault(ns, []).append(raw.raw)
+
+    @property
+    def ids(self) -> Iterable[str]:
+        """The documents."""
+        return self._rows.keys()
+
+    def of(self, id: str) -> Book:
+        """What is stored of one document."""
+        return Book(self._rows[id])
+
+
+class Book:
+    """The stored documents of one document, by their collections."""
+
+    def __init__(self, rows: dict[str, list[bytes]]) -> None:
+        self._rows = rows
+
+    def documents(self, ns: str) -> list[bytes]:
+        """Those in one collection."""
+        return self._rows.get(ns, [])

@@ -1,0 +1,40 @@
+"""A slice of the soak; and programs that are wrong in one respect, which the audit convicts in as small a setting."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from tests.soak.conductor import Soak, Told, lines, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process's files are Linux's")
+
+RARE = ("retrying", "unguarded")  # these do harm where two meet, which not every small soak has
+ROUNDS = 10  # the first mostly convicts
+
+
+def soaked(soak: Soak) -> Told:
+    told = run(soak)
+    print(*lines(soak, told), sep="\n")
+    return told
+
+
+def small(writes: int, doubt: float, careless: str = "") -> Soak:
+    seed = random.SystemRandom().randrange(2**31)
+    return Soak(seed, 0.0, 2, writes, pause=0.4, doubt=doubt, documents=1, careless=careless, mounted=False)
+
+
+def test_a_slice_of_the_soak_loses_nothing_and_doubles_nothing() -> None:
+    told = soaked(small(60, doubt=0.2))
+    assert not told.wrong, told.wrong
+    assert told.did["entries in journals"] > 50
+
+
+@pytest.mark.parametrize(
+    "careless", ["believing", "unjournalled", *(pytest.param(name, marks=pytest.mark.deep) for name in RARE)]
+)
+def test_a_soak_convicts_whoever_is_careless(careless: str) -> None:
+    writes = 80 if careless in RARE else 30
+    assert any(soaked(small(writes, doubt=0.6, careless=careless)).wrong for _ in range(ROUNDS))

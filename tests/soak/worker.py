@@ -1,0 +1,350 @@
+"""One life of a worker: it writes in all ways, by commands and as the window does, until somebody ends it.
+
+Before and after each thing that it does it writes into its ledger. Lives of other kinds come before and behind these:
+the first begins the feed; one for each home looks again for every write in doubt and finishes what others left; the
+last edits every document once more, and moves what has to be moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import multiprocessing
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pymongo
+import pymongo.common
+from bson import ObjectId
+
+from model import repair
+from model.errors import NotFound, Refused
+from model.records import Entry, Outcome
+from model.session import Session
+from model.values import canonical
+from model.values.canonical import Value
+from model.writing import writer
+from tests.processes.editor import APPLIED, CONFLICT, TROUBLE, UNKNOWN, palimpsest
+from tests.soak import careless, ground
+from tests.soak.jumping_clock import JumpingClock, follow
+from tests.soak.ledger import Ledger, LedgerFull
+
+TOLD = {APPLIED: "applied", CONFLICT: "conflict", TROUBLE: "refused", UNKNOWN: "unknown"}
+GENERATION = 90.0  # seconds until new documents are edited: they grow with their histories
+SESSION = 25  # things done in one session
+LONG_AGO = b"\x01\x02\x03\x04\x05"  # the random part of the tokens of writers that died
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What one life of a worker is about."""
+
+    home: str
+    complaints: str  # the file for whatever it says
+    uri: str
+    database: str
+    profile: str
+    name: str
+    life: int
+    ledger: str
+    clock: str
+    seed: int
+    began: float  # when the soak did, by `time.monotonic`, which all processes of a computer share
+    documents: int
+    careless: str = ""
+    kind: Literal["beginning", "working", "settling", "going on"] = "working"
+
+
+class Worker:
+    """A process at work."""
+
+    def __init__(self, given: Assignment) -> None:
+        self.given, self.rng = given, random.Random(given.seed)
+        self.ledger = Ledger(Path(given.ledger))
+        self.done = 0
+        self.again: list[Callable[[], None]] = []
+        self._session: Session | None = None
+
+    def work(self) -> None:
+        """Do the next thing."""
+        jobs: dict[Callable[[], None], int] = {
+            self.edit: 100,
+            self.restore: 16,
+            self.undo: 16,
+            self.look_again: 6,
+            self.count: 12,
+            self.leave_token: 3,
+            self.clean_up: 2,
+            self.feed: 3,
+            self.migrate: 2,
+            self.damage: 2,
+            self.repair: 2,
+        }
+        if self.done % SESSION == 0 and self._session is not None:
+            self._session.close()
+            self._session = None
+        self.done += 1
+        (job,) = self.rng.choices(list(jobs), list(jobs.values()))
+        job()
+
+    # --- documents
+
+    def place(self, *without: str) -> tuple[str, str]:
+        """A collection that is edited, and one of its documents, which need not be there."""
+        place = self.rng.choice([name for name in ground.PLACES if name not in without])
+        age = int((time.monotonic() - self.given.began) / GENERATION)
+        return place, f"{age}-{self.rng.randrange(self.given.documents)}"
+
+    def ns(self, place: str) -> str:
+        """The namespace of a collection."""
+        return f"{self.given.database}.{place}"
+
+    def edit(self) -> None:
+        """Give a document a mark of this edit's own, or make one that has it."""
+        place, id = self.place()
+        mark = f"{self.given.name}x{self.given.life}x{self.done}"
+        number = self.ledger.begin("edit", place=place, id=id, mark=mark)
+        told = self._edited(place, id, mark)
+        while told["outcome"] == "unknown" and self.given.careless == "retrying":
+            told = self._edited(place, id, mark)
+        self.ledger.end(number, **told)
+
+    def _edited(self, place: str, id: str, mark: str) -> dict[str, Any]:
+        field = f"marks.{mark}" if place in ("hashed", "plain") else self.given.name
+        if self.rng.random() < 0.3:
+            return self.command("edit", self.ns(place), id, "--create", "--set", f'{field}="{mark}"')
+        return self.by_session(lambda session: self._counted(session, place, id, field, mark))
+
+    def _counted(self, session: Session, place: str, id: str, field: str, mark: str) -> Outcome:
+        """One more in the total, as a window's edit has it: what is counted twice shows."""
+        ns, key = self.ns(place), Value.of(id)
+        path = tuple(field.split("."))
+        try:
+            base = session.open_document(ns, key).base
+        except NotFound:
+            first = canonical.put(canonical.encode({"total": 1}), path, Value.of(mark))
+            return session.create(ns, first, key)
+        content = base.content or canonical.EMPTY
+        total = canonical.get(content, ("total",))
+        content = canonical.put(content, ("total",), Value.of(1 + int(total.python() if total is not None else 0)))
+        return session.save(ns, key, base, canonical.put(content, path, Value.of(mark)))
+
+    def restore(self) -> None:
+        """Make an earlier version the newest."""
+        place, id = self.place("hashed", "plain")
+
+        def do(session: Session) -> Outcome:
+            current = session.version(self.ns(place), Value.of(id))
+            assert current.v is not None
+            v = self.rng.randint(1, int(current.v.python()))
+            self.ledger_number = self.ledger.begin("restore", place=place, id=id, v=v)
+            return session.restore(self.ns(place), Value.of(id), Value.of(v))
+
+        self._noted(do)
+
+    def undo(self) -> None:
+        """Take one of the last edits from here back, whoever of this home made it."""
+
+        def do(session: Session) -> Outcome | None:
+            entries = [each for each in session.journal.entries(limit=15) if self._is_undone(each)]
+            if not entries:
+                return None
+            entry = self.rng.choice(entries)
+            place, id = entry.ns.partition(".")[2], json.loads(entry.document)
+            self.ledger_number = self.ledger.begin("undo", place=place, id=id, entry=entry.id)
+            if self.rng.random() < 0.3:
+                told = self.command("undo", entry.id, source=False)
+                self.ledger.end(self.ledger_number, **told)
+                return None
+            return session.undo(entry.id)
+
+        self._noted(do)
+
+    @staticmethod
+    def _is_undone(entry: Entry) -> bool:
+        place = entry.ns.partition(".")[2]
+        numbered = ground.PLACES.get(place, "plain") not in ("hashed", "plain")
+        return entry.undoable and numbered and entry.action in ("edit", "restore", "undo")
+
+    def _noted(self, do: Callable[[Session], Outcome | None]) -> None:
+        """Do something that begins its own line in the ledger, and end that line."""
+        self.ledger_number = 0
+        told = self.by_session(do)
+        if self.ledger_number and told["outcome"] != "noted":
+            self.ledger.end(self.ledger_number, **told)
+
+    # --- what is left in doubt
+
+    def look_again(self) -> None:
+        """Look for the writes of which nobody knows, as the window does when it starts."""
+
+        def do(session: Session) -> None:
+            for entry in session.journal.unsettled()[:20]:
+                session.look_again(entry.id)
+
+        self.by_session(do)
+
+    # --- counters, feeds, migrations, repairs
+
+    def count(self) -> None:
+        """Raise a counter once."""
+        counter, token = self.rng.choice(ground.COUNTERS), str(ObjectId())
+        number = self.ledger.begin("count", counter=counter, token=token)
+        self.ledger.end(number, **self.command("count", self.ns(ground.COUNTS), counter, token))
+
+    def leave_token(self) -> None:
+        """Take the first of two steps, as a writer does that dies behind it."""
+        counter = self.rng.choice(ground.COUNTERS)
+        token = ObjectId(b"\x66" + self.rng.randbytes(3) + LONG_AGO + self.rng.randbytes(3))
+        number = self.ledger.begin("leave token", counter=counter, token=str(token))
+        with self.plainly() as database:
+            database[ground.COUNTS].update_one({"_id": counter}, {"$push": {"pending": token}})
+            self.ledger.end(number, "applied")
+
+    def clean_up(self) -> None:
+        """Finish what dead writers left."""
+        self.command("cleanup", self.ns(ground.COUNTS), "--older-than", "1h", "--apply")
+
+    def feed(self) -> None:
+        """Bring the archive of a stream up to date."""
+        self.command("feed", self.ns("stream"), "--once")
+
+    def migrate(self) -> None:
+        """Move a collection, or go on with it."""
+        place = self.rng.choice(list(ground.MOVES))
+        self._migrate(place)
+
+    def _migrate(self, place: str) -> dict[str, Any]:
+        target, layout = ground.MOVES[place]
+        return self.command("migrate", self.ns(place), "--to", layout, "--target", self.ns(target), "--apply")
+
+    def damage(self) -> None:
+        """Leave a row far above the current version in an archive, which blocks every edit of the document."""
+        _, id = self.place()
+        with self.plainly() as database:
+            found = database["damaged"].find_one({"_id": id})
+            if found is not None:
+                token = ObjectId(b"\x66" + self.rng.randbytes(3) + LONG_AGO + self.rng.randbytes(3))
+                row = {"_id": token, "docId": id, "v": found["v"] + 1000, "_w": token, "phantom": True}
+                database["damaged_history"].insert_one(row)
+
+    def repair(self) -> None:
+        """Scan a collection and do what the plan says."""
+        place = self.rng.choice(["damaged", "archive", "flagged"])
+        self._repair(place)
+
+    def _repair(self, place: str) -> None:
+        plan = Path(os.environ["PALIMPSEST_HOME"]) / f"{self.given.name}.json"
+        self.command("scan", self.ns(place), "--plan", str(plan))
+        if plan.exists():
+            self.command("repair", "--plan", str(plan), "--apply")
+            plan.unlink(missing_ok=True)
+
+    # --- the ways to the product
+
+    def command(self, name: str, *arguments: str, source: bool = True) -> dict[str, Any]:
+        """What a command said, run as a shell would."""
+        words = [name, *([self.given.uri] if source else []), *arguments, "--profile", self.given.profile, "--json"]
+        status, said = palimpsest(words)
+        if "This is a defect" in said or "Traceback" in said:
+            raise AssertionError(f"palimpsest {' '.join(words)}: {said}")
+        if status > UNKNOWN:  # ended by the signal that ends this process
+            raise SystemExit(0)
+        skipped = {"skipped": True} if '"outcome": "skipped"' in said else {}
+        return {"outcome": TOLD[status], "said": said[-500:], **skipped}
+
+    def by_session(self, do: Callable[[Session], Outcome | None]) -> dict[str, Any]:
+        """How something ended that a session did, as in a window."""
+        try:
+            if self._session is None:
+                self._session = Session.open(self.given.uri, profile=self.given.profile)
+            outcome = do(self._session)
+        except Refused as error:
+            return {"outcome": "refused", "said": str(error)}
+        if outcome is None:
+            return {"outcome": "noted"}
+        kind = "applied" if outcome.kind == "skipped" else outcome.kind
+        v = None if outcome.version is None else outcome.version.python()
+        skipped = {"skipped": True} if outcome.kind == "skipped" else {}
+        return {"outcome": kind, "said": outcome.detail, "v": v if isinstance(v, int) else None, **skipped}
+
+    @contextlib.contextmanager
+    def plainly(self) -> Iterator[ground.Db]:
+        """The database by plain PyMongo, for what other programs do; its errors are theirs."""
+        with contextlib.suppress(pymongo.errors.PyMongoError), pymongo.MongoClient[Any](self.given.uri) as client:
+            yield client[self.given.database]
+
+    # --- the end
+
+    def settle(self) -> None:
+        """Do all that is left to do, so that nothing is in doubt any more."""
+        writer.SETTLED_AFTER = repair.SETTLED_AFTER = dt.timedelta(0)  # nothing is on its way any more
+        self.clean_up()
+        self.feed()
+        for place in ("damaged", "archive", "flagged"):
+            self._repair(place)
+        with Session.open(self.given.uri, profile=self.given.profile) as session:
+            for entry in session.journal.unsettled():
+                session.look_again(entry.id)
+
+    def goes_on(self) -> None:
+        """Edit every document once more: nothing may block it."""
+        with Session.open(self.given.uri, profile=self.given.profile) as session:
+            for place in ground.PLACES:
+                for row in session.documents(self.ns(place), limit=100_000).rows:
+                    id = str(row.id.python())
+                    mark = f"{self.given.name}x{self.given.life}x{place}x{id}"
+                    number = self.ledger.begin("edit", place=place, id=id, mark=mark)
+                    field = f"marks.{mark}" if place in ("hashed", "plain") else self.given.name
+                    outcome = self._counted(session, place, id, field, mark)
+                    self.ledger.end(number, outcome.kind, said=outcome.detail)
+                    if outcome.kind != "applied":
+                        print(f"{place} {id} cannot be edited: {outcome.kind}, {outcome.detail}", flush=True)
+        self.feed()
+        for place in ground.MOVES:
+            told = self._migrate(place)
+            if told["outcome"] != "applied":
+                print(f"moving {place} ended {told['outcome']}: {told['said']}", flush=True)
+
+
+def live(given: Assignment) -> None:
+    """Be that process, until somebody ends it."""
+    with open(given.complaints, "wb") as file:
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+    os.environ |= {"PALIMPSEST_HOME": given.home, "PALIMPSEST_DEBUG": "1"}
+    threading.Thread(target=_end_with_the_conductor, daemon=True).start()
+    pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02
+    follow(JumpingClock(Path(given.clock)))
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    careless.make(given.careless)
+    try:
+        worker = Worker(given)
+        match given.kind:
+            case "beginning":
+                worker.feed()  # what was written before the first feed has no past
+            case "settling":
+                worker.settle()
+            case "going on":
+                worker.goes_on()
+            case _:
+                while not ended.is_set():
+                    worker.work()
+    except LedgerFull:
+        pass  # nothing was sent, or what was is in doubt
+
+
+def _end_with_the_conductor() -> None:
+    conductor = multiprocessing.parent_process()
+    assert conductor is not None
+    conductor.join()
+    os._exit(1)
