@@ -1,10 +1,10 @@
-"""The page of activity: who changed what in a connection, a database, a collection or a document."""
+"""The page of activity: who changed what in a connection, a database, a collection or a document, or changes it now."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from gui import copying, messages
 from gui.language import tr
@@ -12,6 +12,7 @@ from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
 from gui.style import preferences, wording
 from gui.views.activity.activity_panel import ActivityPanel
+from gui.views.activity.live_panel import LivePanel
 from model.news import News
 from model.over_time.activity import Activity
 from model.session import Session
@@ -23,7 +24,10 @@ LARGE = 2**20  # bytes that they may have, so that they are told apart by versio
 
 
 class ActivityPage(Page):
-    """The changes, and their way to a comparison; it follows what is written while it is open."""
+    """The changes, and their way to a comparison; it follows what is written while it is open.
+
+    Live, new versions stand in their place.
+    """
 
     kind = "activity"
     icon = "pulse"
@@ -37,12 +41,42 @@ class ActivityPage(Page):
         self._written: set[tuple[str, Value]] = set()
         self._whole = False  # more was written than single documents
         self.panel = ActivityPanel(session, place, id, production)
-        self._put(self.panel)
+        self.live: LivePanel | None = None
+        self._modes = QStackedLayout(self)
+        self._modes.addWidget(self.panel)
+        self.setFocusProxy(self.panel)
+        self.panel.live_asked.connect(self.show_live)
         self.panel.compare_asked.connect(self._compare)
         self.panel.open_asked.connect(self._open)
         self.panel.activity_asked.connect(self._activity_of)
         self.panel.take_back_asked.connect(self._take_back)
         self.panel.read_ended.connect(self.changed)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether new versions are shown as they come."""
+        return self.live is not None and self._modes.currentWidget() is self.live
+
+    def show_live(self) -> None:
+        """Show new versions as they come."""
+        if self.live is None:
+            self.live = LivePanel(self.session, self.ns, self.panel.place_said)
+            self.live.open_asked.connect(self._compare)
+            self.live.document_asked.connect(self._open)
+            self.live.activity_asked.connect(self._activity_of)
+            self.live.past_asked.connect(self.show_past)
+            self._modes.addWidget(self.live)
+        self._show(self.live, self.live.modes.button(1))
+
+    def show_past(self) -> None:
+        """Show who changed what."""
+        self._show(self.panel, self.panel.modes.button(0))
+
+    def _show(self, panel: QWidget, chosen: QWidget) -> None:
+        self._modes.setCurrentWidget(panel)
+        self.setFocusProxy(panel)
+        chosen.setFocus()  # where the one is that was pressed
+        self.changed.emit()
 
     def _compare(self, row: Activity) -> None:
         start = CollectionStart(a=row.older, b=row.v) if row.v is not None else CollectionStart(pane="history")
@@ -80,16 +114,23 @@ class ActivityPage(Page):
         return made
 
     def status(self) -> tuple[list[str], list[str], bool]:
+        if self.is_live:
+            keys = tr("Enter shows a version in its timeline; Esc lets the list go on")
+            return [self.panel.place_said, keys], [preferences.zone()], True
         keys = tr("Enter compares a version with the one before it; Ctrl and Shift pick several")
         return [self.panel.place_said, keys], [preferences.zone()], True
 
     def panes(self) -> Sequence[QWidget]:
+        if self.live is not None and self.is_live:
+            return [self.live.pause_button, self.live.view]
         return [self.panel.filter.since, self.panel.strip, self.panel.tree]
 
     # --- what is written meanwhile
 
     def on_show(self) -> Sequence[OnShow]:
         found: dict[str, dict[Value, bytes | None]] = {}
+        if self.is_live:
+            return ()
         for row in self.panel.rows[:WATCHED]:
             found.setdefault(row.ns, {})[row.id] = None
         return [(ns, ids, LARGE) for ns, ids in found.items()]
@@ -115,26 +156,37 @@ class ActivityPage(Page):
 
     def leave(self) -> None:
         self.panel.stop()
+        if self.live is not None:
+            self.live.rest()
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
     def databases_changed(self) -> None:
         if not self.ns:
-            self.panel.refresh()
+            self.layout_changed()
 
     def layout_changed(self) -> None:
         self.panel.refresh()
+        if self.live is not None:
+            self.live.restart()
 
     # --- actions
 
     def do_refresh(self) -> None:
-        self.panel.look()
+        if self.live is not None and self.is_live:
+            self.live.show_newest()
+        else:
+            self.panel.look()
 
     def do_compare(self) -> None:
-        self.panel.compare()
+        if self.live is not None and self.is_live:
+            self.live.open()
+        else:
+            self.panel.compare()
 
     def do_find(self) -> None:
+        self.show_past()
         self.panel.filter.since.setFocus()
         self.panel.filter.since.selectAll()
 

@@ -529,6 +529,7 @@ class TourViews:
         panel.choose_day(panel.newest.days[-1][0])
         yield "activity-day", self._still()
         yield from self._taking_back(page)
+        yield from self._live(page)
         panel.choose_day(None)
         panel.filter.author.setText("hb-9")
         panel.look()
@@ -538,6 +539,21 @@ class TourViews:
         panel.stack.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
         yield "activity-failed", self._still()
         window.workspace.tab_area.close_page(page)
+
+    def _live(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
+        """New versions, as if those of the sample were written now; two more wait under a chosen row."""
+        assert page.panel.newest is not None
+        rows = page.panel.newest.rows[:22]
+        page.show_live()
+        live = page.live
+        assert live is not None
+        settle(lambda: live.since is not None)
+        live.pause_button.click()
+        live.take(rows[:1:-1])
+        live.view.setCurrentIndex(live.model.index(1, 0))
+        live.take(rows[1::-1])
+        yield "activity-live", self._still()
+        page.show_past()
 
     def _taking_back(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
         """What an import did on a day, as it would be taken back: nothing is written."""

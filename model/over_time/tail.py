@@ -37,6 +37,7 @@ SHARE = 20  # times as long as a look took nothing is asked
 REST = 300.0  # seconds of rest after which it begins anew: what came meanwhile could be too much to go through
 APART = 20  # collections that get streams of their own, to whom one of their database is denied
 LOOKED_UP = 500  # versions of one answer whose author or id is looked up where the event does not say it
+POLLED = "New versions are looked for every two seconds; those that come and go between two looks are missed."
 _ENDS = ("drop", "rename", "dropDatabase")
 
 
@@ -191,10 +192,7 @@ class Tail:
             return
         polls = [VersionPoll(self._events[ns], self._events[ns].layout.server) for ns in inside]
         if polls and not self._polls:
-            found.notes.append(
-                f"{error} So it is looked every {EVERY:.0f} seconds; versions that come and go between two looks are "
-                "missed."
-            )
+            found.notes += [str(error), POLLED]
         self._polls += polls
         self._next_look = 0.0
 
@@ -260,7 +258,7 @@ class Tail:
             stream.open, since = None, stream.at or dt.datetime.now(dt.UTC)
             stream.token, stream.at = None, None
             said = _missed(since, dt.datetime.now(dt.UTC))
-            found.notes.append(f"{error} {said}" if isinstance(error, TooLarge) else said)
+            found.notes += [str(error), said] if isinstance(error, TooLarge) else [said]
             return None
         except NoChanges:
             self._began = False  # what was allowed is not any more: the next time finds a way
@@ -272,8 +270,8 @@ class Tail:
     def _take(self, event: ChangeEvent, found: _Gathered) -> None:
         if event.kind in _ENDS:
             gone = [ns for ns in self._events if event.ns in (ns, ns.partition(".")[0])]
-            done = "renamed" if event.kind == "rename" else "dropped"
-            found.notes += [f"{ns} was {done}." for ns in gone]
+            renamed = event.kind == "rename"
+            found.notes += [f"{ns} was renamed." if renamed else f"{ns} was dropped." for ns in gone]
             return
         events = self._events.get(event.ns)
         row = events.of(event) if events is not None else None
@@ -294,7 +292,7 @@ class Tail:
                 found.notes.append(f"{poll.ns} is not followed: {error}")
             if poll.why_not:
                 self._polls.remove(poll)
-                found.notes.append(f"{poll.ns} is not followed: {poll.why_not}.")
+                found.notes.append(poll.why_not)
         now = time.monotonic()
         self._next_look = now + max(EVERY, SHARE * (now - began))
 

@@ -34,7 +34,7 @@ class VersionPoll:
         self._events, self._server = events, server
         self.ns = events.ns
         self.why_not = ""
-        """Why the collection is not looked at, a clause; "" where it is."""
+        """Why the collection is not looked at, one sentence; "" where it is."""
         self._looked = False
         self._last: Value | None = None  # the greatest ``_id``
         self._late: set[Value] = set()  # the rows told that the next look will meet again
@@ -85,7 +85,7 @@ class VersionPoll:
         most = FEW if self._events.version else FEW_WHOLE
         rows = list(self._rows({}, None, most + 1))
         if len(rows) > most:
-            self.why_not = f"it has more than {most:,} documents, too many to be compared again and again"
+            self.why_not = f"{self.ns} is not followed: with over {most:,} documents it is too large to be compared."
             self._marks.clear()
             return
         before, self._marks = self._marks, {}

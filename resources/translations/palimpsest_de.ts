@@ -1972,6 +1972,10 @@ Nummern: {numbering}</translation>
       <translation>Die Eingabetaste vergleicht die Version, die das Feld gesetzt hat, mit der davor; Strg+Umschalt+B zeigt die Änderungskarte</translation>
     </message>
     <message>
+      <source>Enter shows a version in its timeline; Esc lets the list go on</source>
+      <translation>Enter zeigt eine Version auf ihrer Zeitleiste; Esc lässt die Liste weiterlaufen</translation>
+    </message>
+    <message>
       <source>Enter, Tab</source>
       <translation>Eingabe, Tab</translation>
     </message>
@@ -2960,6 +2964,10 @@ Nummern: {numbering}</translation>
       <translation>Liste der Tabs…</translation>
     </message>
     <message>
+      <source>Live</source>
+      <translation>Live</translation>
+    </message>
+    <message>
       <source>Load anyway</source>
       <translation>Trotzdem laden</translation>
     </message>
@@ -3254,6 +3262,18 @@ Nummern: {numbering}</translation>
     <message>
       <source>New tab…</source>
       <translation>Neuer Tab…</translation>
+    </message>
+    <message>
+      <source>New versions could not be read</source>
+      <translation>Neue Versionen konnten nicht gelesen werden</translation>
+    </message>
+    <message>
+      <source>New versions of {place} appear here as they come.</source>
+      <translation>Neue Versionen von {place} erscheinen hier, sobald sie kommen.</translation>
+    </message>
+    <message>
+      <source>New versions, newest first</source>
+      <translation>Neue Versionen, die neueste zuerst</translation>
     </message>
     <message>
       <source>New window</source>
@@ -3588,6 +3608,10 @@ Nummern: {numbering}</translation>
       <translation>Hier ist alles in Ordnung</translation>
     </message>
     <message>
+      <source>Nothing moves while the pointer is on the list, a row is chosen, or it is scrolled: show these now</source>
+      <translation>Nichts bewegt sich, solange der Zeiger auf der Liste ist, eine Zeile gewählt oder geblättert ist: diese jetzt zeigen</translation>
+    </message>
+    <message>
       <source>Nothing of {run} is left to undo</source>
       <translation>Von {run} ist nichts mehr rückgängig zu machen</translation>
     </message>
@@ -3638,6 +3662,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing was written to {name} from here</source>
       <translation>Von hier aus wurde nichts nach {name} geschrieben</translation>
+    </message>
+    <message>
+      <source>Nothing was written yet</source>
+      <translation>Noch wurde nichts geschrieben</translation>
     </message>
     <message>
       <source>Nothing was written.</source>
@@ -4122,6 +4150,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Reading a version</source>
       <translation>Eine Version wird gelesen</translation>
+    </message>
+    <message>
+      <source>Reading collections</source>
+      <translation>Sammlungen werden gelesen</translation>
     </message>
     <message>
       <source>Reading documents</source>
@@ -4780,6 +4812,10 @@ Nummern: {numbering}</translation>
       <translation>{version_named} in {main} zeigen</translation>
     </message>
     <message>
+      <source>Shown: {}</source>
+      <translation>Gezeigt: {}</translation>
+    </message>
+    <message>
       <source>Sidebar</source>
       <translation>Seitenleiste</translation>
     </message>
@@ -5352,6 +5388,10 @@ Nummern: {numbering}</translation>
       <translation>Das neue Layout</translation>
     </message>
     <message>
+      <source>The newest {kept} are kept; {versions} before them fell out.</source>
+      <translation>Die neuesten {kept} bleiben; davor sind {versions} herausgefallen.</translation>
+    </message>
+    <message>
       <source>The newest {shown} of {found} are shown.</source>
       <translation>Gezeigt werden die neuesten {shown} von {found}.</translation>
     </message>
@@ -5566,6 +5606,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>There is no value here</source>
       <translation>Hier ist kein Wert</translation>
+    </message>
+    <message>
+      <source>There is nothing to follow</source>
+      <translation>Es gibt nichts zu verfolgen</translation>
     </message>
     <message>
       <source>There is nothing to preview</source>
@@ -8164,6 +8208,10 @@ Nummern: {numbering}</translation>
       <translation>{done}{of} gelesen</translation>
     </message>
     <message>
+      <source>{error} It is tried again.</source>
+      <translation>{error} Es wird erneut versucht.</translation>
+    </message>
+    <message>
       <source>{fields} and {more} more</source>
       <translation>{fields} und {more} weitere</translation>
     </message>
@@ -8580,6 +8628,10 @@ Nummern: {numbering}</translation>
       <translation>{ns} auf {name}</translation>
     </message>
     <message>
+      <source>{number} new</source>
+      <translation>{number} neue</translation>
+    </message>
+    <message>
       <source>{open_here} {how} open; Esc leads back</source>
       <translation>{open_here} {how} offen; Esc führt zurück</translation>
     </message>
@@ -8706,6 +8758,10 @@ Nummern: {numbering}</translation>
       <translation>{said}: andere Zeiten</translation>
     </message>
     <message>
+      <source>{said}; paused at {moment}</source>
+      <translation>{said}; angehalten um {moment}</translation>
+    </message>
+    <message>
       <source>{said}; see the list, show them again</source>
       <translation>{said}; Liste ansehen, wieder zeigen</translation>
     </message>
@@ -8718,8 +8774,16 @@ Nummern: {numbering}</translation>
       <translation>{said}; Ziel war {source}.</translation>
     </message>
     <message>
+      <source>{said}; {number} a second</source>
+      <translation>{said}; {number} je Sekunde</translation>
+    </message>
+    <message>
       <source>{said}; {rows} shown</source>
       <translation>{said}; {rows} gezeigt</translation>
+    </message>
+    <message>
+      <source>{said}; {seconds} s behind the writers</source>
+      <translation>{said}; {seconds} s hinter den Schreibenden</translation>
     </message>
     <message>
       <source>{saying}, which brings {name} back; {now} stays in the history.</source>
@@ -8924,6 +8988,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{versions} of {documents} written to {path}</source>
       <translation>{versions} von {documents} nach {path} geschrieben</translation>
+    </message>
+    <message>
+      <source>{versions} since {moment}</source>
+      <translation>{versions} seit {moment}</translation>
     </message>
     <message>
       <source>{version} now</source>
@@ -9727,6 +9795,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Network</source>
       <translation>Netz</translation>
+    </message>
+    <message>
+      <source>New versions are looked for every two seconds; those that come and go between two looks are missed.</source>
+      <translation>Alle zwei Sekunden wird nach neuen Versionen gesehen; die dazwischen kommen und gehen, fehlen.</translation>
+    </message>
+    <message>
+      <source>No collection of {0} keeps versions that could be followed.</source>
+      <translation>Keine Sammlung von {0} hält Versionen, die verfolgt werden könnten.</translation>
     </message>
     <message>
       <source>No current document</source>
@@ -10767,6 +10843,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Versions are missing or repeated with other contents; look for them in a backup before anything is changed.</source>
       <translation>Versionen fehlen oder wiederholen sich mit anderem Inhalt; suchen Sie sie in einer Sicherung, bevor etwas geändert wird.</translation>
+    </message>
+    <message>
+      <source>Versions from {0} to {1} UTC are not shown here: the activity of that time has them.</source>
+      <translation>Versionen von {0} bis {1} UTC sind hier nicht zu sehen: die Aktivität dieser Zeit zeigt sie.</translation>
     </message>
     <message>
       <source>Versions of a wrong type</source>
@@ -11941,6 +12021,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird hier nicht erwartet</translation>
     </message>
     <message>
+      <source>{0} is not followed: with over {1} documents it is too large to be compared.</source>
+      <translation>{0} wird nicht verfolgt: mit mehr als {1} Dokumenten ist es zu groß, um verglichen zu werden.</translation>
+    </message>
+    <message>
+      <source>{0} is not followed: {1}</source>
+      <translation>{0} wird nicht verfolgt: {1}</translation>
+    </message>
+    <message>
       <source>{0} is not known here; write text in double quotes.</source>
       <translation>{0} ist hier unbekannt; schreiben Sie Text in doppelten Anführungszeichen.</translation>
     </message>
@@ -12129,6 +12217,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde gelöscht, seit es geöffnet wurde; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was dropped.</source>
+      <translation>{0} wurde gelöscht.</translation>
+    </message>
+    <message>
       <source>{0} was made before {1}</source>
       <translation>{0} entstand vor {1}</translation>
     </message>
@@ -12143,6 +12235,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was removed; it was {1}.</source>
       <translation>{0} wurde entfernt; es war {1}.</translation>
+    </message>
+    <message>
+      <source>{0} was renamed.</source>
+      <translation>{0} wurde umbenannt.</translation>
     </message>
     <message>
       <source>{0} was taken out of {1}; {2}.</source>

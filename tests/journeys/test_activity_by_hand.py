@@ -19,6 +19,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model.localserver import LocalServer
+from model.over_time import tail
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
 from tests.gui.conftest import look
@@ -140,3 +141,34 @@ def test_the_page_of_a_connection_reads_all_of_its_collections(qtbot: QtBot, tmp
         assert (whole.ns, whole.id) == ("", None)
         wait_idle(qtbot, lambda: len(rows(whole)) == 7)
         window.close_quietly()
+
+
+def test_live_a_new_version_comes_by_itself_and_opens_in_its_timeline(
+    qtbot: QtBot, window: Window, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "EVERY", 0.05)
+    monkeypatch.setattr(tail, "SHARE", 0)
+    press(window, "Ctrl+Shift+G")
+    page = activity(qtbot, window)
+    page.panel.modes.button(1).click()
+    live = page.live
+    assert live is not None
+    qtbot.waitUntil(lambda: live.since is not None)
+    database["orders"].insert_one({"docId": "A", "v": 5, "_w": ObjectId(), "changedAt": DAY[8], "changedBy": "cyd"})
+    qtbot.waitUntil(lambda: len(live.model.rows) == 1)
+    row = live.model.rows[0]
+    assert (row.id.python(), row.author, page.on_show()) == ("A", "cyd", ())
+    point_at(live.view, live.model.index(0, 0), double=True)
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, CollectionPage) and window.workspace.page.id is not None)
+    opened = window.workspace.page
+    assert isinstance(opened, CollectionPage)
+    qtbot.waitUntil(lambda: (b := opened.timeline.chosen()[1]) is not None and b.v == Value.of(5))
+    assert opened.id == Value.of("A")
+    qtbot.waitUntil(lambda: not live.is_reading)
+    assert not live.is_due  # nobody sees it
+    window.workspace.tab_area.show_page(page)
+    qtbot.waitUntil(lambda: live.is_reading or live.is_due)
+    live.modes.button(0).click()
+    assert not page.is_live
+    qtbot.waitUntil(lambda: not live.is_reading and not live.is_due)
+    wait_idle(qtbot, lambda: rows(page)[0] == "A5 cyd")

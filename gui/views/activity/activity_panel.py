@@ -19,7 +19,7 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.activity.activity_filter import ActivityFilter, Asked
 from gui.views.activity.activity_model import DAY, GROUPINGS, ActivityModel, day_said
-from gui.views.activity.activity_words import version_said
+from gui.views.activity.activity_words import MODES, compare_said
 from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayStrip
 from model.errors import Refused, Unreachable
@@ -43,6 +43,7 @@ class ActivityPanel(QWidget):
     activity_asked = Signal(object)  # Activity: all changes of its document
     take_back_asked = Signal(object)  # a list of Activity, all of one collection
     read_ended = Signal()
+    live_asked = Signal()
 
     def __init__(
         self,
@@ -113,6 +114,10 @@ class ActivityPanel(QWidget):
         name = OneLine("second", middle=True)
         name.setText(self.place_said)
         row.addWidget(name, 1)
+        if self.id is None:
+            beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
+            self.modes.idClicked.connect(self._mode)
+            row.addLayout(beside)
         segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
         self.grouping.idClicked.connect(self._group)
         self._grouped_by = words(tr("Grouped by"), "second")
@@ -124,6 +129,11 @@ class ActivityPanel(QWidget):
         self.take_back_button = button(tr("Take back…"), self.take_back, "small", icon="arrow-counter-clockwise")
         row.addWidget(self.take_back_button)
         return made
+
+    def _mode(self, which: int) -> None:
+        if which == 1:
+            self.modes.button(0).setChecked(True)  # as it is found when it is shown again
+            self.live_asked.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -506,13 +516,6 @@ class ActivityPanel(QWidget):
     def _only_at(self, path: str) -> None:
         self.filter.path.setText(path)
         self.look()
-
-
-def compare_said(row: Activity) -> str:
-    """The words for comparing a change with the version before it."""
-    if row.v is None or row.older is None:
-        return tr("Show {name}", name=version_said(row) or tr("the versions"))
-    return tr("Compare {older} and {newer}", older=wording.version(row.older), newer=version_said(row))
 
 
 def doubts_said(part: Newest) -> str:

@@ -18,6 +18,7 @@ KINDS = {
 }
 _SIGNS = {"created": "add", "edited": "replace", "deleted": "remove"}
 _ICONS = {"restored": "arrow-counter-clockwise", "merged": "git-merge", "unknown": "question"}
+MODES = (tr("Changes"), tr("Live"))
 GAP = Badge(tr("gap"), "warn", "warnT")
 CLOCK = Badge(tr("clock"), "warn", "warnT")
 FIELDS = 30  # paths in a cell; a screen shows fewer
@@ -67,3 +68,10 @@ def fields_said(row: Activity, most: int = FIELDS) -> str:
 def version_said(row: Activity) -> str:
     """The version's name; "" where only the document's absence tells of a delete."""
     return "" if row.v is None else wording.version(row.v)
+
+
+def compare_said(row: Activity) -> str:
+    """The words for comparing a change with the version before it."""
+    if row.v is None or row.older is None:
+        return tr("Show {name}", name=version_said(row) or tr("the versions"))
+    return tr("Compare {older} and {newer}", older=wording.version(row.older), newer=version_said(row))

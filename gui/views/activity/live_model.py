@@ -1,0 +1,98 @@
+"""New versions as rows, the newest first: as many as are kept, and those that wait while nothing may move."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import deque
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex
+
+from gui.paging import RowsModel
+from gui.style import preferences, wording
+from gui.style.cells import Cell, Index, plain, value
+from gui.views.activity.activity_model import ActivityModel
+from gui.views.activity.activity_words import author_cell, fields_cell, kind_cell, version_said
+from model.over_time.activity import Activity
+
+KEPT = 3000  # rows; the oldest fall out
+OVER = 500  # above which they do, all at once
+
+
+class LiveModel(RowsModel[Activity]):
+    """The rows on show, and behind them those that wait; of both the newest are kept, and the others counted."""
+
+    headers = ActivityModel.headers
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: deque[Activity] = deque(maxlen=KEPT)  # the oldest first
+        self.waited = 0  # versions that came since rows began to wait, those among them that fell out as well
+        self.fell_out = 0
+
+    def key(self, row: Activity) -> int:
+        return id(row)  # rows are never read again
+
+    def wait(self, rows: Sequence[Activity], came: int) -> None:
+        """Take versions that came, the oldest first; of as many as ``came`` these are the newest."""
+        over = max(0, len(self.waiting) + len(rows) - KEPT)
+        self.fell_out += came - len(rows) + over
+        self.waiting.extend(rows)
+        self.waited += came
+
+    def take_in(self) -> None:
+        """Show what waits, above all others."""
+        new = list(reversed(self.waiting))
+        self.waiting.clear()
+        self.waited = 0
+        if not new:
+            return
+        if len(new) >= KEPT:
+            self.fell_out += len(self.rows)
+            self.beginResetModel()
+            self.rows = new
+            self.endResetModel()
+            return
+        self.beginInsertRows(QModelIndex(), 0, len(new) - 1)
+        self.rows[:0] = new
+        self.endInsertRows()
+        if len(self.rows) > KEPT + OVER:
+            self.fell_out += len(self.rows) - KEPT
+            self.beginRemoveRows(QModelIndex(), KEPT, len(self.rows) - 1)
+            del self.rows[KEPT:]
+            self.endRemoveRows()
+
+    def clear(self) -> None:
+        """Show nothing, and count anew."""
+        self.waiting.clear()
+        self.waited = self.fell_out = 0
+        self.fill(())
+
+    def cell(self, index: Index) -> Cell:
+        row = self.rows[index.row()]
+        match index.column():
+            case 0:
+                return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
+            case 1:
+                return author_cell(row)
+            case 2:
+                return value(wording.plain(row.id), middle=True)
+            case 3:
+                return plain(row.ns, "text2", middle=True, size=12)
+            case 4:
+                return value(version_said(row), "text2")
+            case 5:
+                return kind_cell(row)
+            case 6:
+                return fields_cell(row)
+        return plain(row.reason or "", "text2", size=12)
+
+
+def _time(at: dt.datetime | None) -> str:
+    """The time with its seconds, and the day where that is not today."""
+    if at is None:
+        return ""
+    here = preferences.local(at)
+    if here.date() != preferences.local(dt.datetime.now(dt.UTC)).date():
+        return wording.moment(at, exact=True)
+    return f"{here:%H:%M:%S}"

@@ -1,0 +1,140 @@
+"""The list of new versions, in which nothing moves under the pointer, below a chosen row, or while it is scrolled."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QHeaderView
+
+from gui import copying
+from gui.language import tr
+from gui.style import theme
+from gui.style.cells import CellTree
+from gui.views.activity.activity_model import BY, COLLECTION, FIELDS, REASON
+from gui.views.activity.live_model import LiveModel
+from model.over_time.activity import Activity
+
+WIDTHS = (150, 110, 160, 160, 84, 104, 320, 160)
+NARROW = (84, 84, 120, 120, 64, 96, 170, 100)
+ROOM = 1080
+
+
+class LiveView(CellTree):
+    """The view of a :class:`LiveModel`."""
+
+    opened = Signal()
+    freed = Signal()  # nothing holds it still any more
+
+    def __init__(self, model: LiveModel) -> None:
+        super().__init__(row_height=28)
+        self._versions = model
+        self._pointed_at = False
+        self._narrow_now: bool | None = None
+        self.setModel(model)
+        self.setRootIsDecorated(False)
+        self.setIndentation(0)
+        self.setAccessibleName(tr("New versions, newest first"))
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(FIELDS, QHeaderView.ResizeMode.Stretch)
+        self.viewport().installEventFilter(self)
+        self.verticalScrollBar().valueChanged.connect(self._look_again)
+        self.doubleClicked.connect(self.opened)
+        self._fit()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether rows that come have to wait."""
+        away = self.verticalScrollBar().value() > 0
+        return bool(self._versions.rows) and (self._pointed_at or away or self.currentIndex().isValid())
+
+    @property
+    def current(self) -> Activity | None:
+        """The version that is chosen."""
+        return self._versions.at(self.currentIndex())
+
+    def take_in(self) -> None:
+        """Show what waits, and the columns that it needs."""
+        for column, there in (
+            (BY, any(row.author for row in self._versions.waiting)),
+            (FIELDS, any(row.paths for row in self._versions.waiting)),
+            (REASON, any(row.reason for row in self._versions.waiting)),
+        ):
+            if there:
+                self.setColumnHidden(column, False)
+        self.header().setStretchLastSection(self.isColumnHidden(FIELDS))  # which takes the rest where it is there
+        self._versions.take_in()
+
+    def begin(self, several: bool) -> None:
+        """Show no rows yet, of one collection or of ``several``."""
+        self._versions.clear()
+        self.setColumnHidden(COLLECTION, not several)
+        for column in (BY, FIELDS, REASON):
+            self.setColumnHidden(column, True)
+
+    def to_newest(self) -> None:
+        """Leave the row that is chosen, and scroll to the newest."""
+        self.leave()
+        self.scrollToTop()
+
+    def leave(self) -> None:
+        """Choose no row."""
+        self.selectionModel().clear()
+        self._look_again()
+
+    def _look_again(self, *_: object) -> None:
+        if not self.is_held:
+            self.freed.emit()
+
+    # --- the mouse and keys
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.viewport():
+            if event.type() in (QEvent.Type.Enter, QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress):
+                self._pointed_at = True
+            elif event.type() in (QEvent.Type.Leave, QEvent.Type.Hide):
+                self._pointed_at = False
+                self._look_again()
+        return super().eventFilter(watched, event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        had = self.currentIndex().isValid()
+        super().focusInEvent(event)
+        if not had:  # Qt chooses the first row, and a chosen row holds the list still
+            self.selectionModel().clear()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            copying.put(self.copied())
+        elif event.key() == Qt.Key.Key_Escape and self.currentIndex().isValid():
+            self.leave()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.opened.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def copied(self) -> str:
+        """The chosen row as a line of text, with tabs between the cells."""
+        model, row = self._versions, self.currentIndex().row()
+        cells = [model.index(row, at) for at in range(model.columnCount()) if not self.isColumnHidden(at)]
+        return "\t".join(model.cell(each).text for each in cells).rstrip("\t") if row >= 0 else ""
+
+    # --- widths
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _restyle(self) -> None:
+        super()._restyle()
+        self._narrow_now = None
+        self._fit()
+
+    def _fit(self) -> None:
+        narrow = self.viewport().width() < theme.px(ROOM)
+        if narrow == self._narrow_now:
+            return
+        self._narrow_now = narrow
+        for at, width in enumerate(NARROW if narrow else WIDTHS):
+            if at != FIELDS:
+                self.header().resizeSection(at, theme.px(width))
