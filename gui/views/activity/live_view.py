@@ -14,7 +14,7 @@ from gui.views.activity.activity_model import BY, COLLECTION, FIELDS, REASON
 from gui.views.activity.live_model import LiveModel
 from model.over_time.activity import Activity
 
-WIDTHS = (150, 110, 160, 160, 84, 104, 320, 160)
+WIDTHS = (168, 110, 160, 160, 84, 104, 320, 160)
 NARROW = (84, 84, 120, 120, 64, 96, 170, 100)
 ROOM = 1080
 
