@@ -416,6 +416,7 @@ class CellTree(QTreeView):
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
         self._soon.timeout.connect(self.fit_columns)
+        self._lit = QRect()  # the row that is drawn as lying under the pointer
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -596,8 +597,17 @@ class CellTree(QTreeView):
             painter.fillRect(row, theme.colour("sel" if active else "selOff"))
             painter.fillRect(QRect(0, row.top(), theme.px(3), row.height()), theme.colour("acc"))
         elif self.underMouse() and self._pointed() == _first(index):
+            self._lit = row
             painter.fillRect(row, theme.colour("hover"))
         super().drawRow(painter, option, index)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Draw the row anew that the pointer has left; Qt forgets which one that is where a model is filled anew."""
+        moved = event.type() in (QEvent.Type.HoverMove, QEvent.Type.HoverLeave)
+        if moved and not self._lit.contains(self.viewport().mapFromGlobal(self.cursor().pos())):
+            self.viewport().update(self._lit)
+            self._lit = QRect()
+        return super().viewportEvent(event)
 
     def _pointed(self) -> QModelIndex:
         return _first(self.indexAt(self.viewport().mapFromGlobal(self.cursor().pos())))

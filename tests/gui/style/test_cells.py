@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, Qt
-from PySide6.QtGui import QHelpEvent, QImage, QPainter, QTextDocument
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
+from PySide6.QtGui import QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -103,6 +103,41 @@ def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
     model.modelReset.connect(lambda: resets.append(True))
     model.fill(["a", "b"])
     assert not resets
+
+
+def test_a_row_that_was_filled_anew_under_the_pointer_is_drawn_anew_when_the_pointer_leaves_it(qtbot: QtBot) -> None:
+    model = Names()
+    model.fill(["net", "gross", "tax"])
+    view = tree(qtbot, model)
+    seen, drawn = view.viewport(), QRegion()
+    first, middle, last = (view.visualRect(model.index(row, 0)).center() for row in range(3))
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            nonlocal drawn
+            if isinstance(event, QPaintEvent):
+                drawn = drawn.united(event.region())
+            return False
+
+    def move(to: QPoint) -> None:
+        QCursor.setPos(seen.mapToGlobal(to))
+        qtbot.mouseMove(seen, to)
+        qtbot.waitUntil(lambda: drawn.contains(to))
+
+    view.setFocus()
+    view.activateWindow()
+    qtbot.waitUntil(lambda: view.hasFocus() and not view._soon.isActive())
+    watch = Watch()
+    seen.installEventFilter(watch)
+    move(first)
+    drawn = QRegion()
+    model.beginResetModel()
+    model.endResetModel()
+    qtbot.waitUntil(lambda: drawn.contains(first) and not view._soon.isActive())
+    drawn = QRegion()
+    move(last)
+    assert drawn.contains(first)
+    assert not drawn.contains(middle)
 
 
 def test_further_rows_are_asked_for_once_and_added_below() -> None:
