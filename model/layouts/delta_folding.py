@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from model.errors import Unreadable
@@ -84,6 +84,20 @@ def _steps(value: Value, rest: str) -> list[str | int]:
         steps.append(step)
         here = c.get(c.document([("", here)]), ("", step)) if here is not None else None
     return steps
+
+
+def rebuilt(rows: Iterable[bytes], own: Collection[str]) -> bytes:
+    """The state after some stored versions that remove nothing, oldest first, whose ``own`` fields are no content.
+
+    Equal to :func:`folded`, and many times as fast. Raises ``Unreadable`` where the fields of one cannot be told.
+    """
+    skipped = frozenset(map(c.name_bytes, own))
+    state: dict[bytes, tuple[int, bytes]] = {}
+    for raw in rows:
+        for name, kind, begin, end in c.elements(raw):
+            if name not in skipped:
+                state[name] = kind, raw[begin:end]
+    return c.document((c.name_of(name), Value(kind, data)) for name, (kind, data) in state.items())
 
 
 def folded(deltas: Iterable[Delta]) -> bytes:

@@ -10,12 +10,20 @@ from itertools import islice
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
 from model.layouts.content_hashes import Sealed, hash_trouble
-from model.layouts.delta_folding import Delta, Fold, removed_by
+from model.layouts.delta_folding import Delta, Fold, folded, rebuilt, removed_by
+from model.layouts.field_reader import FieldReader
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.newest_query import TOGETHER
 from model.layouts.outlines import outlines
 from model.layouts.page_query import PageQuery
-from model.layouts.reserved_fields import compose, legible_field, number_of, place_of, same_version
+from model.layouts.reserved_fields import (
+    WHOLE_NUMBERS,
+    compose,
+    legible_field,
+    number_of,
+    place_of,
+    same_version,
+)
 from model.layouts.tombstones import MARK, SAID
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
@@ -37,6 +45,11 @@ class DeltaStates:
     def __init__(self, documents: VersionDocuments) -> None:
         self.documents, self.own = documents, documents.own
         self.server, self.profile, self.ns = documents.server, documents.profile, documents.ns
+        p = documents.profile
+        self._number = FieldReader(p.version)
+        self._judged = [c.name_bytes(name) + b"\x00" for name in (p.deleted, p.hash) if name]
+        """Names of fields beside which a version is not what its number and its other fields say."""
+        self._removes = c.name_bytes(p.removed) + b"\x00" if p.removed else b""
 
     def exists(self, id: Value) -> bool:
         """Whether there is a version of a document with exactly this id."""
@@ -109,12 +122,15 @@ class DeltaStates:
         if version.deleted:
             return Delta((), ends=True)
         try:
-            raw, name = version.raw or c.EMPTY, self.profile.removed
-            fields = tuple(c.fields(self.own.content(raw)))
-            removed = tuple(removed_by(c.get(raw, (name,)))) if name else ()
+            return self._changes(version.raw or c.EMPTY)
         except Unreadable:
             return Delta(())
-        return Delta(fields, removed)
+
+    def _changes(self, raw: bytes) -> Delta:
+        """The changes of a stored version that is no tombstone; raises ``Unreadable``."""
+        name = self.profile.removed
+        fields = tuple(c.fields(self.own.content(raw)))
+        return Delta(fields, tuple(removed_by(c.get(raw, (name,)))) if name else ())
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The states by number, and those that are missing."""
@@ -160,21 +176,57 @@ class DeltaStates:
             if newest.deleted:
                 raise self.documents.gone(id, newest.raw or c.EMPTY)
             return newest
-        for version in self._versions(id):
+        stored = self._of(id)
+        if (found := self._rebuilt(stored, v)) is not None:
+            return found
+        for version in self._folded(self._states(stored)):
             if same_version(v, version.v):
                 return version
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
-    def _versions(self, id: Value) -> Iterator[Version]:
-        """The states that are stored, newest first; raises ``NotFound`` where there is none."""
-        states = self._states(self.documents.of(id))
-        if not states:
+    def _of(self, id: Value) -> list[bytes]:
+        """The stored versions of a document, the highest number first; raises ``NotFound`` where there is none."""
+        stored = list(self.documents.of(id))
+        if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
-        return self._folded(states)
+        return stored
 
     def _newest(self, id: Value) -> Version:
         """The newest state, which may be a tombstone's."""
-        return next(self._versions(id))
+        stored = self._of(id)
+        return self._rebuilt(stored, None) or next(self._folded(self._states(stored)))
+
+    def _rebuilt(self, stored: Sequence[bytes], v: Value | None) -> Version | None:
+        """The state of one version, of the newest where ``v`` is None, without a look at any other state.
+
+        None where anything in the history makes it doubtful, so that all of it has to be judged.
+        """
+        try:
+            newest = self._newest_number(stored)
+            place = 0 if v is None else newest - (number_of(v) or 0)
+            if not 0 <= place < newest:
+                return None
+            rows = stored[: place - 1 if place else None : -1]
+            removing = self._removes and any(self._removes in raw for raw in rows)
+            content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
+        except Unreadable:
+            return None
+        return self._with_state(replace(self.documents.made(stored[place]), current=place == 0), content)
+
+    def _newest_number(self, stored: Sequence[bytes]) -> int:
+        """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.
+
+        0 where they do not. Raises ``Unreadable``.
+        """
+        number = len(stored)
+        for raw in stored:
+            (at,) = self._number.spans(raw)
+            if at is None or at[0] not in WHOLE_NUMBERS or any(mark in raw for mark in self._judged):
+                return 0
+            if int.from_bytes(raw[at[1] : at[2]], "little", signed=True) != number:
+                return 0
+            number -= 1
+        return len(stored)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions; behind a gap they are unproven."""
@@ -220,7 +272,9 @@ class DeltaStates:
         """Every document's newest state, None where that, or any of its states, does not match."""
         matches = folded_page.matcher(filter)
         for stored in self._stored(together):
-            versions = (v for v in self._folded(self._states(stored)) if v.content is not None)
+            alone = None if any_version else self._rebuilt(stored, None)
+            every = iter([alone]) if alone is not None else self._folded(self._states(stored))
+            versions = (v for v in every if v.content is not None)
             first = next(versions, None)
             if first is None:
                 continue

@@ -1,0 +1,112 @@
+"""One state of many deltas is the same whether it is rebuilt alone or found in the whole history, sound or damaged."""
+
+from __future__ import annotations
+
+import random
+from types import ModuleType
+from typing import Any
+
+import bson
+import pytest
+from bson import Int64, ObjectId
+
+from model.errors import NotFound
+from model.layouts import delta_states
+from model.layouts.base import Layout
+from model.layouts.delta_states import DeltaStates
+from model.localserver import LocalServer
+from model.records import Version
+from model.server.retry import Server
+from model.values.canonical import Value
+from tests import support
+from tests.model.layouts.layout_support import layout_of
+
+NAMES = ["a", "b", "c", "to", "tags", ""]
+Row = dict[str, Any]
+
+
+def life(rng: random.Random, versions: int) -> list[Row]:
+    """Deltas of one document: fields that come, change their types, and are removed."""
+    rows: list[Row] = []
+    for v in range(1, versions + 1):
+        row: Row = {"_id": ObjectId(), "docId": "K", "v": Int64(v) if rng.random() < 0.2 else v, "_w": ObjectId()}
+        for name in rng.sample(NAMES, rng.randint(0, 3)):
+            row[name] = rng.choice([v, None, "x" * v, {"city": v, "no": 1}, [v, 2], 1.5, True])
+        if rng.random() < 0.15:
+            row["gone"] = rng.sample([*NAMES, "to.city", "tags.0", "nothing"], 2)
+        rows.append(row)
+    return rows
+
+
+def damaged(rng: random.Random, rows: list[Row]) -> list[bytes]:
+    """Their bytes, with one thing wrong or none."""
+    rows, at = list(rows), rng.randrange(len(rows))
+    what = rng.choice(["", "", "", "missing", "twice", "text", "mark", "tombstone", "hash", "no version", "garbled"])
+    if what == "missing":
+        del rows[at]
+    elif what == "twice":
+        rows.append({**rows[at], "_id": ObjectId(), "a": 7})
+    elif what in ("text", "no version"):
+        rows[at] = {name: value for name, value in rows[at].items() if name != "v"}
+        rows[at] |= {"v": str(at + 1)} if what == "text" else {}
+    elif what in ("mark", "tombstone"):
+        kept = ("_id", "docId", "v", "_w") if what == "tombstone" else tuple(rows[at])
+        rows[at] = {name: rows[at][name] for name in kept} | {"_deleted": True}
+    elif what == "hash":
+        rows[at] = rows[at] | {"_versioned_id": "0" * 40}
+    raws = [bson.encode(row) for row in rows]
+    if what == "garbled":
+        raws[at] = raws[at][:-1].replace(b"\x02_w\x00", b"\x77_w\x00").replace(b"\x07_w\x00", b"\x77_w\x00") + b"\x00"
+    rng.shuffle(raws)
+    return raws
+
+
+def in_history(layout: Layout) -> list[Version]:
+    return [each for each in layout.history(Value.of("K"), contents=True) if each.state != "missing"]
+
+
+@pytest.mark.usefixtures("each_walk")
+def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
+    seed = random.SystemRandom().randrange(10**9)
+    print("seed", seed)
+    rng = random.Random(seed)
+    rebuilt = 0
+    with LocalServer() as local, Server.connect(local.uri) as server:
+        for n in range(support.by_depth(40, 600)):
+            ns = f"shop{n}.things"
+            local.load(ns, damaged(rng, life(rng, rng.randint(2, 12))))
+            removed = rng.choice(["", "gone"])
+            layout = layout_of(server, f"shop{n}", "deltas", indexed=False, removed=removed)
+            assert isinstance(layout.reader, DeltaStates)
+            seen: set[Value | None] = set()
+            for each in in_history(layout):
+                if each.v is not None and each.v not in seen:
+                    alone = layout.version(Value.of("K"), each.v)
+                    assert alone == each, (each.v.python(), alone.detail, each.detail)
+                    seen.add(each.v)
+            with pytest.raises(NotFound):
+                layout.version(Value.of("K"), Value.of(99))
+            stored = list(layout.reader.documents.of(Value.of("K")))
+            rebuilt += layout.reader._rebuilt(stored, None) is not None
+    assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
+
+
+def test_a_version_of_a_sound_history_is_rebuilt_without_judging_the_others(
+    walker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[bytes] = []
+    plain = delta_states.DeltaStates._states
+
+    def counted(self: DeltaStates, stored: Any) -> Any:
+        made.extend(found := list(stored))
+        return plain(self, found)
+
+    monkeypatch.setattr(delta_states.DeltaStates, "_states", counted)
+    with LocalServer() as local, Server.connect(local.uri) as server:
+        local.load("shop.things", [bson.encode(row) for row in life(random.Random(3), 300)])
+        layout = layout_of(server, "shop", "deltas", removed="gone")
+        assert [layout.version(Value.of("K"), v).current for v in (None, Value.of(150), Value.of(1))] == [
+            True, False, False
+        ]  # fmt: skip
+        assert made == []
+        assert len(in_history(layout)) == len(made) == 300
