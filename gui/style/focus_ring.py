@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -40,8 +40,20 @@ def _into_sight(widget: QWidget) -> None:
     above = widget.parentWidget()
     while above is not None:
         if isinstance(above, QScrollArea) and widget.visibleRegion().boundingRect() != widget.rect():
-            above.ensureWidgetVisible(widget, theme.px(8), theme.px(24))
+            _scroll_to(above, widget)
         above = above.parentWidget()
+
+
+def _scroll_to(area: QScrollArea, widget: QWidget) -> None:
+    """Bring a control into sight; of one that is larger than the area, its beginning."""
+    x, y = theme.px(8), theme.px(24)
+    room = area.viewport().size() - QSize(2 * x, 2 * y)
+    board = area.widget()
+    if board is None:
+        return
+    box = QRect(widget.mapTo(board, QPoint()), widget.size().boundedTo(room))
+    for corner in (box.bottomRight(), box.topLeft()):
+        area.ensureVisible(corner.x(), corner.y(), x, y)
 
 
 class _Ring(QWidget):

@@ -6,9 +6,9 @@ While it is open the window behind takes neither clicks nor keys.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QScrollArea, QWidget
 
 from gui.style import focus_keeper, focus_ring, theme
 
@@ -17,12 +17,32 @@ DIM_DARK = 0.55
 
 
 class _Veil(QWidget):
-    """Lies over the whole window and darkens it."""
+    """Lies over the whole window and darkens it; a dialog for which the window has no room scrolls on it."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setGeometry(window.rect())
+        self.board = QWidget()
+        """The dialog lies on it: as large as the window, or as the dialog with its edges."""
+        self._area = QScrollArea(self)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.setWidget(self.board)
+        self.board.setAutoFillBackground(False)  # which the line above asks for
+        for part in (self._area, self._area.viewport(), self.board):
+            part.setObjectName("bare")
+
+    def lay_out(self, dialog: QSize, edge: int) -> None:
+        """Fit all to the window and to a dialog; ``edge`` pixels are free above and below it."""
+        self.setGeometry(self.window().rect())
+        self._area.setGeometry(self.rect())
+        bar = self._area.verticalScrollBar().sizeHint().width()
+        wide, high = dialog.width() + edge, dialog.height() + 2 * edge
+        across = wide > self.width()
+        down = high > self.height() - bar * across
+        across = wide > self.width() - bar * down
+        self.board.resize(max(wide, self.width() - bar * down), max(high, self.height() - bar * across))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         ink = QColor(theme.colour("canvas" if theme.is_dark() else "text"))
@@ -42,14 +62,14 @@ class Sheet(QDialog):
     def __init__(self, parent: QWidget, width: float) -> None:
         self._host = parent.window()
         self._veil = _Veil(self._host)
-        super().__init__(self._veil)
+        super().__init__(self._veil.board)
         self.setWindowFlags(Qt.WindowType.Widget)
         self.setObjectName("sheet")
         self._width = width
         self._back: QWidget | None = None
         self._host.installEventFilter(self)
-        self.finished.connect(self._gone)
         self._veil.hide()
+        self.finished.connect(self._gone)
 
     def open(self) -> None:
         """Show the dialog, with the focus where :meth:`first` says; returns at once."""
@@ -79,13 +99,31 @@ class Sheet(QDialog):
         return None
 
     def _place(self) -> None:
-        self._veil.setGeometry(self._host.rect())
-        room, width = self._veil.size(), self.room
+        edge = theme.px(16)
+        width = max(self.room, self._least(self.room).width())
         self.setFixedWidth(width)
         wanted = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        height = min(wanted, room.height() - theme.px(32))
+        height = max(self._least(width).height(), min(wanted, self._host.height() - 2 * edge))
         self.setFixedHeight(height)
-        self.move((room.width() - width) // 2, max(theme.px(16), int((room.height() - height) * 0.45)))
+        self._veil.lay_out(self.size(), edge)
+        board = self._veil.board
+        self.move((board.width() - width) // 2, max(edge, int((board.height() - height) * 0.45)))
+
+    def _least(self, width: int) -> QSize:
+        """The size below which parts would lie over one another, at a width."""
+        layout = self.layout()
+        if layout is None:
+            return QSize()
+        lowest = layout.totalMinimumHeightForWidth(width) if layout.hasHeightForWidth() else 0
+        return layout.totalMinimumSize().expandedTo(QSize(0, lowest))
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
+            least = self._least(self.width())
+            if least.width() > self.width() or least.height() > self.height():
+                self._place()  # what came later needs more room
+        return done
 
     def _gone(self) -> None:
         app = QApplication.instance()

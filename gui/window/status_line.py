@@ -16,6 +16,7 @@ from gui.style.states import PlainLabel, words
 from model.text import plain
 
 HEIGHT = 27
+FIRST = 110  # the first words say which collection it is
 NAME = 200  # a profile's name is cut in its middle where it is wider
 
 
@@ -25,6 +26,7 @@ class _Elided(PlainLabel):
         super().__init__()
         self.setProperty("role", "second")
         self._whole = ""
+        self.least = 0  # the width, in u, of which it gives nothing away
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
 
@@ -39,7 +41,7 @@ class _Elided(PlainLabel):
         return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())
+        return QSize(min(self.sizeHint().width(), theme.px(self.least)), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -89,6 +91,7 @@ class StatusLine(QWidget):
         """Show words at the left and at the right."""
         while len(self._left) < len(left):
             made = _Elided()
+            made.least = 0 if self._left else FIRST
             self._row.insertWidget(len(self._left), made)
             self._left.append(made)
         while len(self._right) < len(right):

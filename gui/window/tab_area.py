@@ -14,7 +14,7 @@ from gui import messages, tasks
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest
-from gui.style import boxes, focus_keeper, preferences, wording
+from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20
+LEAST = 660  # what every page can be laid out in
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class ClosedTab:
 
 
 class _PageStack(QStackedWidget):
-    """The pages. It is never lower than the page in front has to be, and scrolls in a window that is."""
+    """The pages. It is never lower than the page in front has to be, nor narrower than any can be; then it scrolls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class _PageStack(QStackedWidget):
 
     def minimumSizeHint(self) -> QSize:
         page = self.currentWidget()
-        return QSize(1, 0 if page is None else page.minimumSizeHint().height())
+        return QSize(theme.px(LEAST), 0 if page is None else page.minimumSizeHint().height())
 
     def heightForWidth(self, width: int) -> int:
         return self.minimumSizeHint().height()  # Qt would ask the pages behind as well
@@ -85,7 +86,6 @@ class TabArea(QWidget):
         self._view.setWidgetResizable(True)
         self._view.setFrameShape(QFrame.Shape.NoFrame)
         self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._view, 1)

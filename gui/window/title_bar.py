@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenuBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QMenuBar, QSizePolicy, QWidget
 
 from gui.language import tr
 from gui.style import boxes, focus_keeper, icons, symbols, theme, wording
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MEMORY = tr("Open into memory")
 ROOM = 900  # a narrower bar has room for its icon only
 HEIGHT = 40
+TOOLS, DOT = 110, 24  # the three tools, and the dot before the name, with the room around them
 
 
 class _Dot(QWidget):
@@ -45,6 +47,7 @@ class WriteBadge(QAbstractButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.read_only = False
+        self.is_short = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty(focus_keeper.SWITCH, True)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -64,17 +67,29 @@ class WriteBadge(QAbstractButton):
         self.updateGeometry()
         self.update()
 
+    def shorten(self, is_short: bool) -> None:
+        """Show the sign without the words, or with them."""
+        if is_short != self.is_short:
+            self.is_short = is_short
+            self.updateGeometry()
+            self.update()
+
     def _look(self) -> tuple[str, str, str]:
         return ("warn", "warnT", "lock-simple") if self.read_only else ("typ", "typT", "pencil-simple-line")
 
     def sizeHint(self) -> QSize:
-        return QSize(round(symbols.badge_width(self.text(), self._look()[2])) + 1, theme.px(20))
+        return QSize(self.width_with("" if self.is_short else self.text()), theme.px(20))
+
+    def width_with(self, said: str) -> int:
+        """How wide it is with these words."""
+        return round(symbols.badge_width(said, self._look()[2])) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
         ink, ground, icon = self._look()
         if ground == "typT" and self.underMouse() and self.isEnabled():
             ground = "border"
-        symbols.badge(QPainter(self), 0, self.height() / 2, self.text(), ink, ground, icon)
+        said = "" if self.is_short else self.text()
+        symbols.badge(QPainter(self), 0, self.height() / 2, said, ink, ground, icon)
 
 
 class TitleBar(QWidget):
@@ -91,6 +106,10 @@ class TitleBar(QWidget):
         boxes.ground(self, "titlebar")
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
+        self._widths: list[int] = []  # of the first menus, none of them, one, two …
+        self._names = QMenu(self)  # of the menus that are not in the row
+        self.more = tool("dots-three", tr("More menus"), self._open_rest, 28)
+        self.more.hide()
         self._dot = _Dot()
         self._name = words("", "strong")
         self._facts = words("", "second")
@@ -106,6 +125,7 @@ class TitleBar(QWidget):
         row.setContentsMargins(0, 0, theme.px(8), 1)
         row.setSpacing(theme.px(8))
         row.addWidget(self.menus)
+        row.addWidget(self.more)
         row.addStretch(1)
         for part in (self._dot, self._name, self._facts, self.badge, self.memory):
             row.addWidget(part)
@@ -122,7 +142,7 @@ class TitleBar(QWidget):
 
     def _restyle(self) -> None:
         self.setFixedHeight(theme.px(HEIGHT))
-        self.menus.setFixedWidth(self.menus.sizeHint().width())
+        self.fit_menus()
         self.theme.setIcon(icons.icon("sun" if theme.is_dark() else "moon"))
         said = tr("Light colours") if theme.is_dark() else tr("Dark colours")
         self.theme.setToolTip(wording.tip(said))
@@ -130,18 +150,43 @@ class TitleBar(QWidget):
 
     def fit_menus(self) -> None:
         """Give the menus the room they need, once they are filled."""
-        self.menus.setFixedWidth(self.menus.sizeHint().width())
+        self._widths = []
+        for many in range(len(self.menus.actions()) + 1):
+            self._show_menus(many)
+            self._widths.append(self.menus.sizeHint().width())
+        self._fit()
+
+    def _show_menus(self, many: int) -> None:
+        """Show the first so many menus in the row; a menu behind it names the others."""
+        for at, action in enumerate(self.menus.actions()):
+            action.setVisible(at < many)
+        self.more.setVisible(many < len(self.menus.actions()))
+
+    def rest(self) -> list[QMenu]:
+        """The menus for which the row has no room."""
+        hidden = (action.menu() for action in self.menus.actions() if not action.isVisible())
+        return [menu for menu in hidden if isinstance(menu, QMenu)]
+
+    def _open_rest(self) -> None:
+        at = self.more.mapToGlobal(QPoint(0, self.more.height()))
+        self._names.clear()
+        for menu in self.rest():
+            self._names.addAction(menu.title()).triggered.connect(partial(self._open_menu, menu, at))
+        self._names.popup(at)
+
+    def _open_menu(self, menu: QMenu, at: QPoint) -> None:
+        menu.popup(at)
 
     def show_session(self, session: Session | None, settable: bool, answers: bool = True) -> None:
         """Show the connection in front, whether it answers, and its server's facts."""
         self._dot.answers = answers
         self._dot.update()
         self._session = session
-        for part in (self._dot, self._name, self._facts, self.badge):
-            part.setVisible(session is not None)
+        self.badge.setVisible(session is not None)
         dump = session is not None and session.is_local and not session.is_sample and session.read_only
         self.memory.setVisible(dump)
         if session is None:
+            self._fit()
             return
         facts = session.facts
         self._name.setText(session.name)
@@ -170,19 +215,34 @@ class TitleBar(QWidget):
             self.memory_asked.emit(self._session)
 
     def _fit(self) -> None:
-        # The facts give way before the name does, and that before the menus and the tools.
-        if self._session is None:
+        # The facts give way first, then the name, then the badge's words; the menus at the end go into a menu.
+        if not self._widths:
             return
-        others = self.menus.width() + self.badge.sizeHint().width() + theme.px(156)
-        if not self.memory.isHidden():
-            self.memory.setText(MEMORY if self.width() >= theme.px(ROOM) else "")
-            others += self.memory.sizeHint().width() + theme.px(8)
-        whole, metrics = self._session.name, QFontMetrics(theme.font(12, 600))
-        wide = min(metrics.horizontalAdvance(whole) + theme.px(2), max(theme.px(24), self.width() - others))
-        self._name.setText(metrics.elidedText(whole, Qt.TextElideMode.ElideMiddle, wide))
-        self._name.setToolTip(wording.tip("" if self._name.text() == whole else whole))
-        metrics, room = QFontMetrics(self._facts.font()), self.width() - others - wide - theme.px(34)
-        self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
+        session, menus = self._session, self._widths[-1]
+        wide, others = 0, menus + theme.px(TOOLS)
+        if session is not None:
+            if not self.memory.isHidden():
+                self.memory.setText(MEMORY if self.width() >= theme.px(ROOM) else "")
+                others += self.memory.sizeHint().width() + theme.px(8)
+            words_fit = self.width() >= others + self.badge.width_with(self.badge.text()) + theme.px(8)
+            self.badge.shorten(not words_fit)
+            others += self.badge.sizeHint().width() + theme.px(8)
+            metrics = QFontMetrics(theme.font(12, 600))
+            room = self.width() - others - theme.px(DOT)
+            wide = min(metrics.horizontalAdvance(session.name) + theme.px(2), room)
+            self._name.setText(metrics.elidedText(session.name, Qt.TextElideMode.ElideMiddle, max(0, wide)))
+            self._name.setToolTip(wording.tip("" if self._name.text() == session.name else session.name))
+            metrics, room = QFontMetrics(self._facts.font()), room - wide - theme.px(16)
+            self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
+        for part in (self._dot, self._name, self._facts):
+            part.setVisible(wide >= theme.px(24))
+        room = self.width() - others + menus
+        if room < menus:
+            room -= self.more.width() + theme.px(8)
+        many = max((at for at, width in enumerate(self._widths) if width <= room), default=0)
+        if many != sum(action.isVisible() for action in self.menus.actions()):
+            self._show_menus(many)
+        self.menus.setFixedWidth(self._widths[many])
 
     def resizeEvent(self, event: object) -> None:
         self._fit()

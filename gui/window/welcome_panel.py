@@ -69,7 +69,10 @@ class WelcomeLine(QAbstractButton):
         theme.signals.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
-        return QSize(theme.px(240), theme.px(64))
+        return QSize(theme.px(340), theme.px(64))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -189,7 +192,7 @@ class WelcomePanel(QWidget):
         said.setSpacing(theme.px(2))
         said.addStretch(1)
         said.addWidget(words("Palimpsest", "big"))
-        said.addWidget(words(tr("Read, compare and mend every version of a MongoDB document."), "body2"))
+        said.addWidget(words(tr("Read, compare and mend every version of a MongoDB document."), "body2", wrap=True))
         said.addStretch(1)
         row.addLayout(said, 1)
         self.back = button("", self.left.emit)
@@ -231,7 +234,7 @@ class WelcomePanel(QWidget):
         self.busy.hide()
         column.addWidget(self.busy)
         column.addSpacing(theme.px(12))
-        below = QHBoxLayout()
+        below = boxes.wrapping(x=0, y=0)
         self.dump = button(tr("Open a dump or file…"), self._dump_menu, icon="folder-open")
         self.more = button(tr("TLS, user, read-only…"), self._dialog, "quiet", icon="sliders-horizontal")
         below.addWidget(self.dump)
@@ -263,7 +266,7 @@ class WelcomePanel(QWidget):
     def _right(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(0)
-        head = QHBoxLayout()
+        head = boxes.wrapping(x=0, y=0)
         head.addWidget(words(tr("Five things to try"), "head"))
         head.addStretch(1)
         head.addWidget(words(tr("all in the sample, nothing to install"), "second"))
@@ -287,8 +290,8 @@ class WelcomePanel(QWidget):
             lines.addWidget(line)
         column.addWidget(card)
         column.addSpacing(theme.px(16))
-        row = QHBoxLayout()
-        row.setContentsMargins(theme.px(4), 0, 0, 0)  # room for the ring that it begins with
+        row = boxes.wrapping(x=0, y=0)
+        row.setContentsMargins(theme.px(4), 0, 0, theme.px(4))  # room for the ring that it begins with
         self.sample = button(tr("Open the sample"), self.sample_asked.emit, "main", icon="flask", token="accText")
         row.addWidget(self.sample)
         row.addStretch(1)

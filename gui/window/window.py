@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from model.session import Session
 
 FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
+SMALLEST = QSize(960, 560)  # fits every screen, however large the text is; what has no room scrolls
 
 
 class Window(QMainWindow):
@@ -55,7 +56,7 @@ class Window(QMainWindow):
         self.setObjectName("page")
         self.setWindowTitle("Palimpsest")
         self.setWindowIcon(logo.icon())
-        self.setMinimumSize(QSize(theme.px(720), theme.px(480)))
+        self.setMinimumSize(QSize(theme.px(720), theme.px(480)).boundedTo(SMALLEST))
         self._closing = False
         self._sessions = OpenSessions()
         weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed

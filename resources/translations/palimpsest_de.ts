@@ -3144,6 +3144,10 @@ Nummern: {numbering}</translation>
       <translation>Mehr</translation>
     </message>
     <message>
+      <source>More menus</source>
+      <translation>Weitere Menüs</translation>
+    </message>
+    <message>
       <source>Most changed</source>
       <translation>Am meisten geändert</translation>
     </message>

@@ -20,6 +20,7 @@ from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, button, words
 from gui.style.wording import many, version
+from gui.style.wrapping_row import WrappingRow
 from model import text
 from model.merge import Decision
 from model.session import Conflict
@@ -27,6 +28,7 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 
 WIDTH = 784
+BESIDE = 300  # the room that is needed above and below the list
 LONGEST = 4000  # characters of a text in which the difference is looked for
 ROWS = 8  # more than these scroll
 NUMBERS = (
@@ -278,7 +280,6 @@ class ConflictPrompt(Sheet):
             table.setColumnWidth(at, theme.px(width))
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
         table.setObjectName("inset")
-        table.setFixedHeight(theme.px(28) * (min(len(rows), ROWS) + 1) + 2)
         self.table = table
         for line in (True, False):
             rule = boxes.ground(QWidget(), "hair")
@@ -289,18 +290,24 @@ class ConflictPrompt(Sheet):
             else:
                 column.addWidget(rule)
 
+    def _place(self) -> None:
+        """Fit to the window; in a low one fewer rows are seen at once."""
+        if self.table is not None:
+            self.table.setFixedHeight(self.fitting(28 * (min(self.table.model().rowCount(), ROWS) + 1) + 2, BESIDE))
+        super()._place()
+
     def _text(self, column: QVBoxLayout, sentence: str) -> None:
         body = words(sentence, "body2", wrap=True)
         self.body = body
         body.setContentsMargins(theme.px(24), theme.px(16) if self.table is not None else 0, theme.px(24), theme.px(20))
         column.addWidget(body)
 
-    def _row(self, column: QVBoxLayout) -> QHBoxLayout:
-        row = boxes.row(x=24, y=0)
+    def _row(self, column: QVBoxLayout) -> WrappingRow:
+        row = boxes.wrapping(x=24, y=0)
         column.addLayout(row)
         return row
 
-    def _button(self, row: QHBoxLayout, name: str, label: str, *marks: str) -> QPushButton:
+    def _button(self, row: WrappingRow, name: str, label: str, *marks: str) -> QPushButton:
         made = button(label, lambda: self._choose(name), *marks)
         self.buttons[name] = made
         row.addWidget(made)
@@ -369,15 +376,8 @@ class ConflictPrompt(Sheet):
         self._button(row, "take", tr("Take the database’s"))
         self._button(row, "save_new", tr("Save as a new document"))
         row.addStretch(1)
-        apart = [self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")]
-        apart.append(self._button(row, "cancel", tr("Cancel")))
-        if row.minimumSize().width() > self.room:
-            below = self._row(column)
-            below.setContentsMargins(theme.px(24), theme.px(8), theme.px(24), 0)
-            below.addStretch(1)
-            for made in apart:
-                row.removeWidget(made)
-                below.addWidget(made)
+        self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")
+        self._button(row, "cancel", tr("Cancel"))
 
     def _deleted(self) -> None:
         was = version(self.conflict.base.v)

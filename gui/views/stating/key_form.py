@@ -77,3 +77,6 @@ class KeyForm(QScrollArea):
 
     def sizeHint(self) -> QSize:
         return QSize(theme.px(400), theme.px(560))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.px(330), theme.px(120))

@@ -118,6 +118,7 @@ class TrialPane(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setMinimumWidth(theme.px(300))
         self.where = words("", "second", wrap=True)
         self.model = TrialModel()
         self.table = CellTree(row_height=24)

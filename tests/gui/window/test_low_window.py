@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 
+import pytest
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.actions import TITLES
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
-from gui.style import theme
+from gui.style import theme, zooming
 from tests.gui.window.windows import NS, new_window, open_sample, wait_idle
 
 
@@ -38,3 +43,54 @@ def test_a_page_is_never_squeezed_below_its_parts_and_scrolls_instead(qtbot: QtB
     window.resize(1440, 900)
     window.workspace.tab_area.show_page(page)
     qtbot.waitUntil(lambda: bar.maximum() == 0)
+
+
+@pytest.fixture
+def twice_as_large() -> Iterator[None]:
+    """Text of 200 %, also in what is made from now on."""
+    zooming.apply(200)
+    yield
+    zooming.apply(100)
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_is_out_of_reach(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    assert (window.width(), window.height()) == (1024, 640)
+    open_sample(qtbot, window)
+    title = window.title
+    qtbot.waitUntil(title.more.isVisible)
+    shown = [action.menu().title() for action in title.menus.actions() if action.isVisible()]
+    assert shown + [menu.title() for menu in title.rest()] == list(TITLES.values())
+    for left, right in pairwise((title.menus, title.more, title.badge, title.search, title.tasks, title.theme)):
+        assert left.geometry().right() < right.x()
+    assert title.theme.geometry().right() < title.width()
+    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
+    assert area is not None
+    across = area.horizontalScrollBar()
+    qtbot.waitUntil(lambda: across.maximum() > 0)
+    page = window.workspace.page
+    assert isinstance(page, CollectionPage)
+    assert across.value() == 0  # the list has the focus, and is seen from its beginning
+    page.browser.bar.run_button.setFocus(Qt.FocusReason.TabFocusReason)
+    assert page.browser.bar.run_button.visibleRegion().boundingRect() == page.browser.bar.run_button.rect()
+    window.resize(1600, 1000)
+    qtbot.waitUntil(lambda: not title.more.isVisible())
+    assert all(action.isVisible() for action in title.menus.actions())
+    assert across.maximum() == 0
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has_the_focus(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    sheet = window.commands.state_layout(window.sessions[0], "insurance.claims")
+    wait_idle(qtbot, lambda: bool(sheet.form.rows))
+    assert sheet.width() > window.width()
+    for part in sheet.findChildren(QWidget):
+        if part.isVisible() and part.parentWidget() is sheet:
+            qtbot.waitUntil(partial(_has_room, part))
+    sheet.use.setFocus(Qt.FocusReason.TabFocusReason)
+    assert sheet.use.visibleRegion().boundingRect() == sheet.use.rect()
+    assert sheet.mapTo(window, QPoint()).x() < 0
+    sheet.cancel.click()
