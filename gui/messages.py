@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -24,9 +23,9 @@ from shiboken6 import isValid
 
 from gui import tasks
 from gui.language import tr
-from gui.style import boxes, focus_keeper, icons, theme
+from gui.style import boxes, focus_keeper, theme
 from gui.style.sheet import Sheet
-from gui.style.states import Choice, Glyph, PlainLabel, button, words
+from gui.style.states import Choice, Glyph, PlainLabel, button, tool, words
 from model.errors import Unreachable
 
 SECONDS = 10
@@ -78,11 +77,7 @@ class MessageLine(QFrame):
             # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
             row.addWidget(made)
             self.buttons.append(made)
-        close = QToolButton()
-        close.setIcon(icons.icon("x", "text3"))
-        close.setToolTip(tr("Close"))
-        close.setAccessibleName(tr("Close this message"))
-        close.clicked.connect(self.leave)
+        close = tool("x", tr("Close this message"), self.leave, token="text3")
         row.addWidget(close)
         self.close_button = close
         self.setAccessibleName(label.text())

@@ -25,7 +25,7 @@ class TimeLine(QLineEdit):
     def __init__(self, name: str, empty: str = "", low: bool = False, parent: QWidget | None = None) -> None:
         """``empty`` is the meaning of an empty line; without one it needs a time. ``low``: say all in one line."""
         super().__init__(parent)
-        self._empty = empty
+        self._empty, self._low = empty, low
         self.setAccessibleName(name)
         self.setProperty("mono", True)
         self.setPlaceholderText(empty or tr("2026-11-20 14:30"))
@@ -62,7 +62,8 @@ class TimeLine(QLineEdit):
                 said = self._empty or tr("A date, with a time or without, or an age such as 36h.")
             else:
                 at = tr("{moment}, {zone}.", moment=wording.moment(found.at, exact=True), zone=preferences.zone())
-                said = translated(found.note) or at
+                noted = f"{at} {translated(found.doubt)}".rstrip() if self._low else translated(found.note)
+                said = noted or at
         self.said.setText(said)
         self.setAccessibleDescription(said)
         self.meant.emit()

@@ -95,7 +95,7 @@ def button(
         made.setProperty(mark, True)
     if icon:
         made.setIcon(icons.icon(icon, token))
-        made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: room before the words
+    made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: room before the words
     made.setAutoDefault(True)
     if call is not None:
         made.clicked.connect(lambda: call())
@@ -237,6 +237,7 @@ class StateView(QWidget):
             marks = ("small", "main") if main and at == 0 else ("small",) if at == 0 else ("small", "quiet")
             self._buttons.addWidget(button(label, call, *marks))
         self._buttons.addStretch(1)
+        self.updateGeometry()
 
     def progress(self, done: int, total: int | None) -> None:
         """How far loading is."""
@@ -255,6 +256,7 @@ class StateView(QWidget):
             self._help.setText(tr("{done} so far.", done=wording.count(done)))
         self._help.setVisible(bool(done or total))
         self._bar.setVisible(bool(total))
+        self.updateGeometry()  # the words scroll, so that nobody around them hears of their height
 
     @property
     def title(self) -> str:

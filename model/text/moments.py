@@ -16,10 +16,14 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True)
 class Moment:
-    """A time in UTC, and what was supplied to what was written, a sentence; "" where nothing was."""
+    """A time in UTC, and what was supplied to what was written, a sentence; "" where nothing was.
+
+    ``doubt`` is the part of the note that the time by itself does not show.
+    """
 
     at: dt.datetime
     note: str = ""
+    doubt: str = ""
 
 
 def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "UTC") -> Moment:
@@ -44,13 +48,11 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
             f"{written} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an "
             "age: 36h."
         ) from None
-    notes = []
-    if supplied:
-        notes.append(f"{written} has no zone and is taken as {local:%Y-%m-%d %H:%M:%S} {zone}.")
-        notes += [doubt] if doubt else []
+    taken = [f"{written} has no zone and is taken as {local:%Y-%m-%d %H:%M:%S} {zone}."] if supplied else []
+    doubts = [doubt] if doubt else []
     if at > now:
-        notes.append(f"{written} lies in the future.")
-    return Moment(at, " ".join(notes))
+        doubts.append(f"{written} lies in the future.")
+    return Moment(at, " ".join(taken + doubts), " ".join(doubts))
 
 
 def _on_the_clock(local: dt.datetime, zone: str) -> str:

@@ -345,11 +345,8 @@ class ValuePane(QWidget):
         self._strong = "chgS"
         self._title = states.words("", "head")
         self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        close = QToolButton()
-        close.setIcon(icons.icon("x"))
+        close = states.tool("x", tr("Close the value"), self.closed.emit)
         close.setToolTip(tr("Close (Esc)"))
-        close.setAccessibleName(tr("Close the value"))
-        close.clicked.connect(self.closed)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
         head.setSpacing(theme.px(8))

@@ -26,7 +26,7 @@ from model.values.canonical import EMPTY
 
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
-NARROW = (56, 134, 72, 110, 150, 96, 160)  # at 1024 pixels, so that the last column says something
+NARROW = (56, 146, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
 _ENDS = {
     "applied": Badge(tr("Applied"), "text2", "typT"),
     "refused": Badge(tr("Refused"), "err", "errT", "conflict"),

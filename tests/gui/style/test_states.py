@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import symbols, theme
@@ -116,6 +117,22 @@ def test_the_way_out_takes_the_keys_of_what_it_stands_for(qtbot: QtBot) -> None:
     before.setFocus()
     made.show_empty("No document matches this filter", "", [("Clear the filter", print)])
     assert before.hasFocus()
+
+
+def test_a_low_place_grows_so_that_loading_can_be_stopped(qtbot: QtBot) -> None:
+    split = QSplitter(Qt.Orientation.Vertical)
+    qtbot.addWidget(split)
+    made = StateStack(QLabel("content"))
+    split.addWidget(made)
+    split.addWidget(QPlainTextEdit())
+    split.resize(600, 300)
+    split.setSizes([90, 210])
+    split.show()
+    made.show_loading("Reading contracts", lambda: None)
+    qtbot.waitUntil(lambda: made.kind == "loading")
+    made.progress(37, 60)
+    stop = made.state.findChildren(QPushButton)[0]
+    qtbot.waitUntil(lambda: stop.visibleRegion().boundingRect() == stop.rect())
 
 
 def test_empty_has_at_most_two_ways_out(stack: StateStack) -> None:

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui import messages
 from gui.actions import TITLES
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
@@ -71,6 +72,12 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     qtbot.waitUntil(lambda: across.maximum() > 0)
     page = window.workspace.page
     assert isinstance(page, CollectionPage)
+    messages.note(page, "A document was saved.")
+    page.diff.value.setVisible(True)
+    for one in window.findChildren(QAbstractButton):
+        assert one.isHidden() or one.icon().isNull() or one.iconSize().height() >= theme.px(14), one.accessibleName()
+    for line in list(window.messages.lines):
+        line.leave()
     assert across.value() == 0  # the list has the focus, and is seen from its beginning
     page.browser.bar.run_button.setFocus(Qt.FocusReason.TabFocusReason)
     assert page.browser.bar.run_button.visibleRegion().boundingRect() == page.browser.bar.run_button.rect()

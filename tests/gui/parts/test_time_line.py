@@ -1,0 +1,17 @@
+"""A line for a moment, and what it says of the moment."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from gui.parts.time_line import TimeLine
+
+
+def test_a_low_line_says_the_time_itself_and_only_doubts_in_words(qtbot: QtBot) -> None:
+    line = TimeLine("First time", low=True)
+    qtbot.addWidget(line)
+    line.setText("2026-11-18 21:00:00")
+    assert line.accessibleDescription() == "18 Nov 2026 21:00, Europe/Berlin."
+    line.setText("2026-10-25 02:30")
+    assert line.accessibleDescription().startswith("25 Oct 2026 02:30, Europe/Berlin. ")
+    assert "has no zone" not in line.accessibleDescription()
