@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from model.errors import Cancelled, NotAllowed, Refused
+from model.errors import Cancelled, NotAllowed, Refused, Unreachable
 from model.guarantees import fidelity, races, replies
 from model.guarantees.races import WRITERS, Race
 from model.guarantees.scratch import Scratch
@@ -63,6 +63,8 @@ def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_check
             step(0)
             try:
                 yield measure(scratch)
+            except Unreachable:
+                raise
             except Refused as error:
                 name, title = _TITLES[measure.__name__.removeprefix("_")]
                 yield Guarantee(name, title, "unknown", f"It could not be measured: {error}")
@@ -104,7 +106,7 @@ def _swaps(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
 def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
     try:
         race = races.insertions(scratch, rounds, step)
-    except Cancelled:
+    except (Cancelled, Unreachable):
         raise
     except NotAllowed as error:
         return _made("unique", "unknown", f"It could not be measured: {error}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bson import ObjectId
 
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, Refused, Unreachable
 from model.guarantees.scratch import Scratch
 from model.server.guards import by_id
 from model.server.retry import Write, run
@@ -82,8 +82,8 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
         sent = c.document([("value", value)])
         try:
             back = scratch.read("types", scratch.insert("types", sent))
-        except NotAllowed:
-            raise  # of what this user may not do nothing is known
+        except (NotAllowed, Unreachable):
+            raise  # of what this user may not do, and of a server that is silent, nothing is known
         except Refused:
             ends["refused"].append(name)
             continue
@@ -127,7 +127,7 @@ def names(scratch: Scratch) -> tuple[str, ...]:
         try:
             if scratch.read("names", scratch.insert("names", sent)) == sent:
                 continue
-        except NotAllowed:
+        except (NotAllowed, Unreachable):
             raise
         except Refused:
             pass
@@ -140,6 +140,8 @@ def damages_dots(scratch: Scratch) -> bool:
     before, after = (c.document([("a.b", Value.of(1)), ("n", Value.of(n))]) for n in (1, 2))
     try:
         id = scratch.insert("dots", before)
+    except Unreachable:
+        raise
     except Refused:
         return False
     end = run(scratch.server, Write(scratch.ns("dots"), "update", by_id(id) | {"n": 1}, {"$set": {"n": 2}}), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bson import ObjectId
 
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.guarantees.scratch import Scratch
 from model.records import Checkpoint
 from model.server.guards import by_id
@@ -86,6 +86,7 @@ def _race(
     barrier, until = threading.Barrier(WRITERS, timeout=_PATIENCE), time.monotonic() + LIMIT
     lock = threading.Lock()
     wins: list[int] = []
+    unanswered: list[int] = []  # writes of each round; a server that answers none is waited for no longer
     over = threading.Event()
     unknown: list[str] = []
     troubles: list[str] = []
@@ -96,7 +97,9 @@ def _race(
             for number in range(rounds):
                 if first:
                     checkpoint(number, rounds)
-                    if wins and time.monotonic() > until:
+                    silent = unanswered[-1:] == [WRITERS]
+                    unanswered.append(0)
+                    if silent or (wins and time.monotonic() > until):
                         over.set()
                     else:
                         wins.append(0)
@@ -106,6 +109,7 @@ def _race(
                     return
                 end = run(scratch.server, made, None)
                 with lock:
+                    unanswered[number] += end.reply is not None and isinstance(end.reply.error, Unreachable)
                     if end.kind == "applied":
                         wins[number] += 1
                     elif end.kind == "unknown":

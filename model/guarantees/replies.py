@@ -8,7 +8,7 @@ from typing import Any
 
 from bson import Int64, ObjectId
 
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, Refused, Unreachable
 from model.guarantees.scratch import Scratch
 from model.server.driver import next_number
 from model.values.canonical import Value
@@ -39,8 +39,8 @@ def retry(scratch: Scratch) -> Retry:
     try:
         for _ in range(2):
             scratch.command(command, session)
-    except NotAllowed:
-        raise  # of what this user may not do nothing is known
+    except (NotAllowed, Unreachable):
+        raise  # of what this user may not do, and of a server that is silent, nothing is known
     except Refused as error:
         return Retry(0, str(error))
     found = scratch.command({"find": "retries", "filter": {"_id": id}})
@@ -63,7 +63,7 @@ def tells_of_changes(scratch: Scratch) -> str:
                 break
             more = {"getMore": Int64(cursor), "collection": "changes", "maxTimeMS": _WAIT_MS}
             events = list(scratch.command(more, session)["cursor"]["nextBatch"])
-    except NotAllowed:
+    except (NotAllowed, Unreachable):
         raise
     except Refused as error:
         return str(error)
@@ -75,9 +75,13 @@ def clock(scratch: Scratch) -> dt.timedelta | None:
     before = dt.datetime.now(dt.UTC)
     try:
         said = scratch.command({"hello": 1}).get("localTime")
+    except Unreachable:
+        raise
     except Refused:
         try:
             said = scratch.command({"isMaster": 1}).get("localTime")
+        except Unreachable:
+            raise
         except Refused:
             return None
     after = dt.datetime.now(dt.UTC)

@@ -59,7 +59,8 @@ class Scratch:
         try:
             self.command({"dropDatabase": 1})
         except Refused as trouble:
+            left = f"The scratch database {self.name} could not be dropped; drop it by hand."
             if error is None:
-                raise Refused(
-                    f"The scratch database {self.name} could not be dropped; drop it by hand. {trouble}"
-                ) from None
+                raise Refused(f"{left} {trouble}") from None
+            if isinstance(error, Refused):
+                raise type(error)(f"{error} {left}") from None

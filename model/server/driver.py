@@ -187,9 +187,12 @@ _discretion = _Discretion()
 
 
 def hush() -> None:
-    """Keep contents out of the driver's logs, whoever listens to them; a second call changes nothing."""
+    """Keep contents out of the driver's logs, and these off the terminal where nobody listens; as often as wanted."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_discretion)
+    whole = logging.getLogger("pymongo")
+    if not whole.handlers:  # then Python would print the driver's warnings beside the sentence that says the same
+        whole.addHandler(logging.NullHandler())
 
 
 def next_number(session: Any) -> int:

@@ -23,7 +23,14 @@ from bson.son import SON
 from pymongo.collection import Collection, ReturnDocument
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
-from pymongo.errors import ExecutionTimeout, OperationFailure, ProtocolError, PyMongoError, ServerSelectionTimeoutError
+from pymongo.errors import (
+    ConnectionFailure,
+    ExecutionTimeout,
+    OperationFailure,
+    ProtocolError,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+)
 from pymongo.read_preferences import ReadPreference, make_read_preference
 from pymongo.write_concern import WriteConcern
 
@@ -74,6 +81,9 @@ GENTLE_MOST = 200
 
 _NEXT_LOOK = 0.001
 """Seconds, after which the driver still waits for the next answer of some host, half a second at most."""
+
+FAREWELL = 1.0
+"""Seconds in which the driver may tell the server that its sessions and cursors have ended."""
 
 LONGEST_MS = 600_000
 """The time that a server may work on one query where nothing else is said: none goes on once nobody waits for it."""
@@ -230,8 +240,9 @@ class Server:
         return self._aside is not None and self._is_set() and rested
 
     def close(self) -> None:
-        """Let go of the connection; a second call does nothing."""
-        self._client.close()
+        """Let go of the connection; a second call does nothing. A server that is silent is told for a moment only."""
+        with pymongo.timeout(min(FAREWELL, self.patience)):
+            self._client.close()
         _end(self._tunnel)
 
     def __enter__(self) -> Server:
@@ -716,7 +727,7 @@ class Server:
         trouble: Refused = Refused(sentence)
         if denied:
             trouble = NotAllowed(sentence)
-        elif said.retry:
+        elif said.retry or isinstance(error, ConnectionFailure):
             trouble = Unreachable(sentence)
         sure = 1 if said.applied == "yes" else 0
         return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble, lasting=lasting)
