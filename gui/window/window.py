@@ -262,6 +262,7 @@ class Window(QMainWindow):
         preferences.keep_shape(self._shape, self.saveGeometry())
         tops = QApplication.topLevelWidgets()
         others = any(isinstance(top, Window) and top is not self and top.isVisible() for top in tops)
+        self.hide()  # whoever closes it does not look at what still waits for a server
         self.connecting.close_all(last=not others)
         self.commands.close_help()
         super().closeEvent(event)
