@@ -266,6 +266,39 @@ def test_a_plan_is_kept_with_its_ticks_and_opened_again(qtbot: QtBot, session: S
     assert panel.go.text() == "Remove 1 phantom version"
 
 
+def test_what_a_scan_of_today_would_not_propose_is_shown_in_an_opened_plan_and_not_counted_by_the_button(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    panel = phantoms(qtbot, session)
+    assert panel.pane.plan is not None
+    path = tmp_path / "plan.json"
+    panel.pane.plan.save(path)
+    settled = session.repairs.apply(Plan.load(path).with_ticked(panel.model.rows[1].no, False), confirmed=True)
+    assert [outcome.kind for _, outcome in settled if outcome.kind == "applied"] == ["applied"]
+    panel.pane.load(str(path))
+    idle(qtbot)
+    assert "is gone since the scan" in said(panel, 0)
+    assert said(panel, 1) == "Would be removed"
+    assert panel.go.text() == "Remove 1 phantom version"
+
+
+def test_a_plan_for_other_collections_of_these_names_is_refused_in_the_window(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    panel = phantoms(qtbot, session)
+    assert panel.pane.plan is not None
+    path = tmp_path / "plan.json"
+    panel.pane.plan.save(path)
+    data = json.loads(path.read_text("utf-8"))
+    data["collections"][HISTORY] = "0" * 32
+    path.write_text(json.dumps(data), encoding="utf-8")
+    panel.pane.load(str(path))
+    idle(qtbot)
+    (line,) = panel.findChildren(MessageArea)[0].lines
+    assert "is another collection than the one that was scanned" in line.text
+    assert not panel.model.dry
+
+
 def test_a_report_is_kept_as_a_page_and_as_json(qtbot: QtBot, session: Session, tmp_path: Path) -> None:
     panel = phantoms(qtbot, session)
     plan = panel.pane.plan
