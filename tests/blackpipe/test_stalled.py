@@ -58,7 +58,7 @@ def wrong(action: Action, parts: tuple[float, ...]) -> list[str]:
             found.append(f"{action.name} at {part}: {said}")
         elif not part and (end.status != 2 or "does not answer in time" not in said):
             found.append(f"{action.name} before it began: {end.status}, {said}")
-        elif end.status and not said.endswith("."):
+        elif end.status > 1 and not said.endswith("."):
             found.append(f"{action.name} at {part}: {end.status}, {said}")
     return found
 
