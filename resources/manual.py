@@ -46,6 +46,12 @@ def page(name: str) -> str:
     return resources.files("resources").joinpath("help", f"{name}.md").read_text("utf-8")
 
 
+@cache
+def picture(file: str) -> str:
+    """A picture that a page shows, as SVG whose ink is ``currentColor``; raises ``FileNotFoundError`` for none."""
+    return resources.files("resources").joinpath("pictures", file).read_text("utf-8")
+
+
 def headings(name: str) -> list[str]:
     """The headings of a page, its title first; lines in blocks of code are none."""
     text = re.sub(r"^```.*?^```", "", page(name), flags=re.DOTALL | re.MULTILINE)

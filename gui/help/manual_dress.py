@@ -39,6 +39,8 @@ def dress(document: QTextDocument) -> None:
         cursor = QTextCursor(block)
         cursor.setBlockFormat(_block_format(block, cursor.currentTable()))
         for start, end, old in _runs(block):
+            if old.isImageFormat():
+                continue
             cursor.setPosition(start)
             cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
             cursor.setCharFormat(_char_format(block, old, cursor.currentTable()))
@@ -92,7 +94,8 @@ def _block_format(block: QTextBlock, table: QTextTable | None) -> QTextBlockForm
     made.setBottomMargin(theme.px(below))
     made.setLeftMargin(theme.px(side))
     made.setRightMargin(theme.px(side))
-    made.setLineHeight(theme.px(line), _FIXED)
+    if not any(format.isImageFormat() for _, _, format in _runs(block)):
+        made.setLineHeight(theme.px(line), _FIXED)
     if table is None and not block.text() and not is_code(block):  # Qt needs one behind each table
         made.setLineHeight(1, _FIXED)
         made.setTopMargin(0)
@@ -132,7 +135,7 @@ def _dress_table(table: QTextTable) -> None:
     form.setCellPadding(0)
     form.setTopMargin(theme.px(6))
     form.setBottomMargin(theme.px(10))
-    form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+    form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 99.5))  # Qt rounds the width of each column up
     table.setFormat(form)
     for row in range(table.rows()):
         for column in range(table.columns()):

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, QUrl, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextCursor,
+    QTextDocument,
+)
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from gui.help import manual_dress
 from gui.language import tr
 from gui.style import theme
+from resources import manual
 
 WIDEST = 800  # longer lines are hard to read
 _BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
@@ -30,6 +42,7 @@ class ManualView(QTextBrowser):
         self._markdown, self._words = "", ""
         self._hits: list[QTextCursor] = []
         self._at = -1
+        self._wide = 0
         self.anchorClicked.connect(self._clicked)
         theme.signals.changed.connect(self._again)
 
@@ -120,6 +133,24 @@ class ManualView(QTextBrowser):
         self.document().setMarkdown(self._markdown)
         manual_dress.dress(self.document())
 
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """A picture of the manual, in the ink and letters of the theme and as sharp as the screen is."""
+        if kind != QTextDocument.ResourceType.ImageResource.value:
+            return super().loadResource(kind, name)
+        svg = manual.picture(QUrl(name).fileName()).replace("currentColor", theme.tokens().text2)
+        svg = svg.replace("sans-serif", theme.font().family())
+        drawn, ratio = QSvgRenderer(svg.encode()), self.devicePixelRatioF()
+        around = 2 * (theme.px(manual_dress.MARGIN) + self.frameWidth()) + self.verticalScrollBar().sizeHint().width()
+        size, room = drawn.defaultSize(), min(self.width(), theme.px(WIDEST)) - around
+        size.scale(min(room, theme.px(size.width())), theme.px(size.height()), Qt.AspectRatioMode.KeepAspectRatio)
+        made = QImage(size * ratio, QImage.Format.Format_ARGB32_Premultiplied)
+        made.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(made)
+        drawn.render(painter)
+        painter.end()
+        made.setDevicePixelRatio(ratio)
+        return made
+
     def _again(self) -> None:
         place, at = self.place, self._at
         self._draw()
@@ -146,6 +177,9 @@ class ManualView(QTextBrowser):
         spare = self.width() - theme.px(WIDEST)
         self.setViewportMargins(0, 0, max(0, spare), 0)
         super().resizeEvent(event)
+        before, self._wide = self._wide, self.width()
+        if "![" in self._markdown and before != self._wide:  # its pictures are as wide as there is room
+            self._again()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())

@@ -1,7 +1,8 @@
 """``python -m tests.benchmarks``: every workload, ours and the peers' figures in one run, and what grows with size.
 
 ``--ours`` leaves the peers out; ``--clock cpu`` counts the processor's time, for a machine that others use too;
-numbers choose workloads, and leave out what grows. Ends with 1 where a target was missed.
+numbers choose workloads, and leave out what grows; ``--page`` writes the manual's page on what grows. Ends with 1 where
+a target was missed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import bson
 
 from model.diff import diff
 from model.merge import merge
-from tests.benchmarks import peers, rates, scale
+from tests.benchmarks import page, peers, rates, scale
 from tests.benchmarks.timing import CLOCKS, best, peak
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
@@ -64,16 +65,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu suits a busy machine")
+    parser.add_argument("--page", action="store_true", help="write the manual's page How fast from what grows, alone")
     parser.add_argument("numbers", nargs="*", type=int, help=f"workloads, 0 to {len(WORKLOADS) - 1}; all by default")
     arguments = parser.parse_args()
     print(
         f"Python {platform.python_version()}, {platform.machine()}; the best of several runs, peers on decoded objects"
     )
-    node = None if arguments.ours else peers.Node()
+    node = None if arguments.ours or arguments.page else peers.Node()
     if node is not None and node.missing:
         print(f"{' and '.join(peers.NODE_PACKAGES)} are left out: {node.missing}")
     missed: list[str] = []
-    for number in arguments.numbers or range(len(WORKLOADS)):
+    for number in arguments.numbers or (() if arguments.page else range(len(WORKLOADS))):
         workload = WORKLOADS[number]
         missed += measure(workload, arguments.clock)
         if node is None:
@@ -83,8 +85,10 @@ def main() -> int:
         for peer in () if workload.merged or node.missing else peers.NODE_PACKAGES:
             print(f"    {peer:<16} {node.run(peer, workload.make(), arguments.clock)}", flush=True)
     if not arguments.numbers:
-        missed += scale.measure(arguments.clock)
-        missed += rates.measure()
+        growths, read = list(scale.measured(arguments.clock)), list(rates.measured())
+        missed += [line for each in (*growths, *read) for line in each.missed]
+        if arguments.page:
+            page.write(growths, read, arguments.clock)
     print("\nMissed:" if missed else "\nEvery target is met.")
     for line in missed:
         print(f"    {line}")

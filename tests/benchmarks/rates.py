@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +37,40 @@ def seconds(work: Callable[[], object]) -> float:
     return min(took)
 
 
-def measure() -> list[str]:
-    """Measure both, print them, and say what was missed."""
-    missed = []
+@dataclass(frozen=True)
+class Rate:
+    """A reading of all there is: the seconds that it takes, and those of the driver."""
+
+    work: str
+    layout: str
+    way: str
+    seconds: float
+    bare: float
+
+    @property
+    def said(self) -> str:
+        """How it stands to the driver, as people compare the two."""
+        if self.work == "a scan":
+            return f"{self.bare / self.seconds:.0%} of the driver's rate"
+        return f"{self.seconds / self.bare:.1f} times the driver's time"
+
+    @property
+    def missed(self) -> list[str]:
+        """What it does not reach, a sentence."""
+        scan = self.work == "a scan"
+        met = self.bare / self.seconds >= SHARES[self.way] if scan else self.seconds / self.bare <= TIMES[self.way]
+        return [] if met else [f"{self.work}, {self.layout}, {self.way}: {self.said}"]
+
+
+def measured() -> Iterator[Rate]:
+    """Measure both over their layouts, and print each."""
     for layout in ("plain", "versions", "archive", "embedded"):
-        missed += _measured("a scan", layout, DOCUMENTS, 1 if layout == "plain" else 4)
+        yield from _measured("a scan", layout, DOCUMENTS, 1 if layout == "plain" else 4)
     for layout in ("versions", "archive"):
-        missed += _measured("blame", layout, 1, DOCUMENTS)
-    return missed
+        yield from _measured("blame", layout, 1, DOCUMENTS)
 
 
-def _measured(work: str, layout: str, documents: int, versions: int) -> list[str]:
-    missed = []
+def _measured(work: str, layout: str, documents: int, versions: int) -> Iterator[Rate]:
     print(f"\n{work}, {layout}")
     with LocalServer() as server, tempfile.TemporaryDirectory() as home:
         for ns, each in rows(layout, documents, versions).items():
@@ -64,12 +87,6 @@ def _measured(work: str, layout: str, documents: int, versions: int) -> list[str
                 if name == "with the walker" and canonical.walker is None:
                     continue
                 with using(canonical.walker if name == "with the walker" else None):
-                    took = seconds(ours)
-                if work == "a scan":
-                    met, said = bare / took >= SHARES[name], f"{bare / took:.0%} of the driver's rate"
-                else:
-                    met, said = took / bare <= TIMES[name], f"{took / bare:.1f} times the driver's time"
-                print(f"    {name:<16} {said}", flush=True)
-                if not met:
-                    missed.append(f"{work}, {layout}, {name}: {said}")
-    return missed
+                    found = Rate(work, layout, name, seconds(ours), bare)
+                print(f"    {name:<16} {found.said}", flush=True)
+                yield found

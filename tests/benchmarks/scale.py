@@ -50,6 +50,11 @@ class Cost:
     milliseconds: float
     bare: float
 
+    @property
+    def times(self) -> float:
+        """Its time in times of the driver's."""
+        return self.milliseconds / self.bare
+
 
 def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
     """Documents with their versions as a layout stores them, by collection."""
@@ -236,24 +241,48 @@ def exponent(sizes: list[int], milliseconds: list[float]) -> float:
     return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
 
 
-def measure(clock: str) -> list[str]:
-    """Measure all actions, print them, and say what was missed."""
-    missed: list[str] = []
+@dataclass(frozen=True)
+class Growth:
+    """An action at each of its sizes, with what it may cost: commands for a size, and times of the driver's time."""
+
+    name: str
+    costs: tuple[Cost, ...]
+    most: Callable[[int], int]
+    target: float
+
+    @property
+    def power(self) -> float:
+        """The exponent with which its time grows."""
+        return exponent([each.size for each in self.costs], [each.milliseconds for each in self.costs])
+
+    @property
+    def driver(self) -> float:
+        """The exponent with which the driver's time grows."""
+        return exponent([each.size for each in self.costs], [each.bare for each in self.costs])
+
+    @property
+    def missed(self) -> list[str]:
+        """What it does not reach, a sentence each."""
+        found = [
+            f"{self.name}: {each.commands} commands at {each.size:,}, target {self.most(each.size)}"
+            for each in self.costs
+            if each.commands > self.most(each.size)
+        ]
+        if self.power > max(0.0, self.driver) + FLAT:
+            found.append(f"{self.name}: grows with the power {self.power:.2f}, target {max(0, self.driver) + FLAT:.2f}")
+        if (times := self.costs[-1].times) > self.target:
+            found.append(f"{self.name}: {times:.1f} times the driver's time, target {self.target}")
+        return found
+
+
+def measured(clock: str) -> Iterator[Growth]:
+    """Measure all actions, and print each."""
     for name, action, layout, sizes, most, target in ACTIONS:
-        costs = [action(layout, size, clock) for size in sizes]
+        found = Growth(name, tuple(action(layout, size, clock) for size in sizes), most, target)
         print(f"\n{name}")
-        for each in costs:
-            times = each.milliseconds / each.bare
+        for each in found.costs:
             sent = f"{each.size:>9,}  {each.commands:>4,} commands  {each.rows:>6,} rows"
-            took = f"{each.milliseconds:>9,.2f} ms  bare {each.bare:,.2f} ms  {times:,.1f} times"
-            print(f"    {sent}  {took}", flush=True)
-            if each.commands > most(each.size):
-                missed.append(f"{name}: {each.commands} commands at {each.size:,}, target {most(each.size)}")
-        grows = exponent(list(sizes), [each.milliseconds for each in costs])
-        driver = exponent(list(sizes), [each.bare for each in costs])
-        print(f"    grows with the power {grows:.2f}, the driver's own with {driver:.2f}")
-        if grows > max(0.0, driver) + FLAT:
-            missed.append(f"{name}: grows with the power {grows:.2f}, target {max(0.0, driver) + FLAT:.2f}")
-        if (times := costs[-1].milliseconds / costs[-1].bare) > target:
-            missed.append(f"{name}: {times:.1f} times the driver's time, target {target}")
-    return missed
+            took = f"{each.milliseconds:>9,.2f} ms  bare {each.bare:,.2f} ms  {each.times:,.1f} times"
+            print(f"    {sent}  {took}")
+        print(f"    grows with the power {found.power:.2f}, the driver's own with {found.driver:.2f}", flush=True)
+        yield found

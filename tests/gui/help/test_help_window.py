@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QDesktopServices, QImage, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -55,6 +55,32 @@ def test_every_page_is_shown_whole_in_its_width_with_all_of_its_headings(help: H
     there = {anchor for each in formats(help) for anchor in each.anchorNames()}
     assert {manual.anchor(heading) for heading in manual.headings(name)} <= there
     assert help.windowTitle() == f"{manual.headings(name)[0]} – Palimpsest"
+
+
+def picture(help: HelpWindow) -> QImage:
+    """The picture of the page that is shown, as it is drawn."""
+    (form,) = (each for each in formats(help) if each.isImageFormat())
+    drawn = help.view.document().resource(
+        QTextDocument.ResourceType.ImageResource.value, QUrl(form.toImageFormat().name())
+    )
+    assert isinstance(drawn, QImage)
+    return drawn
+
+
+def test_a_picture_of_the_manual_is_drawn_in_the_ink_of_the_theme_and_fits_a_narrow_window(help: HelpWindow) -> None:
+    def inks() -> set[int]:
+        drawn = picture(help)
+        colours = (drawn.pixelColor(x, y) for x in range(drawn.width()) for y in range(drawn.height()))
+        return {each.value() for each in colours if each.alpha() == 255 and each.saturation() < 40}
+
+    help.open_topic("speed")
+    heights = map(help.view.document().documentLayout().blockBoundingRect, manual_dress.blocks(help.view.document()))
+    assert max(each.height() for each in heights) > theme.px(300)
+    assert min(inks()) < 110
+    preferences.put("theme", "dark")
+    assert max(inks()) > 140
+    help.resize(theme.px(600), theme.px(600))
+    assert 0 < picture(help).width() <= help.view.viewport().width() - 2 * theme.px(manual_dress.MARGIN)
 
 
 def formats(help: HelpWindow) -> Iterator[QTextCharFormat]:

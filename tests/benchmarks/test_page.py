@@ -1,0 +1,61 @@
+"""The manual's page How fast: it says what was measured, and what the tests hold besides."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from resources import manual
+from tests.benchmarks import page
+from tests.benchmarks.rates import Rate
+from tests.benchmarks.scale import ACTIONS, Cost, Growth
+from tests.resources.manual_text import rows, section
+
+HEADER = ("Action", "Size", "Commands", "Rows", "Time", "Driver", "Growth")
+
+
+def growth(name: str, *times: float) -> Growth:
+    costs = tuple(Cost(10 ** (3 + at), 2, 51, time, time / 2) for at, time in enumerate(times))
+    return Growth(name, costs, lambda _: 1, 1.5)
+
+
+def test_the_page_has_a_row_for_each_action_and_its_times_beside_the_drivers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "PAGE", tmp_path / "speed.md")
+    monkeypatch.setattr(page, "PLOT", tmp_path / "speed.svg")
+    measured = [growth(f"{name}, {page.LAYOUT}", 0.5, 5, 500) for name in page.PLOTTED]
+    rate = Rate("a scan", "plain", "in Python", 2.0, 1.0)
+    page.write([*measured, growth("a list of collections", 12, 12)], [rate], "wall")
+    text = (tmp_path / "speed.md").read_text("utf-8")
+    told = rows(section(text, "## One action"), *HEADER)
+    assert len(told) == len(measured) + 1
+    assert told[0] == ("A page of 50 documents, `versions`", "100,000", "2", "51", "500 ms", "250 ms", "1.5")
+    assert told[-1][:2] == ("A list of collections", "10,000")
+    assert "| a scan | `plain` | 50% of the driver's rate | – |" in text
+    drawn = ElementTree.fromstring((tmp_path / "speed.svg").read_text("utf-8"))
+    names = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert set(page.PLOTTED) < set(names)
+    assert {"1,000", "100,000", "0.1 ms", "100 ms", "1 s"} < set(names)
+
+
+def test_what_misses_its_commands_its_time_or_its_growth_is_told() -> None:
+    assert growth("a swap", 0.5, 5).missed == [
+        "a swap: 2 commands at 1,000, target 1",
+        "a swap: 2 commands at 10,000, target 1",
+        "a swap: 2.0 times the driver's time, target 1.5",
+    ]
+    steep = Growth("a page", (Cost(1000, 1, 1, 1, 1), Cost(10_000, 1, 1, 10, 10 ** (0.5))), lambda _: 1, 9.0)
+    assert steep.missed == ["a page: grows with the power 1.00, target 0.75"]
+
+
+def test_the_page_in_the_manual_is_of_the_actions_that_are_measured_and_within_their_commands() -> None:
+    told = {
+        row[0].lower().replace("`", ""): row for row in rows(section(manual.page("speed"), "## One action"), *HEADER)
+    }
+    assert list(told) == [action[0] for action in ACTIONS]
+    for name, _, _, sizes, most, _ in ACTIONS:
+        assert told[name][1] == f"{sizes[-1]:,}"
+        assert int(told[name][2].replace(",", "")) <= most(sizes[-1])
