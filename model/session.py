@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from model.health import Health
     from model.history import following
     from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+    from model.history.chain_reading import ChainReading
     from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
     from model.layout_statements import LayoutStatements
     from model.layouts import document_ids, registry
@@ -630,9 +631,16 @@ class Session:
         ``partial`` is given now and then the chain so far, newest versions first. ``keys`` are the fields by which
         elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
         """
-        self._histories_read(ns)
-        steps = following.RepeatedCheckpoint(checkpoint)
-        return following.follow(self._contents(ns, id, steps), partial, self._keys(ns, keys), steps.again)
+        return self.chain_reading(ns, id, keys).read(checkpoint, partial)
+
+    def chain_reading(self, ns: str, id: Value, keys: Sequence[str] | None = None) -> ChainReading:
+        """The reading of :meth:`chain`, which can be stopped, and goes on where it was; asks nothing yet."""
+
+        def versions() -> Iterator[Version]:
+            self._histories_read(ns)
+            return self._aside(ns).history(id, contents=True)
+
+        return ChainReading(versions, lambda: self._aside(ns).last(id), lambda: self._keys(ns, keys))
 
     def field_key(self, ns: str, id: Value, path: Path, v: Value | None = None) -> Key:
         """The key, in a chain, of the field at a path of a version, the current one where ``v`` is None."""

@@ -20,6 +20,7 @@ from model.guarantees.server_verdicts import Measured, ServerVerdicts
 from model.health import Health
 from model.history import following
 from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+from model.history.chain_reading import ChainReading
 from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
 from model.layout_statements import LayoutStatements
 from model.layouts import document_ids, registry
@@ -80,6 +81,7 @@ __all__ = [
     "Blame",
     "Catalogue",
     "Chain",
+    "ChainReading",
     "Compared",
     "Comparison",
     "CompositeIds",

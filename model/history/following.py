@@ -1,19 +1,16 @@
-"""Chains for a session: a history followed to its end or far enough, and a filter as a test of contents."""
+"""Blame for a session: a history followed far enough; and a filter as a test of contents."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from model import text
 from model.errors import Unreadable
-from model.history.chain import Blame, Chain, Follower, Pause
+from model.history.chain import Blame, Follower, Pause
 from model.mql.filters import looked_at, predicate
 from model.names import version_name
 from model.records import Checkpoint, Condition, Matches, Version
 from model.values.canonical import Value
-
-_FIRST, _PARTIAL = 0.1, 0.5  # seconds until the first partial chain, and between two of them
 
 
 class RepeatedCheckpoint:
@@ -33,31 +30,6 @@ class RepeatedCheckpoint:
         self._checkpoint(*self._last)
 
 
-def follow(
-    versions: Iterable[Version],
-    partial: Callable[[Chain], None] | None,
-    keys: Sequence[str],
-    pause: Pause = lambda: None,
-    just_blame: bool = False,
-    inside: bool = True,
-) -> Chain:
-    """The chain of some versions, newest first; ``just_blame`` stops where older ones can add nothing to it.
-
-    ``pause`` is called while a version is taken apart; an error from it ends that. With ``inside`` the elements of
-    arrays without keys are followed as well.
-    """
-    follower = Follower(keys, pause, inside)
-    due = time.monotonic() + _FIRST
-    for version in versions:
-        follower.take(version)
-        if just_blame and follower.settled:
-            break
-        if partial is not None and time.monotonic() > due:
-            partial(follower.chain(complete=False))
-            due = time.monotonic() + _PARTIAL
-    return follower.chain()
-
-
 def blamed(
     versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None, inside: bool = True
 ) -> tuple[Blame, ...]:
@@ -65,7 +37,12 @@ def blamed(
 
     Raises ``Unreadable`` where that version cannot be taken apart: an earlier one would be no answer.
     """
-    chain = follow(versions, None, keys, pause, just_blame=True, inside=inside)
+    follower = Follower(keys, pause, inside)
+    for version in versions:
+        follower.take(version)
+        if follower.settled:
+            break
+    chain = follower.chain()
     if (current := chain.unread) is not None:
         raise Unreadable(
             f"The current version, {version_name(current.v)}, has no fields that can be followed "

@@ -6,6 +6,7 @@ import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 from model.diff import diff
@@ -88,6 +89,11 @@ class Told:
     def as_session(self) -> Session:
         """Itself, as what the panels take."""
         return cast(Session, self)
+
+    def chain_reading(self, ns: str, id: Value) -> Any:
+        """The reading of a chain that a test has put in place of ``chain``."""
+        chain = cast(Any, self).chain
+        return SimpleNamespace(read=lambda checkpoint, partial=None: chain(ns, id, checkpoint, partial))
 
     def history(
         self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True

@@ -10,6 +10,7 @@ from gui.language import tr
 from gui.style import boxes, wording
 from gui.style.states import StateStack
 from model.history.chain import Chain
+from model.history.chain_reading import ChainReading
 from model.session import Session
 from model.values.canonical import Value
 
@@ -28,15 +29,25 @@ class ChainPanel(QWidget):
         super().__init__(parent)
         self._session, self.ns, self.id = session, ns, id
         self._task: tasks.Task | None = None
+        self._reading: ChainReading | None = None
         boxes.ground(self, "surface")
 
     def refresh(self) -> None:
         """Read the chain again; the one on show stays until then."""
-        session, ns, id = self._session, self.ns, self.id
-        in_parts = self.in_parts and not self._has_chain
+        self._reading = None
+        self._read(self.in_parts and not self._has_chain)
+
+    def read_on(self) -> None:
+        """Go on with a reading that was stopped."""
+        self._read(self.in_parts)
+
+    def _read(self, in_parts: bool) -> None:
+        id, begun = self.id, self._reading
+        if begun is None:
+            begun = self._reading = self._session.chain_reading(self.ns, id)
 
         def work(progress: tasks.Progress) -> Chain:
-            return session.chain(ns, id, progress, progress.put if in_parts else None)
+            return begun.read(progress, progress.put if in_parts else None)
 
         self._task = tasks.run(
             work,
@@ -91,4 +102,4 @@ class ChainPanel(QWidget):
         if self._has_chain:
             self.stack.show_content()
         else:
-            self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
+            self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read on"), self.read_on)], "hourglass")

@@ -167,7 +167,7 @@ class ChangeMapPanel(ChainPanel):
     def _cancelled(self) -> None:
         super()._cancelled()
         if self._has_chain and not self.model.chain.complete:
-            self.stack.show_part(tr("Reading was stopped; the oldest versions are not in the map"), self.refresh)
+            self.stack.show_part(tr("Reading was stopped; the oldest versions are not in the map"), self.read_on)
 
     # --- saying
 

@@ -17,7 +17,7 @@ from model.errors import Cancelled, NotFound, Refused, Unreadable
 from model.history.chain import Chain, Follower, Track, bisect, key_text, locate
 from model.history.following import blamed
 from model.localserver.sample.k118240 import CHANGES, MISSING
-from model.records import Version
+from model.records import Checkpoint, Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -271,6 +271,39 @@ def test_following_can_be_stopped(sample: Session) -> None:
         sample.chain(NS, ID, stop)
 
 
+def test_a_reading_that_was_stopped_goes_on_where_it_was(sample: Session) -> None:
+    whole = sample.chain(NS, ID)
+    reading, steps = sample.chain_reading(NS, ID), list[int]()
+    for at in (1, 7, 30):
+        with pytest.raises(Cancelled):
+            reading.read(stopping(steps, at))
+    assert reading.read(stopping(steps)) == whole
+    assert sorted(set(steps)) == list(range(1, len(whole.versions) + 1))
+    assert len(steps) == len(whole.versions) + 3, "each version once, and once more where it was stopped"
+
+
+def test_a_reading_that_was_stopped_begins_anew_where_the_document_was_written_meanwhile(homes: object) -> None:
+    steps: list[int] = []
+    with Session.open("sample:") as session:
+        reading = session.chain_reading(NS, ID)
+        with pytest.raises(Cancelled):
+            reading.read(stopping(steps, 7))
+        assert session.edit(NS, ID, set={"notes": "written meanwhile"}).kind == "applied"
+        assert reading.read(stopping(steps)) == session.chain(NS, ID)
+    assert steps[:8] == [1, 2, 3, 4, 5, 6, 7, 1]
+
+
+def stopping(steps: list[int], at: int = 0) -> Checkpoint:
+    """A checkpoint that notes what it is told, and stops before a version."""
+
+    def step(done: int, total: int | None) -> None:
+        steps.append(done)
+        if done == at:
+            raise Cancelled
+
+    return step
+
+
 def test_following_can_be_stopped_in_the_middle_of_a_large_version(
     sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,8 +328,8 @@ def test_following_can_be_stopped_in_the_middle_of_a_large_version(
 
 
 def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.history.following._FIRST", -1.0)
-    monkeypatch.setattr("model.history.following._PARTIAL", -1.0)
+    monkeypatch.setattr("model.history.chain_reading._FIRST", -1.0)
+    monkeypatch.setattr("model.history.chain_reading._PARTIAL", -1.0)
     parts: list[Chain] = []
     whole = sample.chain(NS, ID, partial=parts.append)
     assert [len(part.versions) for part in parts] == list(range(1, 61))

@@ -1,0 +1,74 @@
+"""The chain of a document, read in one go or in several: once it was stopped, it goes on where it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial as bound
+from typing import TypeAlias
+
+from model.history.chain import Chain, Follower
+from model.records import Checkpoint, Version, no_checkpoint
+from model.values import canonical
+from model.values.canonical import Value
+
+_FIRST, _PARTIAL = 0.1, 0.5  # seconds until the first partial chain, and between two of them
+_Mark: TypeAlias = tuple[object, ...]
+
+
+class ChainReading:
+    """Reads the versions of one document for its chain.
+
+    ``versions`` begins to read them, newest first and with contents; ``newest`` is the one that is the newest now: only
+    while that stays the same does a stopped reading go on. ``keys`` tells those of a :class:`.Follower`.
+    """
+
+    def __init__(
+        self,
+        versions: Callable[[], Iterator[Version]],
+        newest: Callable[[], Version],
+        keys: Callable[[], Sequence[str]],
+    ) -> None:
+        self._begin, self._newest, self._keys = versions, newest, keys
+        self._versions: Iterator[Version] | None = None
+        self._next: Version | None = None  # that is read, and not taken yet
+        self._first: _Mark = ()
+        self._step: Callable[[], None] = lambda: None
+
+    def read(self, checkpoint: Checkpoint = no_checkpoint, partial: Callable[[Chain], None] | None = None) -> Chain:
+        """The whole chain. ``partial`` is given now and then the chain so far, newest versions first.
+
+        Raises ``NotFound``, and what the checkpoint raises; the next call goes on with the version that it was told of.
+        """
+        if self._versions is None or _mark(self._newest()) != self._first:
+            self._versions, self._next, self._first, self._done = self._begin(), None, (), 0
+            self._follower = Follower(self._keys(), lambda: self._step())
+        versions, self._versions = self._versions, None  # an error on the way leaves nothing to go on from
+        due = time.monotonic() + _FIRST
+        while (version := self._next or next(versions, None)) is not None:
+            self._next = version
+            self._first = self._first or _mark(version)
+            self._step = bound(checkpoint, self._done + 1, self._total())
+            try:
+                self._step()
+            except BaseException:
+                self._versions = versions
+                raise
+            self._follower.take(version)
+            self._next, self._done = None, self._done + 1
+            if partial is not None and time.monotonic() > due:
+                partial(self._follower.chain(complete=False))
+                due = time.monotonic() + _PARTIAL
+        return self._follower.chain()
+
+    def _total(self) -> int | None:
+        """How many versions there are by the number of the newest, as long as there are no more."""
+        v = self._first[0]
+        if not isinstance(v, Value) or v.type not in (canonical.INT32, canonical.INT64):
+            return None
+        total = int.from_bytes(v.data, "little", signed=True)
+        return total if total > self._done else None
+
+
+def _mark(version: Version) -> _Mark:
+    return version.v, version.hash, version.at, version.author, version.state
