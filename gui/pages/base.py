@@ -244,7 +244,8 @@ class Page(QWidget):
         """The connection lists other databases than before."""
 
     def layout_changed(self) -> None:
-        """The collection is read by another layout now."""
+        """Read anew, as the collection is read by another layout now; an edit stays."""
+        self.do_refresh()
 
     def writes_changed(self) -> None:
         """Offer the actions that fit, as writing was allowed, or is not any more."""

@@ -216,6 +216,22 @@ def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_th
     assert drafts.isAncestorOf(QApplication.focusWidget())
 
 
+def test_every_page_of_a_collection_is_read_anew_when_it_is_taken_for_another_layout(
+    window: Window, qtbot: QtBot
+) -> None:
+    session = window.sessions[0]
+    blame = window.workspace.open(session, PageRequest("blame", NS, DOCUMENT))
+    assert isinstance(blame, BlamePage)
+    wait_idle(qtbot, lambda: bool(blame.panel.model.rows))
+    editor = editor_page(window, qtbot).editor
+    assert editor.base is not None
+    assert editor.base.v == Value.of(14)
+    assert len({row.version.v for row in blame.panel.model.rows}) > 1
+    window.workspace.sidebar.set_layout(session, NS, "plain")
+    wait_idle(qtbot, lambda: len({row.version.v for row in blame.panel.model.rows}) == 1)
+    wait_idle(qtbot, lambda: editor.base is not None and editor.base.v is None)
+
+
 def test_text_that_is_still_typed_into_a_field_stays_when_somebody_deletes_the_document(
     window: Window, qtbot: QtBot
 ) -> None:
