@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import pymongo.database
@@ -278,8 +279,7 @@ def test_a_reading_that_was_stopped_goes_on_where_it_was(sample: Session) -> Non
         with pytest.raises(Cancelled):
             reading.read(stopping(steps, at))
     assert reading.read(stopping(steps)) == whole
-    assert sorted(set(steps)) == list(range(1, len(whole.versions) + 1))
-    assert len(steps) == len(whole.versions) + 3, "each version once, and once more where it was stopped"
+    assert in_turn(steps) == list(range(1, len(whole.versions) + 1)), "none is read again but where it was stopped"
 
 
 def test_a_reading_that_was_stopped_begins_anew_where_the_document_was_written_meanwhile(homes: object) -> None:
@@ -290,7 +290,12 @@ def test_a_reading_that_was_stopped_begins_anew_where_the_document_was_written_m
             reading.read(stopping(steps, 7))
         assert session.edit(NS, ID, set={"notes": "written meanwhile"}).kind == "applied"
         assert reading.read(stopping(steps)) == session.chain(NS, ID)
-    assert steps[:8] == [1, 2, 3, 4, 5, 6, 7, 1]
+    assert in_turn(steps)[:8] == [1, 2, 3, 4, 5, 6, 7, 1]
+
+
+def in_turn(steps: list[int]) -> list[int]:
+    """The steps, of which each may be told several times in a row: a version can take long."""
+    return [step for step, _ in groupby(steps)]
 
 
 def stopping(steps: list[int], at: int = 0) -> Checkpoint:
