@@ -1313,6 +1313,19 @@ class Session:
         undo = self.repairs.undo if of_repairs else self.batches.undo
         return undo(run, checkpoint, elsewhere=elsewhere)
 
+    def not_undoable(self, run: str) -> str:
+        """Which writes of a run no journal has, and how the others are undone; "" where it has all of them."""
+        lost, there = self.journal.lost, []
+        with suppress(Refused):
+            there = list(self.journal.records("run", run))
+        count = max(len(lost), self.journal.begun[run] - len(there))
+        if not count:
+            return ""
+        why = lost[0] if lost else f"The journal {self.journal.path} was moved away or begun anew in the meantime."
+        others = any(record.entry.undoable for record in there)
+        rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
+        return f"{count:,} {'write' if count == 1 else 'writes'} of this cannot be undone from here. {why}{rest}"
+
     def undo_conflict(self, entry: str) -> Conflict:
         """The undo of an edit as a merge, for a document that has moved on since."""
         if self.repairs.is_repair(entry):

@@ -71,10 +71,12 @@ def import_history(args: argparse.Namespace) -> int:
                 status = _print(iter(run), args, progress, run.id)
             except BaseException:
                 if not session.is_local and any(each.kind == "applied" for each in run.done):
-                    say(f"What was done so far is undone with palimpsest undo {run.id}.", file=sys.stderr)
+                    so_far = f"What was done so far is undone with palimpsest undo {run.id}."
+                    say(session.not_undoable(run.id) or so_far, file=sys.stderr)
                 raise
             if any(each.kind == "applied" for each in run.done) and not session.is_local:
-                say(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+                whole = f"All of it is undone with palimpsest undo {run.id}."
+                say(session.not_undoable(run.id) or whole, file=sys.stderr)
         return status
 
 

@@ -65,7 +65,8 @@ def repair(args: argparse.Namespace) -> int:
                 _print(done, lines, args.json, progress, run)
             except BaseException:
                 if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
-                    say(f"What was done so far is undone with palimpsest undo {run}.", file=sys.stderr)
+                    so_far = f"What was done so far is undone with palimpsest undo {run}."
+                    say(session.not_undoable(run) or so_far, file=sys.stderr)
                 raise
             offers = running.offers
         else:
@@ -73,7 +74,8 @@ def repair(args: argparse.Namespace) -> int:
         for path in args.report:
             _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
         if not args.json:
-            _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers)
+            undo = "" if session.is_local or not run else session.not_undoable(run)
+            _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers, undo)
     kinds = [kind for _, kind, *_ in lines]
     if "unknown" in kinds:
         return 3
@@ -150,7 +152,9 @@ def _print(coming: Iterable[Line], lines: list[Line], as_json: bool, progress: P
     table(("Item", "Class", "Outcome", "Collection", "Document", "Detail"), rows, right=(0,), progress=progress)
 
 
-def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: Sequence[str]) -> None:
+def _sum_up(
+    plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: Sequence[str], not_undoable: str
+) -> None:
     left = len(plan.items) - len(lines)
     without = f" {left:,} {'has' if left == 1 else 'have'} no repair; the plan says what to do." if left else ""
     words = [word for _, _, word, *_ in lines]
@@ -158,8 +162,8 @@ def _sum_up(plan: Plan, lines: Sequence[Line], applied: bool, run: str, offers: 
     if not lines:
         say(f"The plan has nothing to repair.{without}")
     elif applied:
-        undo = f" Undo all of it with palimpsest undo {run}." if "applied" in words and run else ""
-        say(f"{counts}.{without}{undo}")
+        undo = not_undoable or f"Undo all of it with palimpsest undo {run}."
+        say(f"{counts}.{without}" + (f" {undo}" if "applied" in words and run else ""))
     else:
         would = words.count("would")
         say(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")

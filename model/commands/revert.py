@@ -45,7 +45,8 @@ def revert(args: argparse.Namespace) -> int:
         run = work.apply(args.ns, chosen, progress, confirmed=True)
         status = _print(iter(run), args, progress, run.id)
         if any(each.kind == "applied" for each in run.done) and not session.is_local:
-            say(f"All of it is undone with palimpsest undo {run.id}.", file=sys.stderr)
+            whole = f"All of it is undone with palimpsest undo {run.id}."
+            say(session.not_undoable(run.id) or whole, file=sys.stderr)
         return status
 
 

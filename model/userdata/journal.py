@@ -19,6 +19,7 @@ import sqlite3
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,7 +107,11 @@ class Journal:
         self._home, self._lifetime = homes.chosen(home), lifetime
         self._lock = threading.RLock()
         self._open: _OpenFile | None = None
-        self._begun: dict[str, str] = {}  # the write tokens of entries that have not ended
+        self._tokens: dict[str, str] = {}  # the write tokens of entries that have not ended
+        self.begun: Counter[str] = Counter()
+        """How many writes of each run were noted here before they were sent."""
+        self.lost: list[str] = []
+        """Why writes that are done could not be noted, a sentence each: none of these can be undone from here."""
         self._close = weakref.finalize(self, lambda: None)
 
     @property
@@ -143,7 +148,9 @@ class Journal:
             marks = ", ".join(f":{name}" for name in row)
             entry = str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
         if intent.token:
-            self._begun[entry] = intent.token
+            self._tokens[entry] = intent.token
+        if run := intent.extra.get("run"):
+            self.begun[str(run)] += 1
         return entry
 
     def end(self, entry: str, outcome: Outcome, stored_content: bytes | None = None) -> None:
@@ -165,7 +172,7 @@ class Journal:
         sets = ", ".join(f"{name} = :{name}" for name in changes)
         with self._file() as db:
             # Of another file that took the place of this one, the entry of this number is somebody else's.
-            asked = changes | {"entry": int(entry), "begun": self._begun.pop(entry, None)}
+            asked = changes | {"entry": int(entry), "begun": self._tokens.pop(entry, None)}
             found = db.execute(
                 f"UPDATE entries SET {sets} WHERE id = :entry AND (:begun IS NULL OR token IS :begun)", asked
             )

@@ -219,7 +219,10 @@ class Once:
             if by == 0 or (token is not None and (by != 1 or owner is not None)):
                 raise Refused("An amount is no 0, and stands in the token: name a token or an amount, not both.")
             profile = self._stated(ns, "pending", "two-step counters")
-            return self._count(pending.named(profile), id, made, create)
+            noted = len(self.writer.journal.lost)
+            outcome = self._count(pending.named(profile), id, made, create)
+            lost = [said for said in self.writer.journal.lost[noted:] if said not in outcome.detail]
+            return replace(outcome, detail=" ".join((outcome.detail, *lost)))
         except Refused as error:
             return Outcome("refused", ns, id, str(error))
 

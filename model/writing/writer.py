@@ -252,6 +252,9 @@ class Writer:
         """Note in the journal how a write ended, and tell whoever shows what was written; raises ``Refused``."""
         try:
             self.journal.end(entry, outcome, stored)
+        except Refused as error:
+            self.journal.lost.append(str(error))
+            raise
         finally:
             tell(News(self.data, outcome))
 
