@@ -113,7 +113,7 @@ class Embedded(Layout):
         new = Value.document(compose(was, self.own.names, content, values))
         check_size(raw + new.data)  # the whole history is one document
         past = c.get(raw, (p.prev,))
-        after = c.array([*(c.items(past) if past is not None and past.type == c.ARRAY else ()), Value.document(was)])
+        after = c.appended(past if past is not None and past.type == c.ARRAY else c.array(()), Value.document(was))
         moved = self.foreign.moved(raw)
         whole = c.put(c.put(raw, (p.prev,), after), (p.current,), new)
         for name, value in moved.items():

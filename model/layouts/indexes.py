@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -43,16 +43,10 @@ def _is_unique(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool
     return False
 
 
-@runtime_checkable
-class RemembersIndexes(Protocol):
-    """A port that need not ask for the indexes of a collection at every write."""
-
-    def remembered_indexes(self, ns: str, again: bool = False) -> list[dict[str, Any]]:
-        """The index descriptions as they were told a while ago, or asked for ``again``."""
-
-
 def _remembered(server: Port, ns: str, again: bool = False) -> list[dict[str, Any]]:
-    return server.remembered_indexes(ns, again) if isinstance(server, RemembersIndexes) else server.indexes(ns)
+    """The index descriptions as a port remembers them, where it does, or as they are asked for ``again``."""
+    known: Callable[..., list[dict[str, Any]]] | None = getattr(server, "remembered_indexes", None)
+    return known(ns, again) if known is not None else server.indexes(ns)
 
 
 def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:

@@ -119,7 +119,7 @@ class Nested(Layout):
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
         check_size(raw + was.data + content)
-        after = c.array([*(c.items(past) if past is not None else []), was])
+        after = c.appended(past if past is not None else c.array(()), was)
         whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
         edit = update_operators.operators(old, content)
         if edit is not None:

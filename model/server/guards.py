@@ -40,6 +40,9 @@ from model.values.leaves import (
 LARGEST = 16 << 20
 """Bytes of a guard and of the write that it belongs to, together: one command holds no more."""
 
+SMALL = 1 << 10
+"""Bytes of a document whose guard cannot be too large: at most it grows with their square."""
+
 FEW = 3
 """Numbers in one field of an array's documents that are named one by one; a clause for all would read every element."""
 SINGLY = 64
@@ -255,7 +258,7 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
         clauses["$nor"] = made.never
     if made.expressions:
         clauses["$expr"] = {"$and": made.expressions}
-    if len(bson_of(clauses)) + beside > LARGEST:
+    if len(raw) + beside > SMALL and len(bson_of(clauses)) + beside > LARGEST:
         raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
     return Guard(clauses, tuple(made.notes))
 

@@ -28,10 +28,12 @@ def folder(home: Path | None = None, *parts: str) -> Path:
     root = named or platformdirs.user_data_path("palimpsest", False)
     where = root.joinpath(*parts)
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if named is None:
+        if not root.is_dir():
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if named is None and root.stat().st_mode & 0o077:
             root.chmod(0o700)  # a folder that someone named keeps the rights it has; the files in it are 0600
-        where.mkdir(mode=0o700, exist_ok=True)
+        if where != root and not where.is_dir():
+            where.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Refused(
             f"The folder {where} for journal and drafts cannot be used ({error.strerror}); "

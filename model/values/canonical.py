@@ -248,12 +248,24 @@ def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
     for name, value in pairs:
         parts += (_TYPE_BYTES[value.type], name_bytes(name), b"\x00", value.data)
     body = b"".join(parts)
+    return _enclosed(body)
+
+
+def _enclosed(body: bytes) -> bytes:
+    """The document whose fields are these bytes."""
     return _pack_int32(len(body) + 5) + body + b"\x00"
 
 
 def array(values: Iterable[Value]) -> Value:
     """Build an array; its positions are the field names."""
     return Value(ARRAY, document((str(i), v) for i, v in enumerate(values)))
+
+
+def appended(array: Value, value: Value) -> Value:
+    """The array with one more element; those before it stay as they are stored."""
+    count = len(list(elements(array.data)))
+    head = b"".join((_TYPE_BYTES[value.type], str(count).encode(), b"\x00"))
+    return Value(ARRAY, _enclosed(b"".join((array.data[4:-1], head, value.data))))
 
 
 def get(raw: bytes, path: Path) -> Value | None:
@@ -380,7 +392,7 @@ def _parted(raw: bytes, names: tuple[str, ...], values: bool) -> tuple[dict[str,
         return kept, raw
     parts.append(raw[kept_from:-1])
     body = b"".join(parts)
-    return kept, _pack_int32(len(body) + 5) + body + b"\x00"
+    return kept, _enclosed(body)
 
 
 @lru_cache(maxsize=256)
@@ -418,7 +430,7 @@ def only(raw: bytes, names: Collection[str]) -> bytes:
     wanted = {name_bytes(name) for name in names}
     parts = [raw[a - len(name) - 2 : b] for name, _, a, b in elements(raw) if name in wanted]
     body = b"".join(parts)
-    return _pack_int32(len(body) + 5) + body + b"\x00"
+    return _enclosed(body)
 
 
 def hash_of(raw: bytes, algorithm: str = "sha1") -> str:

@@ -116,6 +116,13 @@ def test_without_and_only_share_a_document_between_them(one: tuple[bytes]) -> No
     assert c.without(raw, ()) == c.only(raw, names) == raw
 
 
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 120])
+def test_an_element_more_leaves_those_before_it_as_they_are(count: int) -> None:
+    values = [c.Value.of(each) for each in ([1, "two", {"three": [4]}, None] * count)[:count]]
+    more = c.Value.of({"v": 7})
+    assert c.appended(c.array(values), more) == c.array([*values, more])
+
+
 def test_the_hash_is_of_the_bytes() -> None:
     raw = text.loose("{a: 1, b: 2}")
     assert c.hash_of(raw) == hashlib.sha1(raw, usedforsecurity=False).hexdigest()
