@@ -40,14 +40,15 @@ class Own:
     @cached_property
     def names(self) -> frozenset[str]:
         """All names that the layout keeps for itself, ``_id`` included."""
-        return frozenset(self._names)
+        return frozenset(self.kept)
 
     def holds(self, *names: str) -> bool:
         """Whether all of some names are among these; "" names nothing."""
         return all(not name or name in self.names for name in names)
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
+    def kept(self) -> tuple[str, ...]:
+        """These names in an order of their own, as a walk over a document takes them."""
         named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
         return tuple(dict.fromkeys(filter(None, ("_id", *named, *self.others))))
 
@@ -65,7 +66,7 @@ class Own:
 
     def parted(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
         """The layout's own fields by name, and the users' part of a document."""
-        return c.parted(raw, self._names)
+        return c.parted(raw, self.kept)
 
 
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
@@ -137,6 +137,10 @@ class Value:
 _set_type, _set_data = (Value.__dict__[name].__set__ for name in ("type", "data"))
 
 
+Parted: TypeAlias = tuple[dict[str, Value], bytes]
+"""Some fields of a document by name, and the document without them."""
+
+
 def values(types: Iterable[int], data: Iterable[bytes]) -> list[Value]:
     """Values of these types and payloads, made all at once: faster than one by one."""
     payloads = list(data)
@@ -181,7 +185,8 @@ def elements(raw: bytes, start: int = 0) -> Iterator[Element]:
 
     Raises ``Unreadable`` where the bytes are no BSON, at once or behind the fields before the damage.
     """
-    return walked(raw, start) if walker is None else cast("Iterator[Element]", walker.elements(raw, start))
+    found: Iterator[Element] = walked(raw, start) if walker is None else walker.elements(raw, start)
+    return found
 
 
 def walked(raw: bytes, start: int = 0) -> Iterator[Element]:
@@ -370,17 +375,18 @@ def _check_position(at: int, count: int) -> None:
 
 def without(raw: bytes, names: Collection[str]) -> bytes:
     """The document without some top-level fields, cut out of the bytes."""
-    return _parted(raw, tuple(names), False)[1]
+    return parted(raw, tuple(names), values=False)[1]
 
 
-def parted(raw: bytes, names: tuple[str, ...]) -> tuple[dict[str, Value], bytes]:
-    """Some top-level fields by name, the first of each, and the document without any of them; in one walk."""
-    return _parted(raw, names, True)
+def parted(raw: bytes, names: tuple[str, ...], values: bool = True) -> Parted:
+    """Some top-level fields by name, the first of each, and the document without any of them; in one walk.
 
-
-def _parted(raw: bytes, names: tuple[str, ...], values: bool) -> tuple[dict[str, Value], bytes]:
-    if walker is not None and (found := walker.parted(raw, names, values)) is not None:
-        return cast("tuple[dict[str, Value], bytes]", found)
+    Without ``values`` the document alone.
+    """
+    if walker is not None:
+        found: Parted | None = walker.parted(raw, names, values)
+        if found is not None:
+            return found
     kept: dict[str, Value] = {}
     parts, kept_from = [], 4
     for at, begin, stop in _named(raw, _stored(names)):
@@ -391,8 +397,7 @@ def _parted(raw: bytes, names: tuple[str, ...], values: bool) -> tuple[dict[str,
     if not parts:
         return kept, raw
     parts.append(raw[kept_from:-1])
-    body = b"".join(parts)
-    return kept, _enclosed(body)
+    return kept, _enclosed(b"".join(parts))
 
 
 @lru_cache(maxsize=256)

@@ -57,7 +57,10 @@ def _are_complete(facts: Sequence[Fact], ground: CheckContext) -> bool:
     if ground.dated or ground.holds_current or facts[0].archived:
         return False
     rows = facts[1:]
-    return all(fact.archived for fact in rows) and are_whole((*rows, facts[0]))
+    for fact in rows:
+        if not fact.archived:
+            return False
+    return are_whole((*rows, facts[0]))
 
 
 def _place(fact: Fact, ground: CheckContext) -> int:

@@ -7,7 +7,7 @@ of an edit, and a secondary may have been behind. Without an index the facts are
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -127,7 +127,7 @@ class Chains:
         last: Value | None = None
         try:
             for items in self._joined(reading):
-                for id, facts in grouped(items).items():
+                for id, facts in grouped(items):
                     reading.histories += 1
                     if self._suspect(facts, ground):
                         waiting[id] = len(facts)
@@ -289,15 +289,20 @@ def left_out(count: int, why: str) -> str:
     return f"{count:,} document{'s' if count != 1 else ''} {why}, so only the bytes were looked at."
 
 
-def grouped(items: Sequence[tuple[Value, Fact]]) -> dict[Value, list[Fact]]:
+def grouped(items: Sequence[tuple[Value, Fact]]) -> Iterable[tuple[Value, list[Fact]]]:
     """Facts by their exact id."""
-    first = items[0][0]
-    if all(id is first or id == first for id, _ in items):
-        return {first: [fact for _, fact in items]}
+    first = last = items[0][0]
+    for id, _ in items:
+        if id is not last:  # equal ones of one collection are one object
+            if id.data != first.data or id.type != first.type:
+                break
+            last = id
+    else:
+        return ((first, [fact for _, fact in items]),)
     found: dict[Value, list[Fact]] = {}
     for id, fact in items:
         found.setdefault(id, []).append(fact)
-    return found
+    return found.items()
 
 
 def _of_group(group: tuple[bytes, Iterator[tuple[object, ...]]]) -> tuple[Value, list[Fact]]:

@@ -116,26 +116,20 @@ class FactReader:
         """What damages a document, its id and its fact, in one walk where all is well; None for what cannot be read."""
         damage = "" if c.walker is not None and c.walker.survives(raw) else damage_of(raw)
         try:
-            kept, content = self.own.parted(raw)
+            kept, content = c.parted(raw, self.own.kept)
         except Unreadable:
             id = self.id_of(raw)
             return damage, id, None if id is None else self._damaged(id, raw)
         id = kept.get(self.id) if self.id == self.own.id else self.id_of(raw)
-        return damage, id, None if id is None else self._made(id, kept, self._digest(kept, content), content)
+        return damage, id, None if id is None else self._made(id, kept, content)
 
     def fact(self, id: Value, raw: bytes) -> Fact:
         """The fact of a document."""
         try:
-            kept, content = self.own.parted(raw)
+            kept, content = c.parted(raw, self.own.kept)
         except Unreadable:
             return self._damaged(id, raw)
-        return self._made(id, kept, self._digest(kept, content), content)
-
-    def _digest(self, kept: Mapping[str, Value], content: bytes) -> bytes:
-        digest = blake2b(content, digest_size=16)
-        if self.beside and (beside := kept.get(self.beside)) is not None:
-            digest.update(beside.data)
-        return digest.digest()
+        return self._made(id, kept, content)
 
     def _damaged(self, id: Value, raw: bytes) -> Fact:
         found = legible(raw)
@@ -143,24 +137,28 @@ class FactReader:
         v = found.get(self.own.version) if self.own.version else None
         return Fact(id, found.get("_id", id), self.archived, v, whole, damaged=True)
 
-    def _made(self, id: Value, kept: Mapping[str, Value], digest: bytes, content: bytes = b"") -> Fact:
-        p, own = self.profile, self.own
-        physical = kept.get("_id", id)
-        sealed, stored = "", kept.get(own.hash) if own.hash else None
-        if stored is not None and p.hash:
-            sealed = hash_trouble(Sealed(content, stored, physical), p)
-        at = kept.get(own.at) if own.at else None
-        made = physical if physical.type == c.OBJECT_ID else kept.get(own.token) if own.token else None
-        return Fact(
+    def _made(self, id: Value, kept: Mapping[str, Value], content: bytes) -> Fact:
+        own, field = self.own, kept.get  # "" names no field
+        physical = field("_id", id)
+        sealed, stored, at = "", field(own.hash), field(own.at)
+        if stored is not None and self.profile.hash:
+            sealed = hash_trouble(Sealed(content, stored, physical), self.profile)
+        made = physical if physical.type == c.OBJECT_ID else field(own.token)
+        digest = blake2b(content, digest_size=16)
+        if self.beside and (beside := field(self.beside)) is not None:
+            digest.update(beside.data)
+        fact = (
             id,
             physical,
             self.archived,
-            kept.get(own.version) if own.version else None,
-            digest,
+            field(own.version),
+            digest.digest(),
             sealed,
             stored is not None,
-            bool(self.flag) and is_flagged(kept.get(self.flag)),
+            bool(self.flag) and is_flagged(field(self.flag)),
             int.from_bytes(at.data, "little", signed=True) if at is not None and at.type == c.DATE else None,
             made.data if made is not None and made.type == c.OBJECT_ID else b"",
-            number_of(kept.get(self.claim)) if self.claim else None,
+            number_of(field(self.claim)) if self.claim else None,
+            False,
         )
+        return tuple.__new__(Fact, fact)  # its own constructor takes twice as long, and there is one for each version

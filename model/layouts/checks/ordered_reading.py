@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.checks.id_order import Key, key_of
@@ -67,10 +67,10 @@ class OrderedReading:
 
         An array stands where its least element does, and a query finds it by any of them.
         """
-        if self.part is None:
-            yield from rows
-            return
-        behind, until = (None if end is None else key_of(end) for end in self.part)
+        return rows if self.part is None else self._in(self.part, rows, name)
+
+    def _in(self, part: tuple[Value | None, Value | None], rows: Iterator[bytes], name: str) -> Iterator[bytes]:
+        behind, until = (None if end is None else key_of(end) for end in part)
         array = bytes((c.ARRAY,)) + c.name_bytes(name) + b"\x00"
         while some := list(islice(rows, STEP)):
             last = _place(some[-1], name)
@@ -117,8 +117,7 @@ class BrokenOff(Exception):
     """A read ended before its end, with the reason as a sentence."""
 
 
-@dataclass(slots=True)
-class EqualIds(Generic[T]):
+class EqualIds(NamedTuple, Generic[T]):
     """The results of documents whose ids the server finds equal; those of one id hold it as one object."""
 
     key: Key
@@ -162,10 +161,11 @@ def runs(
                 taken = take(raw)
                 if taken is None:
                     continue
-                if items and taken[0] == items[-1][0]:
-                    items.append((items[-1][0], taken[1]))
+                id = taken[0]
+                if items and id.data == (latest := items[-1][0]).data and id.type == latest.type:
+                    items.append((latest, taken[1]))
                     continue
-                now = key_of(taken[0])
+                now = key_of(id)
                 if key is not None and now != key:
                     yield EqualIds(key, items)
                     before, behind, items, tries = key, items[-1][0], [], 0
