@@ -64,6 +64,7 @@ class ArchiveReader:
         self.ns = p.archive
         self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
         self._ids = FieldReader(p.archive_id)
+        self._latest: tuple[Value | None, int] = None, 0  # the id and the number of the current version read last
         self._lazily = LazyVersions(p, p.archive_id, self.own, self.version_of)
 
     def exists(self, id: Value) -> bool:
@@ -80,10 +81,13 @@ class ArchiveReader:
 
     def rows_of(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
         """The rows of exactly this document, newest first; with ``filter`` only those that match."""
+        return (raw for raw in self._alike(id, filter) if self._ids.has(raw, id))
+
+    def _alike(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
+        """These rows among those of documents whose ids a server finds equal."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
-        found = newest_down(self.server, self.ns, where, p.archive_id, p.version)
-        return (raw for raw in found if self._ids.has(raw, id))
+        return newest_down(self.server, self.ns, where, p.archive_id, p.version)
 
     def version_of(self, raw: bytes) -> Version:
         """A row as a version."""
@@ -96,21 +100,21 @@ class ArchiveReader:
             current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             current = None
-        rows, found = self.rows_of(id), False
+        rows, found = self._alike(id), False
         if current is not None:
-            above, rows = self._above(current, rows)
+            above, rows = self._above(current, id, rows)
             if above is not None:
                 yield above if contents else replace(above, content=None, raw=None)
                 rows, _ = yield from self._lazily.stretch(rows, id, contents, number_of(current.v))
                 current, found = None, True
-        versions = newest_first(map(self.version_of, rows))
+        versions = newest_first(self.version_of(raw) for raw in rows if self._ids.has(raw, id))
         for version in with_gaps(self._joined(current, versions), loss(self.profile)):
             found = True
             yield version if contents else version.without_content()
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
-    def _above(self, current: Version, rows: Iterator[bytes]) -> tuple[Version | None, Iterator[bytes]]:
+    def _above(self, current: Version, id: Value, rows: Iterator[bytes]) -> tuple[Version | None, Iterator[bytes]]:
         """The current version as it stands above the archive's rows, and these; None where it takes all to tell.
 
         Nothing is missing between it and the rows then, and none of them is above it.
@@ -120,7 +124,7 @@ class ArchiveReader:
         top = number_of(current.v)
         values = [c.get(raw, (self.profile.version,)) for raw in first]
         numbers = [number_of(v) if v is not None and v.type in WHOLE_NUMBERS else None for v in values]
-        if top is None or len(first) < 2:
+        if top is None or len(first) < 2 or not all(self._ids.has(raw, id) for raw in first):
             return None, rows
         if not self.holds_current and numbers[0] == top - 1:
             return current, rows
@@ -163,18 +167,44 @@ class ArchiveReader:
         return current.but(detail=detail)
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """A version from the collection, or from the archive."""
+        """A version from the collection, or from the archive.
+
+        The current one need not be read for one that was below it when it was read last, and that the archive still
+        holds below another: archives hold phantoms, and residues of the current version.
+        """
+        rows: list[bytes] = []
+        if v is not None and self._was_earlier(id, v):
+            rows = self._at_and_above(id, v)
+            if len(rows) == 2:
+                return self.version_of(rows[0])
         try:
             current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             if v is None:
                 raise
             current = None
+        if current is not None and (number := number_of(current.v)) is not None:
+            self._latest = id, number
         if current is not None and (v is None or same_version(v, current.v)):
             return current
-        for raw in self.rows_of(id, {self.profile.version: {"$eq": v}}):
+        for raw in rows or self.rows_of(id, {self.profile.version: {"$eq": v}}):
             return self.version_of(raw)
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns} or {self.ns}.")
+
+    def _was_earlier(self, id: Value, v: Value) -> bool:
+        """Whether a version was below the current one of its document, where that was the one read last."""
+        of, number = self._latest
+        return of == id and v.type in WHOLE_NUMBERS and (number_of(v) or 0) < number
+
+    def _at_and_above(self, id: Value, v: Value) -> list[bytes]:
+        """The archive's row of a version and the one above it; [] unless the first is surely that of this version."""
+        p = self.profile
+        where = {p.archive_id: {"$eq": id}, p.version: {"$gte": v}}
+        rows = list(self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: 1}, limit=2))
+        numbers = [c.get(raw, (p.version,)) for raw in rows]
+        if not rows or not all(self._ids.has(raw, id) for raw in rows) or not same_version(v, numbers[0]):
+            return []
+        return rows if len(rows) == 1 or not same_version(v, numbers[1]) else []
 
     @property
     def check(self) -> Chains:

@@ -17,6 +17,9 @@ class DocumentHistory(Iterator[Version]):
         """``whole`` reads them with their contents."""
         self._ns, self._id, self._versions, self._whole = ns, id, versions, whole
 
+    def __iter__(self) -> Iterator[Version]:
+        return self._versions
+
     def __next__(self) -> Version:
         return next(self._versions)
 

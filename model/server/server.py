@@ -72,7 +72,7 @@ class _Raw(RawBSONDocument):
 
     def _fields(self) -> Mapping[str, Any]:
         if self._inside is None:
-            found = dict(RawBSONDocument(self.raw, RAW))
+            found = dict(RawBSONDocument(self.raw, ROWS))
             if "writeConcernError" in found:
                 found["writeConcernError"] = dict(found["writeConcernError"])
             self._inside = found
@@ -80,6 +80,9 @@ class _Raw(RawBSONDocument):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({bytes(self.raw)!r})"
+
+    def __reduce__(self) -> tuple[type[_Raw], tuple[bytes]]:
+        return type(self), (bytes(self.raw),)
 
     def items(self) -> ItemsView[str, Any]:
         return self._fields().items()
@@ -99,7 +102,8 @@ class _Raw(RawBSONDocument):
     __hash__ = None
 
 
-RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=_Raw)
+RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+ROWS: CodecOptions[RawBSONDocument] = CodecOptions(document_class=_Raw)
 OWN_DATABASES = ("admin", "config", "local")
 
 SCRATCH = "palimpsest_check_"
@@ -554,7 +558,7 @@ class Server:
             else:
                 self._reach()
             cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
-                body, read_preference=reads, codec_options=RAW
+                body, read_preference=reads, codec_options=ROWS
             )
             with cursor:
                 size = first
@@ -782,6 +786,7 @@ class Server:
             assert not isinstance(write.body, bytes)
             how = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
         if write.returns:
+            collection = collection.with_options(codec_options=ROWS)
             change = collection.find_one_and_replace if write.kind == "replace" else collection.find_one_and_update
             found = change(where, how, return_document=ReturnDocument.AFTER)
             return Reply("no") if found is None else Reply("yes", 1, 1, stored=bytes(found.raw))

@@ -220,7 +220,7 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("a page of 50 documents, embedded", page, "embedded", (1000, 10_000, 100_000), lambda _: 1, 1.2),
     ("a page of 50 documents, versions", page, "versions", (250, 2500, 25_000), lambda _: 2, 1.2),
     ("one of many versions, versions", opening, "versions", (100, 1000, 10_000), lambda _: 1, 1.5),
-    ("one of many versions, archive", opening, "archive", (100, 1000, 10_000), lambda _: 2, 1.5),
+    ("one of many versions, archive", opening, "archive", (100, 1000, 10_000), lambda _: 1, 1.5),
     ("one of many versions, embedded", opening, "embedded", (100, 1000, 10_000), lambda _: 1, 1.5),
     ("the first 100 of a history, versions", history, "versions", (1000, 10_000, 100_000), lambda _: 1, 1.2),
     ("the first 100 of a history, archive", history, "archive", (1000, 10_000, 100_000), lambda _: 2, 1.2),

@@ -223,7 +223,7 @@ def history_of(layout: str, versions: int) -> dict[str, list[bytes]]:
         ("versions", (1, 1), (1, 2), (1, 104)),
         ("embedded", (1, 1), (1, 1), (1, 1)),
         ("nested", (1, 1), (1, 1), (1, 1)),
-        ("archive", (1, 1), (2, 2), (2, 105)),
+        ("archive", (1, 1), (1, 2), (2, 105)),
     ],
 )
 def test_one_version_and_the_first_hundred_are_read_without_the_thousands_behind_them(
@@ -249,7 +249,9 @@ def test_one_version_and_the_first_hundred_are_read_without_the_thousands_behind
             log.clear()
             found = session.version(ns, id, Value.of(v))
             assert canonical.decode(found.content or b"") == {**CONTENT, "price": v}
-            assert (len(log.names), log.rows) == earlier
+            # The newest row of an archive has none above it: only the document tells that it is not current.
+            beside = layout == "archive" and v == versions - 1
+            assert (len(log.names), log.rows) == ((2, 2) if beside else earlier)
         log.clear()
         page = list(islice(session.history(ns, id), 100))
         assert [each.v for each in page] == [Value.of(v) for v in range(versions, versions - 100, -1)]

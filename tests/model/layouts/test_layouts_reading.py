@@ -112,6 +112,22 @@ def test_an_archive_is_read_with_its_gaps_residues_and_phantoms(server: Server, 
     assert [each[1] for each in health(layout, *ids)] == ["error", "warn", "warn"]
 
 
+def test_a_version_is_the_current_one_whatever_the_archive_holds_at_its_number_and_above(
+    server: Server, database_name: str
+) -> None:
+    layout, past = layout_of(server, database_name, "archive"), f"{database_name}.things_past"
+    put(server, layout.ns, {"_id": "K-1", "v": 5, "a": 5}, {"_id": 1, "v": 2, "a": 2})
+    put(server, past, *({"docId": "K-1", "v": n, "a": n} for n in (1, 2, 3, 4, 5, 6)), {"docId": 1, "v": 1, "a": 1})
+    for _ in range(2):  # with the document as it was read last, and without
+        found = [layout.version(ID, v(n)) for n in (5, 1, 4, 6)]
+        assert [(each.current, each.content) for each in found] == [(n == 5, doc(a=n)) for n in (5, 1, 4, 6)]
+    with pytest.raises(NotFound):
+        layout.version(ID, v(7))
+    assert layout.version(Value.of(1), v(1)).content == doc(a=1)
+    with pytest.raises(NotFound):
+        layout.version(Value.of(1.0), v(1))
+
+
 def test_a_document_that_is_gone_keeps_its_history(server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, "archive")
     put(server, f"{database_name}.things_past", {"docId": "K-1", "v": 1, "a": 1}, {"docId": "K-1", "v": 2, "a": 2})

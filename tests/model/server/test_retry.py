@@ -16,7 +16,7 @@ from model.errors import NotAllowed, Refused, Unreachable
 from model.server.driver_errors import cannot_connect, cannot_read, without_password
 from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
-from model.server.server import RAW
+from model.server.server import ROWS
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.command_log import listening
@@ -245,14 +245,15 @@ def test_the_answer_to_a_write_brings_the_document_as_the_server_stored_it(serve
 
 def test_a_row_of_an_answer_is_to_the_driver_what_its_own_class_is() -> None:
     raw = bson.encode({"a": 1, "inner": {"b": [1, {"c": 2}]}, "many": [{"d": 3}]})
-    ours, theirs = RAW.document_class(raw), RawBSONDocument(raw)
+    ours, theirs = ROWS.document_class(raw), RawBSONDocument(raw)
     assert (list(ours), len(ours), ours["a"], ours.get("z"), "z" in ours) == (["a", "inner", "many"], 3, 1, None, False)
     assert ours == theirs
     assert ours != RawBSONDocument(bson.encode({"a": 2}))
     assert dict(ours.items()) == dict(theirs.items())
-    assert isinstance(ours["many"][0], RAW.document_class)
+    assert isinstance(ours["many"][0], ROWS.document_class)
     assert bson.encode({"x": ours}) == bson.encode({"x": theirs})
     assert repr(raw) in repr(ours)
+    assert copy.deepcopy(ours) == theirs
 
 
 def test_a_server_without_the_command_that_brings_the_document_gets_an_update() -> None:
