@@ -13,6 +13,7 @@ import struct
 import sys
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -82,8 +83,33 @@ class Places:
         self._file.close()
 
 
-class DiskEntries(Sequence[Entry]):
-    """The entries of one index in order, on disk; a slice reads them together."""
+class IndexEntries(Sequence[Entry], ABC):
+    """The entries of one index in order, read where they lie: a slice of them together."""
+
+    @abstractmethod
+    def _one(self, at: int) -> Entry:
+        """The entry at a place that there is."""
+
+    @abstractmethod
+    def _some(self, start: int, stop: int) -> list[Entry]:
+        """The entries from one place up to another one behind it."""
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Entry]: ...
+    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
+        places = range(len(self))[at]
+        if isinstance(places, int):
+            return self._one(places)
+        if not places:
+            return []
+        ends = places[0], places[-1]
+        return self._some(min(ends), max(ends) + 1)[:: places.step]
+
+
+class DiskEntries(IndexEntries):
+    """The entries of an index that were put in order on disk."""
 
     def __init__(self, path: Path, places: Path, count: int) -> None:
         self._file, self._places = ReadAt(path), Places(places, count)
@@ -92,14 +118,7 @@ class DiskEntries(Sequence[Entry]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Entry]: ...
-    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
-        if isinstance(at, slice):
-            start, stop, step = at.indices(self._count)
-            return self._some(start, stop)[::step] if stop > start else []
+    def _one(self, at: int) -> Entry:
         place, end = self._places.pair(at, self._end)
         return _entry(self._file.read(place, end - place))
 
@@ -138,7 +157,7 @@ def write_entries(entries: Iterable[Entry], path: Path, places: Path) -> tuple[i
 def sorted_on_disk(
     rows: Iterable[Entry], descending: Sequence[bool] = (), folder: Path | None = None, together: int | None = None
 ) -> Iterator[Entry]:
-    """Entrys by their keys, each of which may descend; equal ones by their position. Memory holds one run of them."""
+    """Entries by their keys, each of which may descend; equal ones by their position. Memory holds one run of them."""
     most = together or TOGETHER
     by = _ordering(descending)
     runs: list[IO[bytes]] = []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import overload
 
 from model.errors import Unreadable
-from model.localserver.disk_order import Entry, Places, ReadAt
+from model.localserver.disk_order import Entry, IndexEntries, Places, ReadAt
 from model.localserver.physical_ids import identified
 from model.mql import order
 from model.mql.command_error import CommandError
@@ -87,7 +86,7 @@ class DocumentsOnDisk(Mapping[int, bytes]):
         self._places.close()
 
 
-class AscendingIds(Sequence[Entry]):
+class AscendingIds(IndexEntries):
     """The entries of the index on ``_id`` of a file whose ids ascend: its documents as they come."""
 
     def __init__(self, documents: DocumentsOnDisk) -> None:
@@ -96,19 +95,11 @@ class AscendingIds(Sequence[Entry]):
     def __len__(self) -> int:
         return len(self._documents)
 
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Entry]: ...
-    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
-        if isinstance(at, slice):
-            start, stop, step = at.indices(len(self))
-            found: list[Entry] = [((id_key(raw),), n) for n, raw in self._documents.stream(start, stop)]
-            return found[::step]
-        at = at + len(self) if at < 0 else at
-        if not 0 <= at < len(self):
-            raise IndexError(at)
+    def _one(self, at: int) -> Entry:
         return (id_key(self._documents[at]),), at
+
+    def _some(self, start: int, stop: int) -> list[Entry]:
+        return [((id_key(raw),), n) for n, raw in self._documents.stream(start, stop)]
 
 
 def id_key(raw: bytes) -> Key:

@@ -153,6 +153,23 @@ static PyObject *value_of(State *state, bytes_at raw, const Field *f)
 /* --- elements(raw, start): the fields of a document, one after the other */
 
 typedef struct {
+    PyObject *object;
+    bytes_at raw;
+    Py_ssize_t start, end; /* `end` is the place of the NUL behind the last field, -1 in doubt */
+} Document;
+
+/* The document that begins somewhere in some bytes, by the arguments of a function; 0 for an error. */
+static int document_of(PyObject *args, Document *d)
+{
+    d->start = 0;
+    if (!PyArg_ParseTuple(args, "S|n", &d->object, &d->start))
+        return 0;
+    d->raw = (bytes_at)PyBytes_AsString(d->object);
+    d->end = end_of(d->raw, PyBytes_Size(d->object), d->start);
+    return 1;
+}
+
+typedef struct {
     PyObject_HEAD
     PyObject *raw, *rest; /* `rest` walks on in Python, once there is a doubt */
     Py_ssize_t at, end;
@@ -202,19 +219,17 @@ static PyType_Spec walk_spec = {
 static PyObject *elements(PyObject *module, PyObject *args)
 {
     State *state = PyModule_GetState(module);
-    PyObject *raw;
-    Py_ssize_t start = 0;
-    if (!PyArg_ParseTuple(args, "S|n:elements", &raw, &start))
+    Document d;
+    if (!document_of(args, &d))
         return NULL;
-    Py_ssize_t end = end_of((bytes_at)PyBytes_AsString(raw), PyBytes_Size(raw), start);
-    if (end < 0)
-        return PyObject_CallFunction(state->fields, "On", raw, start);
+    if (d.end < 0)
+        return PyObject_CallFunction(state->fields, "On", d.object, d.start);
     allocfunc alloc = (allocfunc)PyType_GetSlot(state->walk, Py_tp_alloc);
     Walk *walk = (Walk *)alloc(state->walk, 0);
     if (walk == NULL)
         return NULL;
-    Py_INCREF(raw);
-    walk->raw = raw, walk->rest = NULL, walk->at = start + 4, walk->end = end;
+    Py_INCREF(d.object);
+    walk->raw = d.object, walk->rest = NULL, walk->at = d.start + 4, walk->end = d.end;
     return (PyObject *)walk;
 }
 
@@ -222,22 +237,19 @@ static PyObject *elements(PyObject *module, PyObject *args)
 
 static PyObject *spans(PyObject *module, PyObject *args)
 {
-    PyObject *object;
-    Py_ssize_t start;
+    Document d;
     Field field;
-    if (!PyArg_ParseTuple(args, "Sn:spans", &object, &start))
+    if (!document_of(args, &d))
         return NULL;
-    bytes_at raw = (bytes_at)PyBytes_AsString(object);
-    Py_ssize_t end = end_of(raw, PyBytes_Size(object), start);
-    if (end < 0)
+    if (d.end < 0)
         Py_RETURN_NONE;
     PyObject *found = PyList_New(0);
-    for (Py_ssize_t at = start + 4; found != NULL && at < end; at = field.stop) {
-        if (!field_at(raw, at, end, &field)) {
+    for (Py_ssize_t at = d.start + 4; found != NULL && at < d.end; at = field.stop) {
+        if (!field_at(d.raw, at, d.end, &field)) {
             Py_DECREF(found);
             Py_RETURN_NONE;
         }
-        PyObject *span = span_of(raw, &field);
+        PyObject *span = span_of(d.raw, &field);
         if (span == NULL || PyList_Append(found, span) < 0)
             Py_CLEAR(found);
         Py_XDECREF(span);
@@ -465,27 +477,25 @@ static PyObject *survives(PyObject *module, PyObject *object)
 
 static PyObject *places(PyObject *module, PyObject *args)
 {
-    PyObject *object;
-    Py_ssize_t start, digits = 1;
+    Document d;
+    Py_ssize_t digits = 1;
     char name[24] = "0";
     Field f;
-    if (!PyArg_ParseTuple(args, "Sn:places", &object, &start))
+    if (!document_of(args, &d))
         return NULL;
-    bytes_at raw = (bytes_at)PyBytes_AsString(object);
-    Py_ssize_t end = end_of(raw, PyBytes_Size(object), start);
-    if (end < 0)
+    if (d.end < 0)
         Py_RETURN_NONE;
     PyObject *found = PyList_New(0);
-    int kind = start + 4 < end ? raw[start + 4] : 0; /* the type of all, or 0 */
-    for (Py_ssize_t at = start + 4; found != NULL; at = f.stop) {
+    int kind = d.start + 4 < d.end ? d.raw[d.start + 4] : 0; /* the type of all, or 0 */
+    for (Py_ssize_t at = d.start + 4; found != NULL; at = f.stop) {
         PyObject *place = PyLong_FromSsize_t(at);
         if (place == NULL || PyList_Append(found, place) < 0)
             Py_CLEAR(found);
         Py_XDECREF(place);
-        if (at >= end || found == NULL)
+        if (at >= d.end || found == NULL)
             break;
-        if (!field_at(raw, at, end, &f) || f.begin - 1 - f.name != digits
-            || memcmp(raw + f.name, name, (size_t)digits) != 0) {
+        if (!field_at(d.raw, at, d.end, &f) || f.begin - 1 - f.name != digits
+            || memcmp(d.raw + f.name, name, (size_t)digits) != 0) {
             Py_DECREF(found);
             Py_RETURN_NONE;
         }

@@ -28,7 +28,7 @@ CARELESS = {
     "lets surrogates pass": ("most = 0x9F", "most = 0xBF"),
     "overlooks a name that comes twice": ("names->seen[i].hash == hash &&", "names->seen[i].hash != hash &&"),
     "writes behind the names that it can hold": ("names->count == MOST_FIELDS", "0"),
-    "takes any name for a position": ("memcmp(raw + f.name, name, (size_t)digits) != 0", "0"),
+    "takes any name for a position": ("memcmp(d.raw + f.name, name, (size_t)digits) != 0", "0"),
 }
 """Faults, each as what stands in the source and what it is replaced by."""
 

@@ -16,7 +16,7 @@ from pymongo.collection import Collection
 
 from model.errors import Cancelled, Refused, Unreadable
 from model.localserver import LocalServer, dumps, large_file, open_dump
-from model.localserver.disk_order import sorted_on_disk
+from model.localserver.disk_order import DiskEntries, sorted_on_disk, write_entries
 from tests.model.localserver.local_client import split
 
 MIXED: list[Any] = [3, 1.5, Int64(2), Decimal128("2.25"), "b", "a", None, [7, 2], {"x": 1}, True, ObjectId(b"0" * 12)]
@@ -306,3 +306,20 @@ def test_rows_are_sorted_on_disk_as_in_memory() -> None:
     down = sorted(rows, key=lambda row: (row[0][1], row[1]))
     down.sort(key=lambda row: row[0][0], reverse=True)
     assert list(sorted_on_disk(rows, [True, False], together=7)) == down
+
+
+def test_entries_on_disk_are_cut_as_a_list_is(tmp_path: Path) -> None:
+    made = [(((2, 1, n),), n) for n in range(7)]
+    written, places = tmp_path / "entries", tmp_path / "places"
+    count, unique = write_entries(made, written, places)
+    assert (count, unique) == (7, True)
+    entries = DiskEntries(written, places, count)
+    try:
+        for cut in (slice(None), slice(2, 5), slice(-3, None), slice(1, 6, 2), slice(None, None, -1), slice(5, 1, -3)):
+            assert entries[cut] == made[cut]
+        assert entries[4:4] == entries[9:] == []
+        assert (entries[0], entries[-1]) == (made[0], made[-1])
+        with pytest.raises(IndexError):
+            entries[7]
+    finally:
+        entries.close()
