@@ -519,14 +519,10 @@ class Writer:
                     if each.deleted and canonical.get(each.raw or canonical.EMPTY, ("_id",)) == made:
                         return each.v
                 return current.v if current is not None else None
-            # Its guard let it follow its base alone; without one it began the life that the document has now.
-            since = [
-                each
-                for each in takewhile(
-                    lambda each: each.v != record.version_before and not each.deleted, layout.history(id, contents=True)
-                )
-                if each.state != "missing"
-            ]
+            # Its guard let it follow its base alone; without one it began the life that the document has now. It may
+            # be missing there: an archive that others feed lacks it for a while.
+            life = takewhile(lambda each: not each.deleted, layout.history(id, contents=True))
+            since = list(takewhile(lambda each: each.v != record.version_before, life))
             alike = [each for each in since if each.content == record.after]
             if since:
                 return (alike or since)[-1].v

@@ -11,9 +11,11 @@ from typing import Any
 import bson
 import pymongo
 import pytest
+from bson import ObjectId
 
+from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
-from model.records import Outcome
+from model.records import Outcome, Version
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value
@@ -143,6 +145,26 @@ def test_a_write_that_arrived_and_was_overtaken_is_found_in_the_history_or_unkno
         assert ground.session.version(ground.ns, ID, v).content == doc(a=2, b=1, mine=1)
         assert outcome.entry is not None
         assert ground.session.journal.record(outcome.entry).version_after == v
+
+
+@pytest.mark.parametrize("name", ["stream"], indirect=True)
+def test_a_write_that_is_overtaken_while_it_is_found_is_told_as_its_own_version(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = ground.save()
+    ground.land()
+    landed = Layout.landed
+
+    def then_overtaken(self: Layout, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        found = landed(self, id, token, base)
+        monkeypatch.setattr(Layout, "landed", landed)
+        ground.overtake()
+        return found
+
+    monkeypatch.setattr(Layout, "landed", then_overtaken)
+    settled = ground.session.settle(outcome)
+    assert ground.session.version(ground.ns, ID).v == Value.of(4)
+    assert (settled.kind, settled.version) == ("applied", Value.of(3)), "it is not in the archive, and will be"
 
 
 def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(ground: Ground, name: str) -> None:
