@@ -18,7 +18,15 @@ class Attack:
     guards: Sequence[careless.Taken] = ()
 
 
+GUARDS_OF_THE_WINDOW = (
+    careless.rich_labels,
+    careless.rich_tooltips,
+    careless.keys_in_names,
+    careless.told_passwords,
+    careless.chatty_copies,
+    careless.painted_passwords,
+)
 ATTACKS = (
     Attack("terminal", terminal.attack, (careless.raw_terminal, careless.raw_json, careless.calls_home)),
-    Attack("window", window_walk.attack, (careless.rich_labels, careless.rich_tooltips, careless.keys_in_names)),
+    Attack("window", window_walk.attack, GUARDS_OF_THE_WINDOW),
 )

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel
 
+from gui import copying
 from gui.style import states, wording
+from gui.window import opening
 from model import hidden_characters
 from model.commands import output, standard_streams
 from model.session import Session
+from model.userdata import connections
+from tests.hostile.planted import SECRET
 
 Taken = Callable[[], AbstractContextManager[object]]
 
@@ -75,4 +80,36 @@ def rich_tooltips() -> Iterator[None]:
 def keys_in_names() -> Iterator[None]:
     """A letter behind an & in a name becomes a key."""
     with patch.object(wording, "label", as_it_is):
+        yield
+
+
+@contextmanager
+def told_passwords() -> Iterator[None]:
+    """An address is shown and kept as it was given."""
+    with ExitStack() as stack:
+        for place in (connections, opening):
+            stack.enter_context(patch.object(place, "without_password", as_it_is))
+        yield
+
+
+@contextmanager
+def chatty_copies() -> Iterator[None]:
+    """Whatever is copied comes with the way into the database."""
+    true = copying.put
+
+    def put(words: str) -> None:
+        true(f"{words} {SECRET}")
+
+    with patch.object(copying, "put", put):
+        yield
+
+
+@contextmanager
+def painted_passwords() -> Iterator[None]:
+    """A label paints more than its text says."""
+
+    def paint(label: QLabel, event: QPaintEvent) -> None:
+        QPainter(label).drawText(label.rect(), SECRET)
+
+    with patch.object(states.PlainLabel, "paintEvent", paint, create=True):
         yield

@@ -13,6 +13,8 @@ from bson import ObjectId
 from model.toml_text import to_line
 
 MARK = "pl4nted"
+SECRET = "s3cret-of-eva"
+"""The password of the user who looks at it, which may come out nowhere."""
 WORDS = (
     f"<b>{MARK}</b><img src='file:///{MARK}.png'>&amp;&lt;&{MARK}\x1b]0;{MARK}\x07\x1b[2J\x9b31m\r\u202e{MARK}"
     "\u2066\u200b\u2028\ufeff\U000e0041\x7f[*]"

@@ -1,36 +1,53 @@
-"""The attack on the window: every page over the hostile database, and every text that its widgets hold or offer."""
+"""The attack on the window: every page over the hostile database, and all that leaves it.
+
+Looked at is every text that the widgets hold or offer, what they paint, what every action that copies puts on the
+clipboard, and the files that are left behind. The database asks for a password, which may be in none of them.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pymongo
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QAbstractTableModel, QEvent, QModelIndex, QPoint
 from PySide6.QtGui import QAction, QContextMenuEvent, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QApplication,
     QComboBox,
     QLabel,
+    QLineEdit,
     QMenu,
     QPlainTextEdit,
     QTabBar,
     QTextEdit,
+    QToolButton,
     QWidget,
 )
+from shiboken6 import isValid
 
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.tour.tour_views import settle
+from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
-from model.localserver import LocalServer
 from model.values.canonical import Value
-from tests.hostile.planted import CURRENT, DATABASE, ID, MARK, STATS, VERSIONS, plant, profile, raw_in
+from tests.guarded_server import GuardedServer
+from tests.hostile.pictures import painted
+from tests.hostile.planted import CURRENT, DATABASE, ID, MARK, SECRET, STATS, VERSIONS, plant, profile, raw_in
 from tests.hostile.sockets import watched
 
+FEWEST = 10  # things to copy on all pages together; a page or two have fewer
+USER = "eva"
+MIGRATE = "Copy and verify"  # copies documents
+CONTROL = Qt.KeyboardModifier.ControlModifier
+BEFORE = 3  # runs of painted text
 FEW = 60  # rows of a list that are looked at
 EXACT = ("ReadOnlyText", "JsonText", "QLineEdit")
 """Where a text is edited or copied character by character, and so stays what it is."""
@@ -56,28 +73,39 @@ def requests() -> Iterator[PageRequest]:
 
 def walked(folder: Path, most: int | None, asked_for: list[str]) -> Iterator[tuple[str, QWidget]]:
     """Each page of one window with its name; the window shows it."""
-    with LocalServer() as server, pymongo.MongoClient(server.uri) as client, watched(server.uri, asked_for):
-        plant(client)
+    with GuardedServer({USER: SECRET}) as server:
+        with pymongo.MongoClient(server.store.uri) as client:
+            plant(client)
+        address = f"mongodb://{USER}:{SECRET}@{server.host}/"
+        opening = Opening(address, f"<b>{MARK}</b>&amp;\u202e\x1b", profile=str(profile(folder)))
         window = Window()
         window.resize(1280, 860)
         window.show()
-        try:
-            window.open(Opening(server.uri, f"<b>{MARK}</b>&amp;\u202e\x1b", profile=str(profile(folder))))
-            settle(lambda: bool(window.sessions))
-            session = window.sessions[0]
-            for asked in itertools.islice(requests(), most):
-                window.workspace.open(session, asked)
+        with watched(f"mongodb://{server.host}/", asked_for):
+            try:
+                window.open(opening)
+                settle(lambda: bool(window.sessions))
+                session = window.sessions[0]
+                for asked in itertools.islice(requests(), most):
+                    window.workspace.open(session, asked)
+                    settle()
+                    pane = asked.start.pane if isinstance(asked.start, CollectionStart) else ""
+                    yield f"{asked.kind} {pane}".strip(), window
+                window.connecting.ask(opening)
+                (dialog,) = window.findChildren(ConnectDialog)
                 settle()
-                pane = asked.start.pane if isinstance(asked.start, CollectionStart) else ""
-                yield f"{asked.kind} {pane}".strip(), window
-        finally:
-            window.close_quietly()
-            window.deleteLater()
-            QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+                yield "connection", dialog
+                dialog.reject()
+            finally:
+                window.close_quietly()
+                window.deleteLater()
+                QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def is_wrong(said: str, drawn: bool, key: bool) -> str:
     """What is wrong with a text; "" where nothing is."""
+    if SECRET in said:
+        return f"the password in {said[:200]!a}"
     if raw := raw_in(said):
         return f"unseen in {raw}"
     if drawn and f"<b>{MARK}" in said:
@@ -109,6 +137,8 @@ def texts(widget: QWidget) -> Iterator[tuple[str, str, bool, bool]]:
         yield "text", widget.text(), rich, widget.buddy() is not None
     if isinstance(widget, QAbstractButton):
         yield "text", widget.text(), False, True
+    if isinstance(widget, QLineEdit):
+        yield "masked text", widget.displayText() if SECRET in widget.displayText() else "", False, False
     if isinstance(widget, QComboBox):
         yield from ((f"item {at}", widget.itemText(at), False, False) for at in range(min(widget.count(), FEW)))
     if isinstance(widget, QTabBar):
@@ -179,15 +209,79 @@ def menus(window: QWidget) -> Iterator[tuple[str, QMenu]]:
         QMenu.exec, QMenu.popup = before  # type: ignore[method-assign]
 
 
+def copied(window: QWidget, known: Container[str]) -> Iterator[tuple[str, str]]:
+    """What each button, view and entry of the rows' menus that copies puts on the clipboard, but for those known."""
+    clipboard = QApplication.clipboard()
+    for name, copy in _copies(window):
+        if name in known:
+            continue
+        clipboard.clear()
+        copy()
+        settle()
+        yield name, clipboard.text()
+
+
+def _copies(window: QWidget) -> Iterator[tuple[str, Callable[[], object]]]:
+    for button in window.findChildren(QAbstractButton):
+        if not isValid(button):
+            continue  # what was copied before has changed the page
+        said = button.text() or button.toolTip()
+        if not button.isVisible() or not button.isEnabled() or not _is_copy(said):
+            continue
+        if isinstance(button, QToolButton) and button.menu() is not None:
+            button.menu().aboutToShow.emit()
+            yield from ((each.text(), each.trigger) for each in button.menu().actions() if _is_copy(each.text()))
+        else:
+            yield f"{said}, of {type(button.parent()).__name__}", button.click
+    for view in window.findChildren(QAbstractItemView):
+        if isValid(view) and view.isVisible() and view.model() is not None and view.model().rowCount():
+            view.selectAll()
+            yield f"Ctrl+C in {type(view).__name__}", partial(QTest.keyClick, view, Qt.Key.Key_C, CONTROL)
+    for name, menu in menus(window):
+        for action in menu.actions():
+            if action.isEnabled() and _is_copy(action.text()):
+                yield f"{action.text()}, menu of {name}", action.trigger
+
+
+def _is_copy(said: str) -> bool:
+    return said.replace("&", "").startswith("Copy") and said != MIGRATE
+
+
+def badly_painted(runs: Sequence[str]) -> Iterator[str]:
+    """The runs that hold the password, and those that would not stand alone if no markup had been drawn."""
+    for at, said in enumerate(runs):
+        signs = "".join(runs[max(0, at - BEFORE) : at])  # writing turned round stands behind its beginning
+        if SECRET in said or (said.strip() == MARK and "<b>" not in signs):
+            yield f"painted {said[:200]!a} behind {signs[-20:]!a}"
+
+
 def attack(folder: Path, most: int | None = None) -> list[str]:
-    """What the window shows and should not, on so many pages where not on all."""
+    """What the window shows, paints and hands out and should not, on so many pages where not on all."""
     found: dict[str, None] = {}
     asked: list[str] = []
+    taken: dict[str, bool] = {}
     for page, window in walked(folder, most, asked):
         for fault in faults(window):
+            found.setdefault(f"{page}: {fault}")
+        for fault in badly_painted(painted(window)):
             found.setdefault(f"{page}: {fault}")
         for view, menu in menus(window):
             for place, said, drawn, key in itertools.chain.from_iterable(map(_of_action, menu.actions())):
                 if wrong := is_wrong(said, drawn, key):
                     found.setdefault(f"{page}: menu of {view}, {place}: {wrong}")
-    return [*found, *asked]
+        done = {name.partition(": ")[2] for name in taken if name.startswith(f"{page}: ")}
+        for name, said in copied(window, done):
+            taken[f"{page}: {name}"] = bool(said)
+            if SECRET in said:
+                found.setdefault(f"{page}: {name}: the password is on the clipboard")
+    if sum(taken.values()) < (most or FEWEST):
+        found.setdefault(f"only these were copied: {[name for name, filled in taken.items() if filled]}")
+    return [*found, *left(Path(os.environ["PALIMPSEST_HOME"])), *asked]
+
+
+def left(home: Path) -> Iterator[str]:
+    """The files of a home in which the password stands."""
+    files = [path for path in home.rglob("*") if path.is_file()]
+    if not files:
+        yield f"nothing was kept in {home}"
+    yield from (f"{path.name} holds the password" for path in files if SECRET.encode() in path.read_bytes())
