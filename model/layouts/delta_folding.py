@@ -26,12 +26,12 @@ class Fold:
     """A state that deltas are applied to, and taken from again in the opposite order."""
 
     def __init__(self) -> None:
-        self._state: dict[str, Value] = {}
-        self._undo: list[dict[str, Value] | list[tuple[str, Value | None]]] = []
+        self._state: dict[str, bytes] = {}  # each field as it stands in a document
+        self._undo: list[dict[str, bytes] | list[tuple[str, bytes | None]]] = []
 
     def content(self) -> bytes:
         """The state as a document."""
-        return c.document(self._state.items())
+        return c.joined(self._state.values())
 
     def apply(self, delta: Delta) -> None:
         """Apply one delta."""
@@ -46,7 +46,7 @@ class Fold:
         else:
             self._undo.append([(name, self._state.get(name)) for name, _ in delta.fields])
         for name, value in delta.fields:
-            self._state[name] = value
+            self._state[name] = c.element(name, value)
 
     def take_back(self) -> None:
         """Take the last delta back."""
@@ -65,15 +65,16 @@ class Fold:
         if self._state.pop(path, None) is not None:
             return
         head, _, rest = path.partition(".")
-        inner = self._state.get(head)
-        if rest and inner is not None and inner.is_container:
+        there = self._state.get(head)
+        inner = c.get(c.joined([there]), (head,)) if rest and there is not None else None
+        if there is not None and inner is not None and inner.is_container:
             steps: Path = (head, *_steps(inner, rest))
             try:
-                changed = c.get(c.drop(c.document([(head, inner)]), steps), (head,))
+                changed = c.get(c.drop(c.joined([there]), steps), (head,))
             except Unreadable:
                 return
             if changed is not None:
-                self._state[head] = changed
+                self._state[head] = c.element(head, changed)
 
 
 def _steps(value: Value, rest: str) -> list[str | int]:
@@ -92,12 +93,12 @@ def rebuilt(rows: Iterable[bytes], own: Collection[str]) -> bytes:
     Equal to :func:`folded`, and many times as fast. Raises ``Unreadable`` where the fields of one cannot be told.
     """
     skipped = frozenset(map(c.name_bytes, own))
-    state: dict[bytes, tuple[int, bytes]] = {}
+    state: dict[bytes, bytes] = {}
     for raw in rows:
-        for name, kind, begin, end in c.elements(raw):
+        for name, _, begin, end in c.elements(raw):
             if name not in skipped:
-                state[name] = kind, raw[begin:end]
-    return c.document((c.name_of(name), Value(kind, data)) for name, (kind, data) in state.items())
+                state[name] = raw[begin - len(name) - 2 : end]
+    return c.joined(state.values())
 
 
 def folded(deltas: Iterable[Delta]) -> bytes:

@@ -138,7 +138,7 @@ class DeltaStates:
         if not states:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
         for version in with_gaps(self._folded(states), loss(self.profile), self.documents.claim):
-            yield version if contents else replace(version, content=None, raw=None)
+            yield version if contents else version.without_content()
 
     def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
         fold = Fold()
@@ -146,10 +146,10 @@ class DeltaStates:
             fold.apply(state.delta)
         for i, state in enumerate(reversed(states)):
             current = i == 0 and not state.version.deleted
-            yield self._with_state(replace(state.version, current=current), fold.content())
+            yield self._with_state(state.version, fold.content(), current)
             fold.take_back()
 
-    def _with_state(self, version: Version, content: bytes) -> Version:
+    def _with_state(self, version: Version, content: bytes, current: bool) -> Version:
         """The version with the state it leads to, in place of its changes."""
         p = self.profile
         sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
@@ -160,8 +160,8 @@ class DeltaStates:
             damage = damage or trouble
             state = "damaged" if damage else "present"
         readable = version.content is not None
-        return replace(
-            version,
+        return version.but(
+            current=current,
             content=content if readable else None,
             hash=c.hash_of(content) if readable else None,
             bytes=len(content) if readable else None,
@@ -211,7 +211,7 @@ class DeltaStates:
             content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
         except Unreadable:
             return None
-        return self._with_state(replace(self.documents.made(stored[place]), current=place == 0), content)
+        return self._with_state(self.documents.made(stored[place]), content, place == 0)
 
     def _newest_number(self, stored: Sequence[bytes]) -> int:
         """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.

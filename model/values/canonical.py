@@ -247,6 +247,17 @@ def items(value: Value) -> list[Value]:
     return [Value(kind, value.data[a:b]) for _, kind, a, b in elements(value.data)]
 
 
+def element(name: str, value: Value) -> bytes:
+    """A field as it stands in a document."""
+    return b"".join((_TYPE_BYTES[value.type], name_bytes(name), b"\x00", value.data))
+
+
+def joined(fields: Iterable[bytes]) -> bytes:
+    """Build a document out of fields as :func:`element` gives them."""
+    body = b"".join(fields)
+    return _pack_int32(len(body) + 5) + body + b"\x00"
+
+
 def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
     """Build a document out of fields, in the order given."""
     parts: list[bytes] = []
