@@ -153,9 +153,13 @@ class Catalogue:
             with self._lock:
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        for _ in self.collections(db):
-            pass
+        made = recognise.recognise_one(self._port, ns, by, self._server.unseen)
+        if made is None:
+            for _ in self.collections(db):
+                pass
         with self._lock:
+            if made is not None and by is self._profile:
+                self._known.setdefault(ns, (self._with_grounds(made[0]), made[1]))
             found = self._known.get(ns)
         if found is None and by is not self._profile:
             return self.known(ns)  # a layout was stated meanwhile, and all is recognised anew

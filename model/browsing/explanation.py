@@ -96,14 +96,16 @@ class ReadRecorder:
         self._note(Read(ns, command, filter or {}, sort or {}))
         return self.port.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         """Note and pass on."""
         stages = [next(iter(stage.items())) for stage in pipeline]
         first = stages[0][1] if stages and stages[0][0] == "$match" else {}
         sorts = (operand for name, operand in stages[:2] if name == "$sort")
         command = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline)}
         self._note(Read(ns, command, first, next(sorts, {})))
-        return self.port.aggregate(ns, pipeline, max_ms)
+        return self.port.aggregate(ns, pipeline, max_ms, batch)
 
     def _note(self, read: Read) -> None:
         if len(self.reads) < MOST_READS and read.shape not in {each.shape for each in self.reads}:

@@ -345,10 +345,12 @@ class CompositeIds:
             id.shown, self.server.find(ns, id.filter(filter), id.order(sort), fields, skip, limit, max_ms, batch)
         )
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         """The results of a pipeline over documents with the field."""
         id = self._id(ns)
-        return self.server.aggregate(ns, pipeline if id is None else id.pipeline(pipeline), max_ms)
+        return self.server.aggregate(ns, pipeline if id is None else id.pipeline(pipeline), max_ms, batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """How many documents match."""

@@ -21,26 +21,39 @@ from model.layouts.embedded import Embedded
 from model.layouts.hashed import Hashed
 from model.layouts.log import Log
 from model.layouts.plain import Plain
-from model.layouts.recognition import find_embedded, find_logs, find_version_documents
+from model.layouts.recognition import find_embedded, find_logs, find_version_documents, near_collections
 from model.layouts.recognition.contradictions import refuted
 from model.layouts.recognition.find_archives import is_past, is_past_of, pair
-from model.layouts.recognition.find_writers import written
+from model.layouts.recognition.find_writers import signed, written
 from model.layouts.recognition.key_candidates import is_version_name
 from model.layouts.recognition.lock_fields import with_lock
 from model.layouts.recognition.metadata_fields import TOKEN, free
 from model.layouts.recognition.patterns import PATTERNS, Pattern, tokens_in
-from model.layouts.recognition.sampling import WITHIN_MS, Proposal, Sample, gently, listed, matching, share, take
+from model.layouts.recognition.sampling import (
+    SAMPLE_BYTES,
+    WITHIN_MS,
+    Beginning,
+    Document,
+    Proposal,
+    Sample,
+    begin,
+    gently,
+    listed,
+    matching,
+    share,
+    take,
+)
 from model.layouts.recognition.several_writers import parts_of, several_writers
 from model.layouts.recognition.small_collections import SmallCollections
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
-from model.layouts.writers import title
+from model.layouts.writers import presets, title
 from model.layouts.written_rows import WrittenRows
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
-__all__ = ["LAYOUTS", "as_stated", "bind", "profile_for", "recognise"]
+__all__ = ["LAYOUTS", "as_stated", "bind", "profile_for", "recognise", "recognise_one"]
 
 
 class Stated(Protocol):
@@ -52,6 +65,7 @@ class Stated(Protocol):
 
 SEALS_TRIED = 5  # documents of which the hash may tell whether it covers the author
 TOKENS_ASKED = 40  # whether they are ids of something
+SETTLED = 0.8  # the confidence in a history that was found by its name, from which on no other one is looked for
 
 
 @dataclass(frozen=True)
@@ -77,35 +91,147 @@ def recognise(
     ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason. ``unseen`` says
     under a database's name what the list of its collections left out.
     """
-    collections = [(f"{db}.{name}", kind) for name, kind, _ in server.collections(db) if not name.startswith("system.")]
-    left_out = (unseen or {}).get(db, "")
-    known = {ns for ns, _ in collections}
-    stated_ones = {each.ns: each for each in (profile.collections if profile else ()) if each.ns in known}
-    claimed = {each.archive: each for each in (profile.collections if profile else ()) if has_archive(each.layout)}
-    steps = _Steps(checkpoint, 2 * len(collections))
-    found: dict[str, _Found] = {}
-    here = SmallCollections(server)
-    for ns, kind in collections:
+    ground = _Ground(server, db, profile, unseen)
+    steps = _Steps(checkpoint, 2 * len(ground.kinds))
+    for ns in ground.kinds:
         steps.next()
-        if ns not in stated_ones and ns not in claimed:
-            found[ns] = each = _look(server, ns, kind, len(collections))
-            if each.sample is not None:
-                here.hold(each.sample)
-    proposals = dict(_pairs(here, found))
-    claimed |= {ns: each.profile for each in proposals.values() for ns in each.rows or (each.profile.archive,)}
-    claimed |= {ns: p for ns, p in _outgrown(stated_ones, found) if ns in known and ns not in claimed}
-    samples = [each.sample for each in found.values() if each.sample is not None]
-    unclaimed = [each for each in samples if each.ns not in claimed and each.ns not in proposals]
-    logs = {each.ns: log for each in unclaimed if (log := _log(here, each, samples)) is not None}
-    for ns, _ in collections:
+        ground.look(ns)
+    ground.relate()
+    for ns in ground.kinds:
         steps.next()
-        if ns in stated_ones:
-            yield as_stated(server, stated_ones[ns], len(collections))
-        elif ns in claimed:
-            yield _second_half(server, ns, claimed[ns], proposals, found.get(ns))
-        else:
-            made = _judged(here, found[ns], proposals.get(ns) or logs.get(ns), samples, _recorded_in(ns, logs))
-            yield _with_what_is_hidden(made, found, left_out)
+        yield ground.judged(ns)
+
+
+def recognise_one(
+    server: Port, ns: str, profile: Stated | None = None, unseen: Mapping[str, str] | None = None
+) -> tuple[CollectionInfo, CollectionProfile] | None:
+    """One collection with its layout, as :func:`recognise` tells it, from a look at those that have to do with it.
+
+    None where there is no such collection, or where only a look at all of them tells. Raises ``Unreachable`` and
+    ``NotAllowed``.
+    """
+    ground = _Ground(server, ns.partition(".")[0], profile, unseen)
+    if ns not in ground.kinds:
+        return None
+    if ns in ground.stated or ns in ground.claimed or ground.kinds[ns] != "collection":
+        ground.look(ns)
+        return ground.judged(ns)
+    return _by_those_near(ground, ns)
+
+
+def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, CollectionProfile] | None:
+    """One collection, by those named as its history, and by those of which a glimpse has to do with it."""
+    open_to_look = {each.partition(".")[2] for each, kind in ground.kinds.items() if ground.is_open(each)}
+    named = near_collections.named_near(ns.partition(".")[2], open_to_look)
+    if named is None:
+        return None
+    try:
+        begun = {each: begin(ground.server, each, ground.share) for each in (ns, *map(ground.ns_of, named))}
+    except (NotAllowed, Refused):
+        return None
+    if all(each.whole for each in begun.values()):
+        for each, beginning in begun.items():
+            ground.look(each, beginning)
+        ground.relate()
+        if ground.is_settled(ns):
+            return ground.judged(ns)
+    others = [each for each in map(ground.ns_of, open_to_look) if each not in begun]
+    seen = near_collections.glimpses(ground.server, begun, ns, sorted(others))
+    if seen is None:
+        return None
+    for each, beginning in begun.items():
+        ground.look(each, beginning, seen.ends.get(each))
+    sample = ground.found[ns].sample
+    assert sample is not None
+    if any(signed(sample, known) for known in presets().values()):
+        return None  # the rows of a known program, whose documents may be anywhere
+    near = {*near_collections.related(sample, seen, partial(_those_with, ground.here, ns))}
+    near |= {*map(ground.ns_of, near_collections.named_after_documents(sample, open_to_look))} - {*begun}
+    for each in sorted(near):
+        ground.look(each)
+    ground.relate()
+    made = ground.judged(ns)
+    referred = {row.get("_id") for each, rows in seen.named.items() if each not in near for row in rows}
+    return None if referred & {*_write_tokens(sample, made[1])} else made
+
+
+def _those_with(server: Port, ns: str, ids: Sequence[Value]) -> Sequence[Document]:
+    """The documents that have some of these ids."""
+    return matching(server, ns, {"_id": {"$in": list(ids)}}, limit=len(ids))[0]
+
+
+class _Ground:
+    """A database that is looked at: its collections, the samples taken so far, and what follows from them."""
+
+    def __init__(self, server: Port, db: str, profile: Stated | None, unseen: Mapping[str, str] | None) -> None:
+        self.server, self._db = server, db
+        self.kinds = {f"{db}.{name}": kind for name, kind, _ in server.collections(db) if not is_system(name)}
+        self._left_out = (unseen or {}).get(db, "")
+        profiles = profile.collections if profile else ()
+        self.stated = {each.ns: each for each in profiles if each.ns in self.kinds}
+        self._stated_rows = {each.archive: each for each in profiles if has_archive(each.layout)}
+        self.claimed = self._stated_rows
+        self.found: dict[str, _Found] = {}
+        self.here = SmallCollections(server, "" if self._left_out else db, self.kinds)
+        self._proposals: dict[str, Proposal] = {}
+        self._logs: dict[str, Proposal] = {}
+        self._samples: list[Sample] = []
+
+    @property
+    def share(self) -> int:
+        """The bytes for the sample of one collection."""
+        return share(len(self.kinds))
+
+    def ns_of(self, name: str) -> str:
+        """The full name of a collection."""
+        return f"{self._db}.{name}"
+
+    def is_open(self, ns: str) -> bool:
+        """Whether a collection is to be recognised: the profile says nothing of it, and it has documents."""
+        return ns not in self.stated and ns not in self._stated_rows and self.kinds[ns] == "collection"
+
+    def look(self, ns: str, begun: Beginning | None = None, further: Sequence[bytes] | None = None) -> None:
+        """Take a sample of a collection, unless the profile tells what it is."""
+        if ns in self.stated or ns in self._stated_rows or ns in self.found:
+            return
+        self.found[ns] = each = _look(self.server, ns, self.kinds[ns], self.share, begun, further)
+        if each.sample is not None:
+            self.here.hold(each.sample)
+
+    def relate(self) -> None:
+        """Hold all that were looked at against one another."""
+        stated_rows, found = self._stated_rows, self.found
+        self._proposals = dict(_pairs(self.here, found))
+        every = self._proposals.values()
+        claimed = stated_rows | {ns: each.profile for each in every for ns in each.rows or (each.profile.archive,)}
+        grown = {ns: p for ns, p in _outgrown(self.stated, found) if ns in self.kinds and ns not in claimed}
+        self.claimed = claimed | grown
+        self._samples = [each.sample for each in found.values() if each.sample is not None]
+        unclaimed = [each for each in self._samples if each.ns not in self.claimed and each.ns not in self._proposals]
+        self._logs = {each.ns: log for each in unclaimed if (log := _log(self.here, each, self._samples)) is not None}
+
+    def is_settled(self, ns: str) -> bool:
+        """Whether the rows of one of these bear out that it is another's history, and nothing in it names others."""
+        of = self.claimed[ns].ns if ns in self.claimed else ns
+        made, found = self._proposals.get(of), self.found.get(of)
+        if made is None or made.confidence < SETTLED or found is None or found.sample is None:
+            return False
+        return not _write_tokens(found.sample, made.profile)
+
+    def judged(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
+        """What a collection is."""
+        if ns in self.stated:
+            return as_stated(self.server, self.stated[ns], self.share)
+        if ns in self.claimed:
+            return _second_half(self.server, ns, self.claimed[ns], self._proposals, self.found.get(ns))
+        proposed = self._proposals.get(ns) or self._logs.get(ns)
+        made = _judged(self.here, self.found[ns], proposed, self._samples, _recorded_in(ns, self._logs))
+        return _with_what_is_hidden(made, self.found, self._left_out)
+
+
+def is_system(name: str) -> bool:
+    """Whether a collection is the server's own."""
+    return name.startswith("system.")
 
 
 def may_not_be_read(info: CollectionInfo) -> bool:
@@ -123,7 +249,7 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     sample = take(server, info.ns)
     if not sample.documents and layout != Plain.name:
         return stated(info.ns, layout)
-    others = [each for each in kinds if each != name and kinds[each] == "collection" and not each.startswith("system.")]
+    others = [each for each in kinds if each != name and kinds[each] == "collection" and not is_system(each)]
     parts = [*parts_of(sample), sample] if info.doubt else [sample]
     told = ((part, made) for part in parts if (made := _picked(server, kind, part, others)) is not None)
     part, proposal = next(told, (sample, None))
@@ -142,10 +268,10 @@ def _picked(server: Port, kind: type[Layout] | Pattern, sample: Sample, others: 
 
 
 def as_stated(
-    server: Port, profile: CollectionProfile, collections: int = 1
+    server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES
 ) -> tuple[CollectionInfo, CollectionProfile]:
     """A collection as a profile states it, with the lock field that it does not name, and with what refutes it."""
-    sample = _look(server, profile.ns, "collection", collections).sample
+    sample = _look(server, profile.ns, "collection", most).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
     found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
@@ -211,11 +337,18 @@ class _Steps:
         self.done += 1
 
 
-def _look(server: Port, ns: str, kind: str, collections: int) -> _Found:
+def _look(
+    server: Port,
+    ns: str,
+    kind: str,
+    most: int,
+    begun: Beginning | None = None,
+    further: Sequence[bytes] | None = None,
+) -> _Found:
     if kind != "collection":
         return _Found(ns, kind, None)
     try:
-        return _Found(ns, kind, take(server, ns, share(collections)))
+        return _Found(ns, kind, take(server, ns, most, begun, further))
     except NotAllowed as error:
         return _Found(ns, kind, None, str(error))
 

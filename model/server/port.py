@@ -90,11 +90,17 @@ class Port(Protocol):
     ) -> Iterator[bytes]:
         """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``.
 
-        The first batch has ``batch`` documents at most, where few of them may be read.
+        The first batch has ``batch`` documents at most, where few of them may be read. Where ``batch`` is not below
+        ``limit``, all are asked for in one answer, however large they may be.
         """
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
-        """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
+        """The results of a pipeline, in batches by size; raises the errors of :meth:`find`.
+
+        ``batch`` results are asked for in the first answer, however large they may be.
+        """
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """How many match; None where that takes longer than ``max_ms``."""

@@ -442,7 +442,7 @@ class Server:
         max_ms: int | None = None,
         batch: int = 0,
     ) -> Iterator[bytes]:
-        """The matching documents as stored, in batches by size, the first of ``batch`` at most.
+        """The matching documents as stored, as :meth:`.Port.find` says.
 
         Raises ``Unreachable``, ``NotAllowed`` and ``Refused``.
         """
@@ -457,13 +457,18 @@ class Server:
         if limit:
             command["limit"] = limit
         command["maxTimeMS"] = LONGEST_MS if max_ms is None else max_ms
-        return self._rows(ns, command, few=False, projected=bool(projection), most=limit or batch)
+        at_once = batch if batch >= limit > 0 else 0
+        return self._rows(
+            ns, command, few=False, projected=bool(projection), most=limit or batch, at_once=min(at_once, limit)
+        )
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
         command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
         command["maxTimeMS"] = LONGEST_MS if max_ms is None else max_ms
-        return self._rows(ns, command, few=False, projected=True)
+        return self._rows(ns, command, few=False, projected=True, at_once=batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """How many match; None where that takes longer than ``max_ms``."""
@@ -538,13 +543,14 @@ class Server:
         return change_stream.Changes(stream, trouble)
 
     def _rows(
-        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0
+        self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0, at_once: int = 0
     ) -> Iterator[bytes]:
         key = (ns, projected)
         largest = self._largest.get(key, 0)
         first = 200 if few else min(self._most, _batch(largest, 20 if projected else FIRST_BATCH))
         if most:
             first = min(first, most)
+        first = at_once or first
         name = next(iter(command))
         body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         if name == "find":
@@ -562,7 +568,7 @@ class Server:
             )
             with cursor:
                 size = first
-                if size == command.get(
+                if not at_once and size == command.get(
                     "limit"
                 ):  # all fits into one answer, unless documents are larger than any before
                     found = [bytes(row.raw) for row in cursor.to_list()]

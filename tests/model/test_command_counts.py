@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -10,6 +11,7 @@ import bson
 import pytest
 from bson import ObjectId
 
+from model.commands import command_line
 from model.layouts.recognition import small_collections
 from model.localserver import LocalServer
 from model.mql.filters import Matcher, compile_filter
@@ -100,6 +102,52 @@ def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_l
             list(session.collections("db"))
         each.append(len(asked) / collections)
     assert each[1] <= 1.25 * each[0]
+
+
+def few(layout: str) -> dict[str, list[Row]]:
+    """Eight documents with a few versions as a layout stores them, by collection."""
+    things: list[Row] = []
+    past: list[Row] = []
+    for at in range(8):
+        id = f"d{at}"
+        states = [{"v": v, "_w": ObjectId(), **CONTENT, "name": f"n{at}", "price": v} for v in range(1, at % 3 + 3)]
+        match layout:
+            case "plain":
+                things.append({"_id": id, **CONTENT})
+            case "counted":
+                things.append({"_id": id, **CONTENT, "v": 1 + at % 3})
+            case "hashed":
+                things.append({"_id": id, **CONTENT, "_versioned_id": canonical.hash_of(bson.encode(CONTENT))})
+            case "embedded":
+                things.append({"_id": id, "current": states[-1], "prev": states[:-1]})
+            case "archive":
+                things.append({"_id": id, **states[-1]})
+                past += [{"_id": ObjectId(), "docId": id, **each} for each in states[:-1]]
+            case _:
+                flags = [{"current": each is states[-1]} if layout == "flagged" else {} for each in states]
+                things += [{"_id": ObjectId(), "docId": id, **a, **b} for a, b in zip(states, flags, strict=True)]
+    return {"things": things, **({"things_history": past} if past else {})}
+
+
+@pytest.mark.parametrize("layout", ["plain", "counted", "hashed", "embedded", "archive", "versions", "flagged"])
+def test_one_document_is_shown_in_six_commands_however_many_collections_there_are(
+    local: LocalServer, log: CommandLog, layout: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for others in (5, 30):
+        for n in range(others):
+            local.load(f"db{others}.c{n}", [bson.encode(named(n, at)) for at in range(40)])
+        for name, rows in few(layout).items():
+            local.load(f"db{others}.{name}", map(bson.encode, rows))
+            if "docId" in rows[0]:
+                local.index(f"db{others}.{name}", [("docId", 1), ("v", 1)], unique=True)
+        log.clear()
+        assert command_line.main(["show", local.uri, f"db{others}.things", "d3"]) == 0
+        assert len(log.names) <= 6
+        shown = json.loads(capsys.readouterr().out)
+        assert "name" in shown
+        assert ("v" in shown) == (layout == "counted")  # elsewhere it is the layout's own
+        with Session.open(local.uri) as session:
+            assert session.info(f"db{others}.things").layout == ("plain" if layout == "counted" else layout)
 
 
 def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:

@@ -1,10 +1,10 @@
 """``python -m tests.recognition``: ordinary collections, of which none is claimed, versioned ones, and shared ones.
 
-    python -m tests.recognition --ordinary 2000 --versioned 500 --shared 200
+    python -m tests.recognition --ordinary 2000 --versioned 500 --shared 200 --alone 500
     python -m tests.recognition --seed 7           the same databases again
 
 Prints its seed and what was found. Exit status: 0 where no claim is wrong and 95 of 100 versioned ones are recognised,
-and 85 of 100 in which two programs keep versions are doubted.
+85 of 100 in which two programs keep versions are doubted, and each that is asked for alone is what it is among all.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--ordinary", type=int, default=2000, help="collections of ordinary applications")
     parser.add_argument("--versioned", type=int, default=500, help="versioned collections")
     parser.add_argument("--shared", type=int, default=200, help="collections in which two programs keep versions")
+    parser.add_argument("--alone", type=int, default=500, help="collections asked for one by one")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
@@ -37,6 +38,7 @@ def main() -> int:
             ("ordinary", harness.ordinary, asked.ordinary),
             ("versioned", harness.histories, asked.versioned),
             ("shared", harness.shared, asked.shared),
+            ("alone", harness.by_itself, asked.alone),
         ):
             began = time.monotonic()
             tally = judge(server, client, itertools.count(asked.seed), count)

@@ -12,7 +12,9 @@ from typing import Any
 import pymongo
 from pymongo.errors import PyMongoError
 
-from model.layouts.recognise import recognise
+from model.collection_profile import CollectionProfile
+from model.layouts.recognise import recognise, recognise_one
+from model.records import CollectionInfo
 from model.server.retry import Server
 from tests.recognition.ordinary import Application, application
 from tests.recognition.versioned import Collection, two, versioned
@@ -114,9 +116,8 @@ def shared(server: Server, client: Client, seeds: Iterator[int], collections: in
     for _ in range(collections):
         first, second = two(next(seeds))
         with database(client) as db:
-            for it in (first, second):
-                for name, rows in it.rows.items():
-                    db["things" if name == it.names["things"] else f"{name}_of_{it.layout}"].insert_many(rows)
+            for name, rows in _of_two(first, second).items():
+                db[name].insert_many(rows)
             tally.collections += 1
             found = {info.ns.partition(".")[2]: info for info, _ in recognise(server, db.name)}["things"]
             said = f"seed {first.seed}: {first.layout} {first.about} and {second.layout} {second.about}"
@@ -128,6 +129,63 @@ def shared(server: Server, client: Client, seeds: Iterator[int], collections: in
             else:
                 tally.missed.append(f"{said}: {found.layout}: {found.why}")
     return tally
+
+
+def by_itself(server: Server, client: Client, seeds: Iterator[int], collections: int) -> Tally:
+    """Collections of all these kinds; one is wrong that is told otherwise where it alone is asked for."""
+    tally = Tally()
+    while tally.collections < collections:
+        seed = next(seeds)
+        with database(client) as db:
+            for name, rows in _some(seed).items():
+                if rows:
+                    db[name].insert_many(rows)
+            for among in list(recognise(server, db.name)):
+                ns = among[0].ns
+                tally.collections += 1
+                alone = recognise_one(server, ns)
+                if alone is None:  # all are looked at then
+                    tally.missed.append(f"seed {seed}: {ns}")
+                elif not _is_same(alone, among) and (said := _told_otherwise(server, ns)):
+                    tally.wrong.append(f"seed {seed}: {said}")
+                else:
+                    tally.recognised += 1
+                    tally.layouts[among[0].layout] += 1
+    return tally
+
+
+def _is_same(a: tuple[CollectionInfo, CollectionProfile], b: tuple[CollectionInfo, CollectionProfile]) -> bool:
+    return (a[1], a[0].belongs_to, bool(a[0].doubt)) == (b[1], b[0].belongs_to, bool(b[0].doubt))
+
+
+def _told_otherwise(server: Server, ns: str) -> str:
+    """How a collection is told alone and among all; "" where some random sample of it makes them the same."""
+    said = ""
+    for _ in range(3):
+        among = next(each for each in recognise(server, ns.partition(".")[0]) if each[0].ns == ns)
+        alone = recognise_one(server, ns) or among
+        if _is_same(alone, among):
+            return ""
+        said = f"{ns}: {alone[0].layout} ({alone[0].why}), not {among[0].layout} ({among[0].why})"
+    return said
+
+
+def _some(seed: int) -> dict[str, list[dict[str, Any]]]:
+    """The rows of an ordinary application, a history, or two programs, by collection."""
+    if seed % 3 == 0:
+        return dict(application(seed).collections)
+    if seed % 3 == 1:
+        return dict(versioned(seed).rows)
+    return _of_two(*two(seed))
+
+
+def _of_two(first: Collection, second: Collection) -> dict[str, list[dict[str, Any]]]:
+    """The rows of two programs that keep their documents in one collection."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for it in (first, second):
+        for name, rows in it.rows.items():
+            found.setdefault("things" if name == it.names["things"] else f"{name}_of_{it.layout}", []).extend(rows)
+    return found
 
 
 def _alike(layout: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from model.layouts import recognise
-from model.layouts.recognition import find_archives, key_candidates
+from model.layouts.recognition import find_archives, key_candidates, near_collections
 from model.layouts.recognition.version_order import Judged
 from model.server.retry import Server
 from tests import support
@@ -34,6 +34,19 @@ def test_versioned_collections_are_recognised_whatever_their_names(server: Serve
     assert not tally.wrong
     allowed = support.by_depth(5, 12)  # a slice may meet more than its share of those that are not seen
     assert len(tally.missed) <= allowed, tally.missed
+
+
+def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client) -> None:
+    tally = harness.by_itself(server, client, fresh(), support.by_depth(40, 400))
+    assert not tally.wrong
+    assert len(tally.missed) <= tally.collections // 20
+
+
+def test_whoever_looks_only_at_what_was_asked_for_is_found_out(
+    server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_collections, "related", lambda *_: [])
+    assert harness.by_itself(server, client, itertools.count(40), 30).wrong
 
 
 def test_a_recogniser_that_hears_no_contradiction_is_found_out(

@@ -203,7 +203,9 @@ class WriterPort:
             schedule.say(self.name, f"find {_short(filter)} in {ns} → {len(found)}")
         return iter(found)
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         raise NotImplementedError("no swap aggregates")
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:

@@ -13,7 +13,10 @@ import pytest
 from bson import ObjectId
 
 from model.commands import command_line
+from model.layouts.recognise import recognise, recognise_one
 from model.layouts.writers import presets
+from model.localserver import open_dump
+from model.server.retry import Server
 from model.session import Session
 from model.values.canonical import Value
 from tests.writers.judging import judged
@@ -33,6 +36,18 @@ def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
     assert not verdict.wrong
     assert verdict.findings == 0
     assert verdict.states == sum(each.kind != "removed" for each in told(name) if each.id not in _purged(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_collection_of_a_dump_is_told_alone_as_it_is_among_all_others(name: str) -> None:
+    with open_dump(HERE / name) as local, Server.connect(local.uri) as server:
+        for info, profile in recognise(server, "shop"):
+            alone = recognise_one(server, info.ns)
+            if alone is None:  # rows whose documents may be anywhere, so that all are looked at
+                assert info.belongs_to
+            else:
+                assert alone[1] == profile
+                assert (alone[0].writer, alone[0].belongs_to) == (info.writer, info.belongs_to)
 
 
 def _purged(name: str) -> list[Any]:

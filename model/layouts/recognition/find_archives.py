@@ -17,7 +17,13 @@ from model.collection_profile import CollectionProfile
 from model.layouts import feed_state
 from model.layouts.recognition.field_names import PAST, words
 from model.layouts.recognition.find_logs import records
-from model.layouts.recognition.key_candidates import is_id_name, is_version_name, names_a_part, version_fields
+from model.layouts.recognition.key_candidates import (
+    is_id_name,
+    is_version_name,
+    names_a_part,
+    version_fields,
+    versions_in_turn,
+)
 from model.layouts.recognition.metadata_fields import TOKEN, free, stamps
 from model.layouts.recognition.sampling import (
     ID_TYPES,
@@ -202,7 +208,7 @@ def _is_dated(asked: Sequence[_Asked]) -> bool:
 def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str, str]]:
     """The fields that may link a document to its rows: its id, the rows' id, and the version."""
     ours = sample.shapes
-    for version in sample.once(version_fields):
+    for version in versions_in_turn(sample) if named else sample.once(version_fields):
         theirs = other.shapes.get(version)
         if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
             continue
@@ -210,7 +216,7 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
             named or is_version_name(version) or other.unique_with(version) or _kin(sample, other, {"_id"}) >= ALIKE
         ):
             continue
-        for id in sample.once(_ids, version):
+        for id in _ids_in_turn(sample, version) if named else sample.once(_ids, version):
             for archive_id in other.once(_archive_ids, version, frozenset(ours[id].types))[:2]:
                 yield id, archive_id, version
 
@@ -264,6 +270,13 @@ def _suiting(rows: Sample, documents: Mapping[Value | None, Document], archive_i
         and (now := document.place(version)) is not None
     ]
     return sum(place <= now for place, now in told) / len(told) if told else 0.0
+
+
+def _ids_in_turn(sample: Sample, version: str) -> Iterator[str]:
+    """The fields of :func:`_ids` in turn: indexes are asked for where ``_id`` is no key."""
+    if "_id" in sample.shapes:
+        yield "_id"
+    yield from (name for name in _ids(sample, version) if name != "_id")
 
 
 def _ids(sample: Sample, version: str) -> list[str]:

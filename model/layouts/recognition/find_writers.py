@@ -42,7 +42,7 @@ def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
                 yield apart
     for rows in samples:
         for known in presets().values():
-            if _field_in(known) or rows.ns in taken or not _signed(rows, known):
+            if _field_in(known) or rows.ns in taken or not signed(rows, known):
                 continue
             for where, documents in _groups(rows, known):
                 others = [each for each in samples if each.ns != rows.ns and each.ns not in taken]
@@ -64,7 +64,7 @@ def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequen
     names = {d.get("_id"): v.python() for d in documents.documents if (v := d.get(field)) and v.type == c.STRING}
     rows = {each.ns: each for each in samples}
     there = {id: ns for id, name in names.items() if id and (ns := f"{db}.{PLACE.sub(name, known.archive)}") in rows}
-    if not there or not all(_signed(rows[ns], known) for ns in there.values()):
+    if not there or not all(signed(rows[ns], known) for ns in there.values()):
         return None
     profile = profile_of(known.name, documents.ns, f"{db}.{known.archive}")
     right, looked, wrong = _tried(server, profile, list(there))
@@ -77,7 +77,7 @@ def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequen
     return Proposal(profile, 0.95, why, rows=tuple(there.values()))
 
 
-def _signed(rows: Sample, known: WriterPreset) -> bool:
+def signed(rows: Sample, known: WriterPreset) -> bool:
     """Whether every row that was sampled has the fields of the program's rows."""
     return bool(rows.documents) and all(
         value_at(row.raw, path) is not None for row in rows.documents for path in known.fields

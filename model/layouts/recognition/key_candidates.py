@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from math import factorial, prod
 from typing import Any
 
@@ -233,14 +233,19 @@ def names_a_part(name: str) -> bool:
 
 def version_fields(sample: Sample) -> list[str]:
     """Fields that may hold a version, the likeliest first."""
-    found: list[tuple[Any, ...]] = []
+    return list(islice(versions_in_turn(sample), GUESSES))
+
+
+def versions_in_turn(sample: Sample) -> Iterator[str]:
+    """Fields that may hold a version, the likeliest first; indexes are asked for where only these tell which it is."""
+    named: list[str] = []
+    others: list[str] = []
     for name, shape in sample.shapes.items():
         dated = is_version_name(name) and shape.share(c.DATE) >= 0.6
         if name != "_id" and (shape.numbered >= 0.6 or dated):
-            found.append((not is_version_name(name), name))
-    if len(found) > 1:  # else there is nothing to choose, and no index is asked for
-        found = [(unnamed, not sample.unique_with(name), at, name) for at, (unnamed, name) in enumerate(found)]
-    return [name for *_, name in sorted(found)][:GUESSES]
+            (named if is_version_name(name) else others).append(name)
+    for names in (named, others):
+        yield from names if len(names) < 2 else sorted(names, key=lambda name: not sample.unique_with(name))
 
 
 def id_fields(sample: Sample, version: str) -> list[str]:

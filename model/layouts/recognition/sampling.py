@@ -224,11 +224,38 @@ def share(collections: int) -> int:
     return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
 
 
-def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
+@dataclass(frozen=True)
+class Beginning:
+    """The first documents of a collection by ``_id``, and whether these are all."""
+
+    rows: tuple[bytes, ...]
+    whole: bool
+
+
+def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
+    """The first documents, all of a small collection, in one command; raises the errors of :meth:`.Port.find`."""
+    found: list[bytes] = []
+    left = most // 2
+    for raw in server.find(ns, sort={"_id": 1}, limit=WHOLE + 1, max_ms=WITHIN_MS, batch=WHOLE + 1):
+        found.append(raw)
+        left -= len(raw)
+        if left < 0:
+            return Beginning(tuple(found), False)
+    return Beginning(tuple(found), len(found) <= WHOLE)
+
+
+def take(
+    server: Port,
+    ns: str,
+    most: int = SAMPLE_BYTES,
+    begun: Beginning | None = None,
+    further: Sequence[bytes] | None = None,
+) -> Sample:
     """A sample of a collection: the first and the last documents by ``_id``, and some from between where it is large.
 
     All of a few; about ``most`` bytes. A small collection takes one or two commands. Raises ``Unreachable`` and
-    ``NotAllowed``; a query that the server cannot answer is left out.
+    ``NotAllowed``; a query that the server cannot answer is left out. ``begun`` is what was read of it already, and
+    ``further`` the last documents and some from between of a large one.
     """
     found: dict[bytes, bytes] = {}
 
@@ -253,9 +280,12 @@ def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
 
     # Each part has bytes of its own: one large document among the first leaves room for the last ones.
     third = SAMPLED // 3
-    first, whole = _read(by_id(1, 2), 2, most // 3)  # tells how large documents are before more of them are asked for
+    if begun is not None:
+        first, whole = list(begun.rows), begun.whole
+    else:  # how large documents are is told before more of them are asked for
+        first, whole = _read(by_id(1, 2), 2, most // 3)
     small = not first or len(first[0]) <= most // 3
-    if small and not whole:
+    if small and not whole and begun is None:
         limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
         first, whole = _read(by_id(1, limit), limit, most // 2)
     if whole:
@@ -269,8 +299,11 @@ def take(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Sample:
             add(by_id(-1, SAMPLED), most // 2)
     else:
         add(first[: third if small else FEW], most // 3)
-        add(by_id(-1, third if small else FEW), most // 3)
-        add(_picked(server, ns, third if small else FEW), most // 3)
+        if further is not None:
+            add(further, 2 * most // 3)
+        else:
+            add(by_id(-1, third if small else FEW), most // 3)
+            add(_picked(server, ns, third if small else FEW), most // 3)
     if not found:
         add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
     return made(count)

@@ -7,7 +7,7 @@ samples are all there is of them, and nothing has to be asked a second time.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,10 @@ _PLAIN = (c.STRING, c.OBJECT_ID, c.BINARY, c.INT32, c.INT64, c.DOUBLE, c.DECIMAL
 class SmallCollections:
     """A server of which collections that were read as a whole are not asked again; for reading only."""
 
-    def __init__(self, server: Port) -> None:
+    def __init__(self, server: Port, db: str = "", there: Container[str] = ()) -> None:
+        """``there`` are all collections of ``db``, so that nothing is asked of another one there; "" where unknown."""
         self._server = server
+        self._db, self._there = db, there
         self._store = Store()
         self._held: dict[str, Collection] = {}
         self._by_id: dict[str, dict[order.Key, list[tuple[int, bytes]]]] = {}
@@ -67,6 +69,8 @@ class SmallCollections:
         batch: int = 0,
     ) -> Iterator[bytes]:
         """The matching documents as :meth:`.Port.find` tells them."""
+        if ns not in self._there and ns.partition(".")[0] == self._db:
+            return iter(())
         if ns not in self._held:
             return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
         try:
@@ -87,16 +91,18 @@ class SmallCollections:
         except (CommandError, Unreadable, RecursionError):
             return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         """The results of a pipeline."""
         if ns not in self._held or any("$lookup" in stage for stage in pipeline):
-            return self._server.aggregate(ns, pipeline, max_ms)
+            return self._server.aggregate(ns, pipeline, max_ms, batch)
         try:
             stages = c.array([Value.document(bson_of(stage)) for stage in pipeline])
             db = ns.partition(".")[0]
             return iter(list(pipelines.aggregate(self._store, db, self._held[ns], (stages.type, stages.data))))
         except (CommandError, Unreadable, RecursionError):
-            return self._server.aggregate(ns, pipeline, max_ms)
+            return self._server.aggregate(ns, pipeline, max_ms, batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """How many match."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from model.layouts.recognise import recognise
+from model.layouts.recognise import recognise, recognise_one
 from model.localserver import LocalServer, open_sample
 from model.records import CollectionInfo
 from model.server.retry import Server
@@ -98,6 +98,15 @@ def test_archives_belong_to_their_current_documents(server: Server) -> None:
             "contracts_history": f"{db}.contracts",
             "policy_feed_history": f"{db}.policy_feed",
         }
+
+
+@pytest.mark.parametrize("db", EXPECTED)
+def test_each_collection_is_told_alone_as_it_is_among_all_others(server: Server, db: str) -> None:
+    for info, profile in recognise(server, db):
+        alone = recognise_one(server, info.ns)
+        assert alone is not None
+        assert alone[1] == profile
+        assert (alone[0].layout, alone[0].belongs_to, bool(alone[0].doubt)) == (info.layout, info.belongs_to, False)
 
 
 @pytest.mark.deep

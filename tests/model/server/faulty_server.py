@@ -71,9 +71,11 @@ class FaultyServer:
         self._step()
         return iter(list(self.server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)))
 
-    def aggregate(self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None) -> Iterator[bytes]:
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
         self._step()
-        return self.server.aggregate(ns, pipeline, max_ms)
+        return self.server.aggregate(ns, pipeline, max_ms, batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         self._step()
