@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from model.errors import Cancelled
 from model.feed.archive_rows import ArchiveRows, in_batches
@@ -37,6 +37,7 @@ def compared(
                 yield Fed("refused", layout.ns, detail, shown, None, lag)
                 continue
             known.append((id, v, raw))
+        yield from _taken_back(layout, rows, [(id, v) for id, v, _ in known], lag)
         there = rows.rows([(id, v) for id, v, _ in known])
         for id, v, raw in known:
             row = there.get((id, place_of(v)))
@@ -60,6 +61,31 @@ def compared(
     if before:
         documents = "one document" if before == 1 else f"{before:,} documents"
         yield Fed("note", layout.ns, f"Earlier versions of {documents} were there before the archive was fed.", lag=lag)
+
+
+def _taken_back(
+    layout: Stream, rows: ArchiveRows, known: Sequence[tuple[Value, Value]], lag: float | None
+) -> Iterator[Fed]:
+    """Tell of documents that stand below versions in the archive: these were theirs, and are not any more.
+
+    A document is read again behind its rows. What was there before them may only have been overtaken.
+    """
+    p, above = layout.profile, rows.above(known)
+    for raw in layout.server.find(layout.ns, {p.id: {"$in": list(above)}}) if above else ():
+        found = legible(raw)
+        id, v = found.get(p.id), found.get(p.version)
+        place = place_of(v)
+        if id is None or v is None or place is None:
+            continue
+        gone = sorted((each for each in above.get(id, ()) if (place_of(each) or place) > place), key=place_of)  # type: ignore[arg-type]
+        if gone:
+            which = version_name(gone[-1]) if len(gone) == 1 else f"{version_name(gone[0])} to {version_name(gone[-1])}"
+            detail = (
+                f"{id_name(id)} stands at {version_name(v)} again, and {rows.ns} holds {which} of it: a failover or a "
+                "restored backup took back what was written, or the document was made anew. The archive was left as "
+                "it is, and marked."
+            )
+            yield Fed("conflict", layout.ns, detail, id, gone[-1], lag, tuple(gone))
 
 
 def gap_below(layout: Stream, rows: ArchiveRows, id: Value, v: Value) -> tuple[int, Value, int] | None:

@@ -18,6 +18,9 @@ from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
+HIGHER = 1000
+"""Archived versions above the current ones that one look takes in."""
+
 
 class ArchiveRows:
     """The rows of one archive; ``layout`` makes them and knows which of their fields are content."""
@@ -94,6 +97,18 @@ class ArchiveRows:
     def newest(self, id: Value) -> Value | None:
         """The highest version in the archive."""
         return next(iter(self.versions(id, 1)), None)
+
+    def above(self, pairs: Sequence[tuple[Value, Value]]) -> dict[Value, list[Value]]:
+        """The archived versions above those that are given, by id; most documents have none."""
+        p = self._profile
+        higher = [{p.archive_id: {"$eq": id}, p.version: {"$gt": v}} for id, v in pairs]
+        keys = {p.archive_id: 1, p.version: 1}
+        found: dict[Value, list[Value]] = {}
+        for raw in self.server.find(self.ns, {"$or": higher}, projection=keys, limit=HIGHER) if higher else ():
+            id, v = c.get(raw, (p.archive_id,)), c.get(raw, (p.version,))
+            if id is not None and v is not None:
+                found.setdefault(id, []).append(v)
+        return found
 
     def versions(self, id: Value, most: int) -> list[Value]:
         """The highest versions in the archive, the highest first."""

@@ -28,7 +28,7 @@ from model.feed.change_event import ChangeEvent
 from model.feed.fed import Fed
 from model.feed.ledger import Ledger, What
 from model.feed.recent_documents import RecentDocuments
-from model.layouts.feed_state import Place
+from model.layouts.feed_state import TAKEN_BACK, Place
 from model.layouts.reserved_fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
 from model.names import id_name, version_name
@@ -167,8 +167,16 @@ class CollectionFeed:
         for fed in compared(self.layout, self.rows, first, self.lag(), self._stop):
             if fed.outcome == "applied":
                 self.archived += 1
+            elif fed.taken_back and fed.id is not None:
+                if self.ledger.was_deleted(fed.id, fed.taken_back):
+                    continue
+                news = [v for v in fed.taken_back if self._news(fed.id, v, TAKEN_BACK, fed.detail)]
+                if not news:
+                    continue
             elif fed.outcome != "note":
                 what: What = "another content" if fed.outcome == "conflict" else "lost"
+                if fed.outcome == "conflict" and fed.id is not None and fed.v is not None:
+                    fed = replace(fed, detail=self._used_again(fed.id, fed.v) or fed.detail)
                 if not self._news(fed.id, fed.v, what, fed.detail):
                     continue
             yield fed
@@ -367,8 +375,18 @@ class CollectionFeed:
                 f"{self.rows.ns} holds another {version_name(v)} of {id_name(id)}: it was changed without a new "
                 "version, or its id was used before. Nothing was overwritten."
             )
+            detail = self._used_again(id, v) or detail
             if self._news(id, v, "another content", detail):
                 yield self._fed("conflict", id, v, detail)
+
+    def _used_again(self, id: Value, v: Value) -> str:
+        """Why a version is not archived whose number had been taken back; "" where it had not."""
+        if not self.ledger.was_taken_back(id, v):
+            return ""
+        return (
+            f"{version_name(v)} of {id_name(id)} is not archived: {self.rows.ns} holds the one of this number that had "
+            "been taken back. Nothing was overwritten."
+        )
 
     def _in_place(self, key: Value, event: ChangeEvent, before: bytes | None) -> Iterator[Fed]:
         """Tell of an update that changed the content without raising the version: it leaves nothing to archive."""

@@ -22,3 +22,4 @@ class Fed:
     id: Value | None = None
     v: Value | None = None  # where several versions are meant, the last of them
     lag: float | None = None  # seconds between the last event dealt with and now; 0 once none waits; None by polling
+    taken_back: tuple[Value, ...] = ()  # archived versions that the document does not have any more

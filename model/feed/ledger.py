@@ -20,13 +20,13 @@ from typing import Literal
 from bson import ObjectId
 
 from model.errors import Refused, Unreachable
-from model.layouts.feed_state import DELETED, IN_PLACE, SUFFIX, Place, note_key, place_in
+from model.layouts.feed_state import DELETED, IN_PLACE, SUFFIX, TAKEN_BACK, Place, note_key, place_in
 from model.server import guards
 from model.server.retry import End, Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
-What = Literal["changed in place", "another content", "lost", "deleted"]
+What = Literal["changed in place", "another content", "lost", "deleted", "taken back"]
 _NULL = Value(c.NULL, b"")
 
 
@@ -110,6 +110,15 @@ class Ledger:
         keys = [self._note_key(id, v, DELETED) for v in versions]
         found = self.server.find(self.ns, {"_id": {"$in": keys}}) if keys else ()
         return any(c.get(raw, ("token",)) == Value.document(token) for raw in found)
+
+    def was_taken_back(self, id: Value, v: Value) -> bool:
+        """Whether an archived version is marked as one that the document lost again."""
+        return self._noted(self._note_key(id, v, TAKEN_BACK))
+
+    def was_deleted(self, id: Value, versions: Sequence[Value]) -> bool:
+        """Whether the document was deleted after one of these versions, and so was made anew if it is there."""
+        keys = [self._note_key(id, v, DELETED) for v in versions]
+        return any(True for _ in self.server.find(self.ns, {"_id": {"$in": keys}}, projection={"_id": 1}, limit=1))
 
     def _note_key(self, id: Value | None, v: Value | None, what: What) -> Value:
         return note_key(self.about, id or _NULL, v or _NULL, what)

@@ -23,6 +23,7 @@ SUFFIX = "_feed"
 LOST: Final = "lost"
 IN_PLACE: Final = "changed in place"
 DELETED: Final = "deleted"
+TAKEN_BACK: Final = "taken back"
 _NOTES = 1000
 _BEYOND = Value(c.MAX_KEY, b"")
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.layouts import feed_state, numbering
-from model.layouts.archive_reader import BEHIND, ArchiveReader
+from model.layouts.archive_reader import BEHIND, PHANTOM, ArchiveReader
 from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains
 from model.layouts.checks.rules import DamageDraft
@@ -38,6 +38,7 @@ from model.values.canonical import Value
 
 _WAITING = "not in the archive yet"
 _OVERWRITTEN = "lost: overwritten before it could be archived"
+_TAKEN_BACK = "taken back by a failover or a restored backup, or of a document before this one"
 _DELETED = "lost: deleted before it could be archived"
 
 
@@ -99,8 +100,11 @@ class Stream(Layout):
                     version = replace(version, detail=_OVERWRITTEN if lost else _WAITING)
             elif not version.current:
                 waiting = lost = False
-                if version.state == "present" and not version.detail:
-                    version = replace(version, detail=_what_became(place_of(version.v), known or {}))
+                at = place_of(version.v)
+                if version.detail == PHANTOM and (feed_state.TAKEN_BACK, at) in (known or ()):
+                    version = replace(version, detail=f"{_TAKEN_BACK}; {PHANTOM}")
+                elif version.state == "present" and not version.detail:
+                    version = replace(version, detail=_what_became(at, known or {}))
             yield version
 
     @property
@@ -161,6 +165,8 @@ def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) ->
 def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:
     """The feed's later note on an archived version; "" without one."""
     words = ["changed in place later, before the next version"] if (feed_state.IN_PLACE, place) in known else []
+    if (feed_state.TAKEN_BACK, place) in known:
+        words.append(_TAKEN_BACK)
     if (feed_state.DELETED, place) in known:
         at = known[feed_state.DELETED, place]
         words.append("the document was deleted after it" + (f", {at:%Y-%m-%d %H:%M:%S} UTC" if at else ""))

@@ -16,7 +16,7 @@ from bson import Int64
 
 from model.errors import Refused, Unreachable
 from model.findings import Finding
-from model.server.change_stream import TooLarge
+from model.server.change_stream import Changes, TooLarge
 from model.values.canonical import Value
 from tests.model.feed.feed_scenes import story
 from tests.model.feed.feed_support import NS, Ground, Killed, ground, notes, outcomes
@@ -329,6 +329,70 @@ def test_without_change_streams_it_polls_and_says_what_that_misses() -> None:
         here.orders.update_one({"_id": "A"}, {"$set": {"n": 5}})
         assert outcomes(here.feed()) == [("conflict", 4)]
         assert here.archived() == [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 4, {"n": 4})]
+
+
+@pytest.mark.parametrize("way", ["by polling", "from a stream whose history is lost"])
+def test_after_a_rollback_it_says_so_and_marks_the_versions_that_were_taken_back(way: str) -> None:
+    with ground(replica_set="" if way == "by polling" else "rs0", history=20) as here:
+        here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "AB"])
+        here.feed()
+        for n in (2, 3):
+            here.edit("A", n=n)
+            here.edit("B", n=n)
+            here.feed()
+        before = here.archived()
+        here.orders.replace_one({"_id": "A"}, {"v": 1, "n": 1})  # as a restored backup has it
+        here.client.shop.others.insert_many([{} for _ in range(40)])
+        fed = here.feed()
+        assert outcomes(fed) == [("conflict", 3)]
+        assert [each.id for each in fed if each.outcome == "conflict"] == [Value.of("A")]
+        (said,) = [each.detail for each in fed if each.outcome == "conflict"]
+        assert said.startswith("A stands at v1 again, and shop.orders_history holds v2 to v3 of it: a failover or")
+        assert here.noted() == ["taken back"] * 2
+        assert here.archived() == before
+        shown = {(each.v.python() if each.v else None): each.detail for each in here.layout().history(Value.of("A"))}
+        assert ["taken back by a failover" in shown[v] for v in (3, 2, 1)] == [True, True, False]
+        assert not any("taken back" in each.detail for each in here.layout().history(Value.of("B")))
+        here.edit("A", n=9)
+        again = [each.detail for each in here.feed() if each.v == Value.of(2)]
+        assert ["had been taken back" in each for each in again] == [True]
+        assert here.archived() == before
+
+
+class Overtaken(FaultyServer):
+    """A port between whose operations others write."""
+
+    def changes(self, *asked: Any) -> Changes:
+        return self.server.changes(*asked)
+
+
+@pytest.mark.parametrize("place", range(2, 14, 2))
+def test_an_edit_that_another_feeder_archives_between_two_reads_is_no_rollback(place: int) -> None:
+    with ground(replica_set="") as here:
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        here.feed()
+
+        def overtake() -> None:
+            here.edit("A", n=2)
+            here.archive.insert_one({"docId": "A", "v": 2, "n": 2})
+
+        port = Overtaken(here.server)
+        port.between = {place: overtake, place + 1: lambda: here.edit("A", n=3)}
+        assert "conflict" not in [kind for kind, _ in outcomes(here.feed(port))]
+        assert "taken back" not in here.noted()
+
+
+def test_a_document_that_was_deleted_and_made_anew_is_no_rollback() -> None:
+    with ground(history=20) as here:
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        here.edit("A", n=2)
+        here.feed()
+        here.orders.delete_one({"_id": "A"})
+        here.feed()
+        here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
+        here.client.shop.others.insert_many([{} for _ in range(40)])
+        here.feed()
+        assert "taken back" not in here.noted()
 
 
 @pytest.mark.deep
