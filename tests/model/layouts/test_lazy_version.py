@@ -61,7 +61,7 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return rows, False
 
     monkeypatch.setattr(LazyVersions, "stretch", none)
-    monkeypatch.setattr("model.layouts.archive_reader.ArchiveReader._above", lambda _, __, rows: (None, rows))
+    monkeypatch.setattr("model.layouts.archive_reader.ArchiveReader._above", lambda *asked: (None, asked[-1]))
 
 
 @pytest.mark.parametrize("layout", ["versions", "flagged", "archive", "stream"])
