@@ -34,6 +34,8 @@ _translator: QTranslator | None = None
 _others: list[QTranslator] = []  # Qt keeps no reference
 _known: dict[str, str] = {}
 _sentences: dict[str, str] = {}
+_parts: dict[str, str] = {}  # of sentences
+LONG = 3  # blanks in a value that is rather a clause
 MOST = 10_000  # sentences that are remembered
 _VALUE = re.compile(r"\{(\w+)\}")
 
@@ -57,6 +59,7 @@ def choose(wanted: str) -> str:
     _translator = None
     _known.clear()
     _sentences.clear()
+    _parts.clear()
     if _code != "en":
         made = QTranslator()
         if made.load(str(catalogue(_code).with_suffix(".qm"))):
@@ -75,6 +78,7 @@ def use(translator: QTranslator | None) -> None:
     _translator = translator
     _known.clear()
     _sentences.clear()
+    _parts.clear()
 
 
 def install() -> None:
@@ -126,26 +130,83 @@ def translated(sentence: str) -> str:
     if found is None:
         if len(_sentences) > MOST:
             _sentences.clear()
+            _parts.clear()
         parts = re.split(r"(?<=[.?!]) (?=\S)", sentence)
-        found = _sentences[sentence] = _whole(sentence) or " ".join(_whole(part) or part for part in parts)
+        whole = "" if len(parts) == 1 or all(map(_known_as, parts)) else _whole(sentence)
+        found = _sentences[sentence] = _whole(sentence, plainly=True) or whole or " ".join(map(_begun, parts))
     return found
 
 
-def _whole(sentence: str) -> str:
+def _begun(sentence: str) -> str:
+    """One sentence of several, which begins as it does in English: large or small."""
+    found = _said(sentence) or _template(f" {sentence}").lstrip() or sentence
+    return found[0].upper() + found[1:] if sentence[:1].isupper() else found
+
+
+def _said(part: str) -> str:
+    """A sentence, or a part of one; "" where no text is known that it was made of."""
+    return _known_as(part) or _whole(part)
+
+
+def _known_as(part: str) -> str:
+    """A part of which each word is a text's or a value's; "" for any other."""
+    found = _parts.get(part)
+    if found is None:
+        found = _parts[part] = _whole(part, plainly=True) or _joined(part)
+    return found
+
+
+def _joined(part: str) -> str:
+    """A part of two that are texts of their own: "unique index on docId and v" and "_w is a write token."."""
+    end = "." if part.endswith(".") else ""
+    bare = part.removesuffix(end)
+    for between, said_between in (("; ", "; "), (", ", ", "), (" and ", tr(" and "))):
+        at = bare.rfind(between)
+        while at > 0:
+            clause = _known_as(bare[at + len(between) :])
+            tail = said_between + clause if clause else _template(bare[at:], plainly=True)
+            if tail and (head := _known_as(bare[:at])):
+                return head + tail + end
+            at = bare.rfind(between, 0, at)
+    return ""
+
+
+def _whole(sentence: str, plainly: bool = False) -> str:
+    """A part as it stands, or as it begins or ends a sentence; ``plainly``: with no unknown clause in its values."""
+    if found := _template(sentence, plainly):
+        return found
+    bare = sentence.removesuffix(".")
+    end = "." if bare != sentence else ""
+    for inner in (sentence, bare):
+        if inner and inner[0].isupper() and (found := _template(inner[0].lower() + inner[1:], plainly)):
+            return found[0].upper() + found[1:] + (end if inner is bare else "")
+    return f"{found}." if end and (found := _template(bare, plainly)) else ""
+
+
+def _template(sentence: str, plainly: bool = False) -> str:
     if _translator is not None and (exact := _translator.translate(MODEL, sentence)):
         return exact
     share = 6 if ". " in sentence else 10
     for each in _with_values(_code):
         # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
         if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
-            values = [_value(value, first=not found.start(at)) for at, value in enumerate(found.groups(), 1)]
+            if plainly and any(value.count(" ") >= LONG and not _known_as(value) for value in found.groups()):
+                continue
+            values = [
+                _value(value, not found.start(at), each.said.startswith(f"{{{each.names[at - 1]}}}"))
+                for at, value in enumerate(found.groups(), 1)
+            ]
             return _VALUE.sub(partial(_value_of, dict(zip(each.names, values, strict=True))), each.said)
     return ""
 
 
-def _value(value: str, first: bool) -> str:
+def _value(value: str, first: bool, stays: bool) -> str:
+    """A value as it is said; ``first``: it begins the sentence, where it ``stays``."""
     # Several words, or the word that begins the sentence, may be a part of it; any other word is data.
-    return ((" " in value or (first and value.istitle())) and _whole(value)) or value
+    if " " not in value and not (first and value.istitle()):
+        return value
+    inner = value[0].lower() + value[1:] if first and not stays else value
+    return _said(inner) or _said(value) or value
 
 
 def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:

@@ -9125,8 +9125,48 @@ Zum Verbinden öffnen</translation>
       <translation> Führen Sie die Rücknahme damit zusammen oder stellen Sie die frühere Version oder einige ihrer Felder wieder her.</translation>
     </message>
     <message>
+      <source> The server stored the fields in another order than they were sent in.</source>
+      <translation> Der Server hat die Felder in anderer Reihenfolge gespeichert als gesendet.</translation>
+    </message>
+    <message>
+      <source> What else was written is undone with palimpsest undo {0}.</source>
+      <translation> Was sonst geschrieben wurde, macht palimpsest undo {0} rückgängig.</translation>
+    </message>
+    <message>
+      <source> What it rests on could not be read again; run the plan again.</source>
+      <translation> Worauf es beruht, ließ sich nicht erneut lesen; führen Sie den Plan erneut aus.</translation>
+    </message>
+    <message>
+      <source> and has a unique index on {0} and {1}</source>
+      <translation> und hat einen eindeutigen Index auf {0} und {1}</translation>
+    </message>
+    <message>
+      <source> and stay in {0} once they are counted</source>
+      <translation> und bleiben in {0}, sobald sie gezählt sind</translation>
+    </message>
+    <message>
       <source> and {0} is unchanged</source>
       <translation> und {0} unverändert</translation>
+    </message>
+    <message>
+      <source> and {0} more</source>
+      <translation> und {0} weitere</translation>
+    </message>
+    <message>
+      <source> and {0} {1} damaged</source>
+      <translation> und {0} sind beschädigt</translation>
+    </message>
+    <message>
+      <source> in line {0}: {1}</source>
+      <translation> in Zeile {0}: {1}</translation>
+    </message>
+    <message>
+      <source> is now </source>
+      <translation> ist jetzt </translation>
+    </message>
+    <message>
+      <source> {0} of the documents sampled {1} not decode.</source>
+      <translation> {0} der Dokumente in der Stichprobe lassen sich nicht lesen.</translation>
     </message>
     <message>
       <source> {0} {1} then sorted in memory.</source>
@@ -9137,16 +9177,68 @@ Zum Verbinden öffnen</translation>
       <translation>(Das ist richtig, aber nicht das Kürzeste: Das hätte zu lange gedauert.)</translation>
     </message>
     <message>
+      <source>, and {0} may still be on the way</source>
+      <translation>, und {0} sind vielleicht noch unterwegs</translation>
+    </message>
+    <message>
+      <source>, and {0} younger</source>
+      <translation>, und {0} jünger</translation>
+    </message>
+    <message>
+      <source>, beside {0}</source>
+      <translation>, neben {0}</translation>
+    </message>
+    <message>
+      <source>, in a collection called {0}</source>
+      <translation>, in einer Sammlung namens {0}</translation>
+    </message>
+    <message>
       <source>, the archive ends at {0}</source>
       <translation>, das Archiv endet bei {0}</translation>
+    </message>
+    <message>
+      <source>, without {0}</source>
+      <translation>, ohne {0}</translation>
+    </message>
+    <message>
+      <source>, without {0} repeated</source>
+      <translation>, ohne {0} Wiederholungen</translation>
     </message>
     <message>
       <source>, written by {0}</source>
       <translation>, geschrieben von {0}</translation>
     </message>
     <message>
+      <source>; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe</source>
+      <translation>; wie die anderen zu ihrem kamen, ist nicht bewiesen, daher wird hier nichts geschrieben, bis ein Profil hash_recipe angibt</translation>
+    </message>
+    <message>
+      <source>; later versions hold {0} % of the fields, those that changed</source>
+      <translation>; spätere Versionen enthalten {0} % der Felder, und zwar die geänderten</translation>
+    </message>
+    <message>
+      <source>; little stays the same from one {0} to the next</source>
+      <translation>; von einer {0} zur nächsten bleibt wenig gleich</translation>
+    </message>
+    <message>
+      <source>; no recipe known gives it, so nothing is written here until a profile states hash_recipe</source>
+      <translation>; kein bekanntes Rezept ergibt ihn, daher wird hier nichts geschrieben, bis ein Profil hash_recipe angibt</translation>
+    </message>
+    <message>
       <source>; the certificate is trusted until {0}</source>
       <translation>; dem Zertifikat wird bis {0} vertraut</translation>
+    </message>
+    <message>
+      <source>; these have a unique index</source>
+      <translation>; auf beiden liegt ein eindeutiger Index</translation>
+    </message>
+    <message>
+      <source>; {0} is the number beside them</source>
+      <translation>; {0} ist die Zahl daneben</translation>
+    </message>
+    <message>
+      <source>; {0} marks {1}</source>
+      <translation>; {0} kennzeichnet {1}</translation>
     </message>
     <message>
       <source>A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address.</source>
@@ -9159,6 +9251,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A delta is missing, so the states after it cannot be rebuilt for certain.</source>
       <translation>Ein Delta fehlt, die Stände danach lassen sich nicht sicher nachbilden.</translation>
+    </message>
+    <message>
+      <source>A document that is to be created has no base, and is made of fields to set; say which.</source>
+      <translation>Ein Dokument, das angelegt werden soll, hat keine Grundlage und besteht aus Feldern, die zu setzen sind; sagen Sie, aus welchen.</translation>
     </message>
     <message>
       <source>A document with this id is there.</source>
@@ -9181,8 +9277,28 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Reparatur wird ganz oder gar nicht rückgängig gemacht; bearbeiten Sie stattdessen das Dokument.</translation>
     </message>
     <message>
+      <source>A scan of today does not find this; scan again.</source>
+      <translation>Eine heutige Prüfung findet das nicht; prüfen Sie erneut.</translation>
+    </message>
+    <message>
+      <source>A stored document has no _id, so no write can name it.</source>
+      <translation>Ein gespeichertes Dokument hat keine _id, daher kann kein Schreibvorgang es nennen.</translation>
+    </message>
+    <message>
+      <source>A stored document that belongs to {0}</source>
+      <translation>Ein gespeichertes Dokument, das zu {0} gehört</translation>
+    </message>
+    <message>
+      <source>A time series: its measurements are no versions of one another.</source>
+      <translation>Eine Zeitreihe: Ihre Messungen sind keine Versionen voneinander.</translation>
+    </message>
+    <message>
       <source>A token stands in both lists: it was counted and not taken out.</source>
       <translation>Ein Token steht in beiden Listen: Es wurde gezählt und nicht herausgenommen.</translation>
+    </message>
+    <message>
+      <source>A unique index on {0} and {1} would suit a document for every version, but documents with the same {2} look like parts of one thing.</source>
+      <translation>Ein eindeutiger Index auf {0} und {1} würde zu einem Dokument je Version passen, aber Dokumente mit gleichem {2} sehen wie Teile einer Sache aus.</translation>
     </message>
     <message>
       <source>A value is too long for an index of this collection; shorten it or drop the index.</source>
@@ -9243,6 +9359,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>An archive can only be fed by asking again and again, which misses what changes in between.</source>
       <translation>Ein Archiv lässt sich nur durch ständiges Nachfragen füttern, und das verpasst, was sich dazwischen ändert.</translation>
+    </message>
+    <message>
+      <source>An edit from here has no entry in {0}.</source>
+      <translation>Eine Bearbeitung von hier hat keinen Eintrag in {0}.</translation>
+    </message>
+    <message>
+      <source>An id is one of a collection; name just that one.</source>
+      <translation>Eine Id gehört zu einer Sammlung; nennen Sie nur diese.</translation>
     </message>
     <message>
       <source>An index is not dropped from here; drop it with your own tools.</source>
@@ -9417,8 +9541,16 @@ Zum Verbinden öffnen</translation>
       <translation>Speichern Sie diese hier nicht: Gelesen wird nicht, was geschrieben wurde.</translation>
     </message>
     <message>
+      <source>Documents are scanned in one collection at a time; name just that one.</source>
+      <translation>Dokumente werden immer in einer Sammlung geprüft; nennen Sie nur diese.</translation>
+    </message>
+    <message>
       <source>Documents near 16 MB</source>
       <translation>Dokumente nahe 16 MB</translation>
+    </message>
+    <message>
+      <source>Documents of {0} have no versions, so an edit cannot name its base; leave it out.</source>
+      <translation>Dokumente von {0} haben keine Versionen, daher kann eine Bearbeitung ihre Grundlage nicht nennen; lassen Sie sie weg.</translation>
     </message>
     <message>
       <source>Drivers stop at it or change it silently; here it is shown and never written.</source>
@@ -9481,8 +9613,16 @@ Zum Verbinden öffnen</translation>
       <translation>Gleiche Hashes</translation>
     </message>
     <message>
+      <source>Every entry is listed once now.</source>
+      <translation>Jeder Eintrag steht jetzt einmal da.</translation>
+    </message>
+    <message>
       <source>Every later edit of the document is refused.</source>
       <translation>Jede spätere Bearbeitung des Dokuments wird abgelehnt.</translation>
+    </message>
+    <message>
+      <source>Every version of it is a whole number now.</source>
+      <translation>Jede Version davon ist jetzt eine ganze Zahl.</translation>
     </message>
     <message>
       <source>Fields keep their order</source>
@@ -9501,8 +9641,20 @@ Zum Verbinden öffnen</translation>
       <translation>Abschließen</translation>
     </message>
     <message>
+      <source>First a copy goes to the quarantine, then the archive's {0} is deleted if every byte of it is as it was seen. The document is read again behind it; has it changed, the row is put back.</source>
+      <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird {0} im Archiv gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das Dokument erneut gelesen; hat es sich geändert, wird die Zeile zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>First a copy goes to the quarantine, then the second {0} is deleted if every byte of it is as it was seen. The one that stays is read again behind it; is it gone, the deleted one is put back.</source>
+      <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird das zweite {0} gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das, was bleibt, erneut gelesen; ist es weg, wird das gelöschte zurückgelegt.</translation>
+    </message>
+    <message>
       <source>First a copy goes to the quarantine, then {0} is deleted if every byte of it is as it was seen. The document is read again behind it; has it moved on, the row is put back.</source>
       <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird {0} gelöscht, wenn jedes Byte noch ist wie gesehen. Danach wird das Dokument erneut gelesen; ist es weitergerückt, wird die Zeile zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>First each version is inserted into {0} as it stands; then one update takes them out of {1}, which applies only if every byte of the document is as it was seen. Undo brings them back.</source>
+      <translation>Zuerst wird jede Version so, wie sie ist, in {0} eingefügt; dann nimmt eine Aktualisierung sie aus {1} heraus, die nur gilt, falls jedes Byte des Dokuments wie gesehen ist. Rückgängig bringt sie zurück.</translation>
     </message>
     <message>
       <source>First the new version is inserted with {0}; the unique index on {1} and {2} lets one writer have its number. Then {3} and all below it lose {4}.</source>
@@ -9511,6 +9663,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>First {0} is copied to {1}. The swap then applies only if {2} is still {3}{4}.</source>
       <translation>Zuerst wird {0} nach {1} kopiert. Der Tausch gilt dann nur, wenn {2} noch {3} ist{4}.</translation>
+    </message>
+    <message>
+      <source>First {0}, the highest version, gets {1} where it has none; then each version below loses it. Each write applies only if that version is as it was seen, and afterwards all is read again until it is right.</source>
+      <translation>Zuerst erhält {0}, die höchste Version, {1}, wo es fehlt; dann verliert es jede Version darunter. Jeder Schreibvorgang gilt nur, falls die Version wie gesehen ist, und danach wird alles erneut gelesen, bis es stimmt.</translation>
     </message>
     <message>
       <source>Gaps in the versions</source>
@@ -9537,28 +9693,56 @@ Zum Verbinden öffnen</translation>
       <translation>Wie weit das Nachführen gekommen ist, ist nicht bekannt. {0}</translation>
     </message>
     <message>
+      <source>In {0} of {1}, {2} is {3}.</source>
+      <translation>In {0} von {1} ist {2} {3}.</translation>
+    </message>
+    <message>
       <source>Inserted and replaced documents keep the order of their fields.{0}</source>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
+    </message>
+    <message>
+      <source>It arrived.</source>
+      <translation>Es kam an.</translation>
     </message>
     <message>
       <source>It can be used as it is written.</source>
       <translation>Sie ist so verwendbar.</translation>
     </message>
     <message>
+      <source>It cannot be looked at now: {0}</source>
+      <translation>Es lässt sich jetzt nicht ansehen: {0}</translation>
+    </message>
+    <message>
       <source>It cannot be raised, and totals that read it are wrong.</source>
       <translation>Er lässt sich nicht erhöhen, und Summen daraus sind falsch.</translation>
+    </message>
+    <message>
+      <source>It changed meanwhile and keeps all of its versions; some are copied already. Scan again.</source>
+      <translation>Es hat sich inzwischen geändert und behält alle seine Versionen; einige sind schon kopiert. Prüfen Sie erneut.</translation>
     </message>
     <message>
       <source>It changed since it was read; nothing was written.</source>
       <translation>Es hat sich seit dem Lesen geändert; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>It could not be looked through to its end: {0}</source>
+      <translation>Sie ließ sich nicht bis zum Ende durchsehen: {0}</translation>
+    </message>
+    <message>
       <source>It could not be measured: {0}</source>
       <translation>Es konnte nicht gemessen werden: {0}</translation>
     </message>
     <message>
+      <source>It is as it was before the {0}.</source>
+      <translation>Es ist, wie es vor dem Vorgang war ({0}).</translation>
+    </message>
+    <message>
       <source>It is empty, so nothing can be told from it.</source>
       <translation>Sie ist leer, also lässt sich nichts daraus schließen.</translation>
+    </message>
+    <message>
+      <source>It is empty; a unique index on {0} and {1} suits a document for every version.</source>
+      <translation>Sie ist leer; ein eindeutiger Index auf {0} und {1} passt zu einem Dokument je Version.</translation>
     </message>
     <message>
       <source>It is gone.</source>
@@ -9575,6 +9759,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is not in the database: it did not arrive in two minutes.</source>
       <translation>Es ist nicht in der Datenbank: Es ist in zwei Minuten nicht angekommen.</translation>
+    </message>
+    <message>
+      <source>It is not known whether a copy was kept, so nothing was removed. {0}</source>
+      <translation>Es ist nicht bekannt, ob eine Kopie aufbewahrt wurde, also wurde nichts entfernt. {0}</translation>
     </message>
     <message>
       <source>It is not known whether it was written.</source>
@@ -9595,6 +9783,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is not known whether this write arrived; check that first.</source>
       <translation>Es ist nicht bekannt, ob dieser Schreibvorgang ankam; prüfen Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>It is not known which field the counter {0} numbers; state it in a profile.</source>
+      <translation>Es ist nicht bekannt, welches Feld der Zähler {0} nummeriert; geben Sie es in einem Profil an.</translation>
     </message>
     <message>
       <source>It is not ticked in the plan; nothing was written.</source>
@@ -9641,12 +9833,28 @@ Zum Verbinden öffnen</translation>
       <translation>Es hielt auf dem Weg zu {0} an: Starten Sie es neu, dann geht es weiter, oder nehmen Sie es zurück.</translation>
     </message>
     <message>
+      <source>It waits for an answer in the plan: {0}</source>
+      <translation>Es wartet auf eine Antwort im Plan: {0}</translation>
+    </message>
+    <message>
+      <source>It was being written each time that it was looked at.</source>
+      <translation>Es wurde bei jedem Ansehen gerade geschrieben.</translation>
+    </message>
+    <message>
       <source>It was counted twice, or its list was written without a guard.</source>
       <translation>Er wurde doppelt gezählt, oder seine Liste wurde ungesichert geschrieben.</translation>
     </message>
     <message>
       <source>It was meant to go: leave the archive as it is</source>
       <translation>Es sollte weg: das Archiv so lassen</translation>
+    </message>
+    <message>
+      <source>It was not reached.</source>
+      <translation>Es wurde nicht erreicht.</translation>
+    </message>
+    <message>
+      <source>It was put back, as the document had moved on since it was taken out.</source>
+      <translation>Es wurde zurückgelegt, denn das Dokument war weitergegangen, seit es herausgenommen wurde.</translation>
     </message>
     <message>
       <source>It was undone already, by entry {0}.</source>
@@ -9657,8 +9865,32 @@ Zum Verbinden öffnen</translation>
       <translation>Es wurde in Daten im Speicher geschrieben, die es nicht mehr gibt.</translation>
     </message>
     <message>
+      <source>Item {0} asks nothing.</source>
+      <translation>Posten {0} fragt nichts.</translation>
+    </message>
+    <message>
+      <source>Item {0} has no repair. {1}</source>
+      <translation>Posten {0} hat keine Reparatur. {1}</translation>
+    </message>
+    <message>
       <source>Its number was given to nobody, and is left out if the counter moved.</source>
       <translation>Seine Nummer erhielt niemand; sie bleibt aus, wenn der Zähler weiterging.</translation>
+    </message>
+    <message>
+      <source>Its rows are {0}.</source>
+      <translation>Ihre Zeilen sind {0}.</translation>
+    </message>
+    <message>
+      <source>Its rows hold states of the documents of {0} {1}</source>
+      <translation>Ihre Zeilen enthalten Zustände der Dokumente von {0} {1}</translation>
+    </message>
+    <message>
+      <source>Its rows record changes in {0}, of fields that the documents of {1} have</source>
+      <translation>Ihre Zeilen halten in {0} Änderungen von Feldern fest, die die Dokumente von {1} haben</translation>
+    </message>
+    <message>
+      <source>Its rows record changes or events, but nothing in them names a document that is there.</source>
+      <translation>Ihre Zeilen halten Änderungen oder Ereignisse fest, aber nichts darin nennt ein Dokument, das da ist.</translation>
     </message>
     <message>
       <source>Its versions stay in {0}, and restoring one of them brings it back.</source>
@@ -9781,6 +10013,10 @@ Zum Verbinden öffnen</translation>
       <translation>N/A: Die Dokumente werden nach der Seite gezählt.</translation>
     </message>
     <message>
+      <source>N/A: the file is not read yet; these come first in it.</source>
+      <translation>Nicht bekannt: Die Datei ist noch nicht gelesen; diese stehen in ihr zuerst.</translation>
+    </message>
+    <message>
       <source>N/A: the histories are still being read.</source>
       <translation>N/A: Die Verläufe werden noch gelesen.</translation>
     </message>
@@ -9809,6 +10045,10 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Sammlung von {0} hält Versionen, die verfolgt werden könnten.</translation>
     </message>
     <message>
+      <source>No collection {0} is to be seen in {1}. {2}</source>
+      <translation>In {1} ist keine Sammlung {0} zu sehen. {2}</translation>
+    </message>
+    <message>
       <source>No current document</source>
       <translation>Kein aktuelles Dokument</translation>
     </message>
@@ -9821,8 +10061,16 @@ Zum Verbinden öffnen</translation>
       <translation>Kein Dokument hatte damals {0}.</translation>
     </message>
     <message>
+      <source>No document of {0} has {1}, which is stated as current.</source>
+      <translation>Kein Dokument von {0} hat {1}, das als current angegeben ist.</translation>
+    </message>
+    <message>
       <source>No document sampled in {0} has {1}, which is stated as {2}.</source>
       <translation>Kein Dokument der Stichprobe in {0} hat {1}, angegeben als {2}.</translation>
+    </message>
+    <message>
+      <source>No exact copy could be kept first, so nothing was removed. {0}</source>
+      <translation>Zuvor ließ sich keine genaue Kopie aufbewahren, also wurde nichts entfernt. {0}</translation>
     </message>
     <message>
       <source>No field of the documents sampled tells one version from another.</source>
@@ -9849,6 +10097,10 @@ Zum Verbinden öffnen</translation>
       <translation>Kein Server, der Schreiben annimmt, war erreichbar; prüfen Sie die Verbindung und versuchen Sie es erneut.</translation>
     </message>
     <message>
+      <source>No token of it is left to settle.</source>
+      <translation>Davon ist kein Token mehr zu klären.</translation>
+    </message>
+    <message>
       <source>No version carries the current flag, or several do, or another one than the newest.</source>
       <translation>Keine Version trägt die Kennung der aktuellen, oder mehrere, oder eine andere als die neueste.</translation>
     </message>
@@ -9863,6 +10115,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nobody sees them unless they look into the archive.</source>
       <translation>Niemand sieht sie, außer beim Blick ins Archiv.</translation>
+    </message>
+    <message>
+      <source>None of it came in the time for that, so nothing can be told from it.</source>
+      <translation>In der Zeit dafür kam nichts davon an, also lässt sich daraus nichts ablesen.</translation>
+    </message>
+    <message>
+      <source>None of the documents sampled can be read.</source>
+      <translation>Keines der Dokumente in der Stichprobe lässt sich lesen.</translation>
+    </message>
+    <message>
+      <source>None of the rows sampled in {0} names a document of {1} in {2}, {3} for one.</source>
+      <translation>Keine der Zeilen der Stichprobe in {0} nennt in {2} ein Dokument von {1}, zum Beispiel {3}.</translation>
     </message>
     <message>
       <source>None or several current</source>
@@ -9933,6 +10197,18 @@ Zum Verbinden öffnen</translation>
       <translation>Nichts hat sich geändert.</translation>
     </message>
     <message>
+      <source>Nothing in {0} is above {1} any more.</source>
+      <translation>In {0} steht nichts mehr über {1}.</translation>
+    </message>
+    <message>
+      <source>Nothing is left to do.</source>
+      <translation>Es ist nichts mehr zu tun.</translation>
+    </message>
+    <message>
+      <source>Nothing is written while layouts are recognised.</source>
+      <translation>Während Layouts erkannt werden, wird nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>Nothing is wrong for readers; the next edit absorbs it.</source>
       <translation>Für Leser ist nichts falsch; die nächste Bearbeitung nimmt es auf.</translation>
     </message>
@@ -9977,24 +10253,84 @@ Zum Verbinden öffnen</translation>
       <translation>Ungewöhnliche Feldnamen</translation>
     </message>
     <message>
+      <source>Of the kind {0}, which holds no documents of its own.</source>
+      <translation>Von der Art {0}, die keine eigenen Dokumente enthält.</translation>
+    </message>
+    <message>
       <source>Old pending tokens</source>
       <translation>Alte offene Token</translation>
+    </message>
+    <message>
+      <source>One insert of the very bytes that the quarantine kept.</source>
+      <translation>Eine Einfügung genau der Bytes, die die Quarantäne aufbewahrt hat.</translation>
+    </message>
+    <message>
+      <source>One insert, which the unique index on _id turns away where somebody was faster. The archive is not touched.</source>
+      <translation>Eine Einfügung, die der eindeutige Index auf _id abweist, wo jemand schneller war. Das Archiv bleibt unberührt.</translation>
+    </message>
+    <message>
+      <source>One insert; {0} keeps it from standing there twice. Nothing that is there is written over.</source>
+      <translation>Eine Einfügung; {0} verhindert, dass sie doppelt dasteht. Nichts, was da ist, wird überschrieben.</translation>
     </message>
     <message>
       <source>One update copies {0} to the end of {1} and changes the document. It applies only if {2} is still {3}{4}.</source>
       <translation>Ein Update kopiert {0} ans Ende von {1} und ändert das Dokument. Es gilt nur, wenn {2} noch {3} ist{4}.</translation>
     </message>
     <message>
+      <source>One update gives the document the version {0}, if every byte of it is as it was seen. The archive is not touched.</source>
+      <translation>Eine Aktualisierung gibt dem Dokument die Version {0}, falls jedes Byte davon wie gesehen ist. Das Archiv bleibt unberührt.</translation>
+    </message>
+    <message>
       <source>One update moves {0} to the end of {1} and puts the new version in its place. It applies only if {2}.{3} is still {4}{5}.</source>
       <translation>Ein Update schiebt {0} ans Ende von {1} und setzt die neue Version an seine Stelle. Es gilt nur, wenn {2}.{3} noch {4} ist{5}.</translation>
+    </message>
+    <message>
+      <source>One update of the counter, which applies only if every byte of the document is as it was seen.</source>
+      <translation>Eine Aktualisierung des Zählers, die nur gilt, falls jedes Byte des Dokuments wie gesehen ist.</translation>
+    </message>
+    <message>
+      <source>One update of the hash, which applies only if the old hash and every byte of the content are as they were seen. The content is not touched.</source>
+      <translation>Eine Aktualisierung des Hashes, die nur gilt, falls der alte Hash und jedes Byte des Inhalts wie gesehen sind. Der Inhalt bleibt unberührt.</translation>
+    </message>
+    <message>
+      <source>One update of the list, which applies only if every byte of the document is as it was seen. What was counted from it is left as it is.</source>
+      <translation>Eine Aktualisierung der Liste, die nur gilt, falls jedes Byte des Dokuments wie gesehen ist. Was daraus gezählt wurde, bleibt, wie es ist.</translation>
+    </message>
+    <message>
+      <source>One update of the version, which applies only if every byte of the document is as it was seen.</source>
+      <translation>Eine Aktualisierung der Version, die nur gilt, falls jedes Byte des Dokuments wie gesehen ist.</translation>
+    </message>
+    <message>
+      <source>One update of {0}, which applies only if every byte of the document, {1} included, is as it was seen. The journal keeps what was there.</source>
+      <translation>Eine Aktualisierung von {0}, die nur gilt, falls jedes Byte des Dokuments samt {1} wie gesehen ist. Das Journal bewahrt, was dort stand.</translation>
+    </message>
+    <message>
+      <source>One update with $max, which never lowers a counter, and which applies only if the counter is as it was seen.</source>
+      <translation>Eine Aktualisierung mit $max, die einen Zähler nie senkt und nur gilt, falls der Zähler wie gesehen ist.</translation>
+    </message>
+    <message>
+      <source>One update, guarded by the token itself.</source>
+      <translation>Eine Aktualisierung, vom Token selbst geschützt.</translation>
+    </message>
+    <message>
+      <source>One write, which applies only if every byte of the document is as it was left.</source>
+      <translation>Ein Schreibvorgang, der nur gilt, falls jedes Byte des Dokuments ist, wie es hinterlassen wurde.</translation>
     </message>
     <message>
       <source>Only an edit can be undone by a merge; this entry is another kind of write.</source>
       <translation>Nur eine Bearbeitung kann durch Zusammenführen zurückgenommen werden; dieser Eintrag ist ein anderer Schreibvorgang.</translation>
     </message>
     <message>
+      <source>Only documents of the sample are changed as a colleague would.</source>
+      <translation>Nur Dokumente des Beispiels werden geändert wie von einem Kollegen.</translation>
+    </message>
+    <message>
       <source>Only the current version can be edited; restore this one to work from it.</source>
       <translation>Nur die aktuelle Version lässt sich bearbeiten; stellen Sie diese wieder her, um von ihr auszugehen.</translation>
+    </message>
+    <message>
+      <source>Only the first documents of {0} have been read; this has to wait for the others.</source>
+      <translation>Von {0} sind erst die ersten Dokumente gelesen; das muss auf die übrigen warten.</translation>
     </message>
     <message>
       <source>Only what differs from {0} is inserted. The unique index on {1} and {2} lets one writer have the next number.</source>
@@ -10059,6 +10395,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Readers that ask for the flag get nothing, two documents or an old one.</source>
       <translation>Wer nach der Kennung fragt, erhält nichts, zwei Dokumente oder ein altes.</translation>
+    </message>
+    <message>
+      <source>Reading {0} broke off {1}: {2}</source>
+      <translation>Das Lesen von {0} brach {1} ab: {2}</translation>
     </message>
     <message>
       <source>Reads {0}, all there are, as no filter narrows them.</source>
@@ -10163,6 +10503,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Several documents have the same hash, which is legal where their contents are equal.</source>
       <translation>Mehrere Dokumente haben denselben Hash, was bei gleichem Inhalt zulässig ist.</translation>
+    </message>
+    <message>
+      <source>Several programs keep versions in {0}: of {1} documents sampled {2} are {3}, and {4} are {5}.</source>
+      <translation>Mehrere Programme führen Versionen in {0}: Von {1} Dokumenten der Stichprobe sind {2} {3} und {4} {5}.</translation>
     </message>
     <message>
       <source>Shorten</source>
@@ -10277,6 +10621,18 @@ Zum Verbinden öffnen</translation>
       <translation>Die Sammlung hat Regeln für ihre Dokumente, und dieses erfüllt sie nicht.</translation>
     </message>
     <message>
+      <source>The collection {0}</source>
+      <translation>Die Sammlung {0}</translation>
+    </message>
+    <message>
+      <source>The collection {0} holds the earlier version of {1} looked up</source>
+      <translation>Die Sammlung {0} enthält die frühere Version von {1}, die nachgeschlagen wurden</translation>
+    </message>
+    <message>
+      <source>The collection {0} is named as a history of {1}{2}, but {3}.</source>
+      <translation>Die Sammlung {0} heißt wie eine Historie von {1}{2}, aber {3}.</translation>
+    </message>
+    <message>
       <source>The condition is not understood</source>
       <translation>Die Bedingung wird nicht verstanden</translation>
     </message>
@@ -10297,6 +10653,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Inhalt stimmt: seinen Hash speichern</translation>
     </message>
     <message>
+      <source>The copy of {0} in {1} differs from it now</source>
+      <translation>Die Kopie von {0} in {1} weicht jetzt davon ab</translation>
+    </message>
+    <message>
       <source>The copy of {0} was taken out of {1}; {2}.</source>
       <translation>Die Kopie von {0} wurde aus {1} herausgenommen; {2}.</translation>
     </message>
@@ -10311,6 +10671,26 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The counter is too low by what the token stands for.</source>
       <translation>Der Zähler ist um das zu niedrig, wofür das Token steht.</translation>
+    </message>
+    <message>
+      <source>The counter {0} is gone.</source>
+      <translation>Der Zähler {0} ist weg.</translation>
+    </message>
+    <message>
+      <source>The counter {0} is no number; say by an edit what it is.</source>
+      <translation>Der Zähler {0} ist keine Zahl; sagen Sie mit einer Bearbeitung, was er ist.</translation>
+    </message>
+    <message>
+      <source>The counter {0} is not behind any more.</source>
+      <translation>Der Zähler {0} liegt nicht mehr zurück.</translation>
+    </message>
+    <message>
+      <source>The current version alone makes {0} large; moving the others does not help.</source>
+      <translation>Die aktuelle Version allein macht {0} groß; die anderen zu verlagern hilft nicht.</translation>
+    </message>
+    <message>
+      <source>The current version alone makes {0} large; there is nothing to move.</source>
+      <translation>Die aktuelle Version allein macht {0} groß; es gibt nichts zu verlagern.</translation>
     </message>
     <message>
       <source>The databases may not be listed; {0}.</source>
@@ -10337,6 +10717,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument endet mitten in einem Wert bei Byte {0}.</translation>
     </message>
     <message>
+      <source>The document has changed since, and nobody can tell whether this write was among the changes.</source>
+      <translation>Das Dokument hat sich seitdem geändert, und niemand kann sagen, ob dieser Schreibvorgang darunter war.</translation>
+    </message>
+    <message>
       <source>The document has two fields of one name, so its fields cannot be followed.</source>
       <translation>Das Dokument hat zwei Felder eines Namens, deshalb kann seinen Feldern nicht gefolgt werden.</translation>
     </message>
@@ -10347,6 +10731,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The document is close to the largest that can be stored. Move its earlier versions into {0}_history (or the archive that a profile names)? The newest few stay; programs that read the array themselves will find the older ones there.</source>
       <translation>Das Dokument ist nahe der größten speicherbaren Größe. Seine früheren Versionen nach {0}_history verschieben (oder in das Archiv, das ein Profil nennt)? Die neuesten bleiben; Programme, die das Array selbst lesen, finden die älteren dort.</translation>
+    </message>
+    <message>
+      <source>The document is gone.</source>
+      <translation>Das Dokument ist weg.</translation>
     </message>
     <message>
       <source>The document is too large to be compared whole in one write, so this edit cannot be guarded.</source>
@@ -10393,12 +10781,52 @@ Zum Verbinden öffnen</translation>
       <translation>Das Feld {0} führt das Layout selbst, daher kann ein Inhalt es nicht enthalten; lassen Sie es weg.</translation>
     </message>
     <message>
+      <source>The field {0} is the hash of the content with its fields in another order than they are stored in</source>
+      <translation>Das Feld {0} ist der Hash des Inhalts, dessen Felder dafür anders geordnet sind als gespeichert</translation>
+    </message>
+    <message>
+      <source>The field {0} is the hash of the content{1} in {2} computed</source>
+      <translation>Das Feld {0} ist der Hash des Inhalts{1} in {2}, nachgerechnet</translation>
+    </message>
+    <message>
+      <source>The field {0} looks like a hash and is the _id of {1}, but not that of the content as stored</source>
+      <translation>Das Feld {0} sieht wie ein Hash aus und ist die _id von {1}, aber nicht der Hash des Inhalts, wie er gespeichert ist</translation>
+    </message>
+    <message>
+      <source>The field {0} looks like a hash, but is not that of the content as it is stored{1}</source>
+      <translation>Das Feld {0} sieht wie ein Hash aus, ist aber nicht der des Inhalts, wie er gespeichert ist{1}</translation>
+    </message>
+    <message>
+      <source>The field {0} looks like a version by {1}, but {2}.</source>
+      <translation>Das Feld {0} sieht nach {1} wie eine Version aus, aber {2}.</translation>
+    </message>
+    <message>
+      <source>The field {0} looks like a version, but no earlier versions were found here.</source>
+      <translation>Das Feld {0} sieht wie eine Version aus, aber frühere Versionen fanden sich hier nicht.</translation>
+    </message>
+    <message>
+      <source>The field {0} numbers rows by {1}, but these record changes or events and are no states.</source>
+      <translation>Das Feld {0} nummeriert Zeilen nach {1}, aber diese halten Änderungen oder Ereignisse fest und sind keine Zustände.</translation>
+    </message>
+    <message>
       <source>The fields of the document</source>
       <translation>Die Felder des Dokuments</translation>
     </message>
     <message>
       <source>The folder {0} for journal and drafts cannot be used ({1}); set PALIMPSEST_HOME to a folder that you can write.</source>
       <translation>Der Ordner {0} für Journal und Entwürfe kann nicht verwendet werden ({1}); setzen Sie PALIMPSEST_HOME auf einen Ordner, in den Sie schreiben können.</translation>
+    </message>
+    <message>
+      <source>The hash is that of the content now.</source>
+      <translation>Der Hash ist jetzt der des Inhalts.</translation>
+    </message>
+    <message>
+      <source>The hash {0}.</source>
+      <translation>Der Hash {0}.</translation>
+    </message>
+    <message>
+      <source>The hashes were not checked. {0}</source>
+      <translation>Die Hashes wurden nicht geprüft. {0}</translation>
     </message>
     <message>
       <source>The history ends, or has holes, where the feed did not run.</source>
@@ -10417,8 +10845,16 @@ Zum Verbinden öffnen</translation>
       <translation>Der Index ist da.</translation>
     </message>
     <message>
+      <source>The journal has no run {0}; `palimpsest journal` lists what was written.</source>
+      <translation>Das Journal hat keinen Lauf {0}; `palimpsest journal` listet auf, was geschrieben wurde.</translation>
+    </message>
+    <message>
       <source>The journal {0} cannot be used ({1}): {2}.</source>
       <translation>Das Journal {0} kann nicht verwendet werden ({1}): {2}.</translation>
+    </message>
+    <message>
+      <source>The journal {0} was moved away or begun anew in the meantime.</source>
+      <translation>Das Journal {0} wurde inzwischen verschoben oder neu begonnen.</translation>
     </message>
     <message>
       <source>The keyring of this computer cannot be read ({0}); unlock it, or give the password.</source>
@@ -10457,6 +10893,14 @@ Zum Verbinden öffnen</translation>
       <translation>Die Liste verarbeiteter Einträge enthält einen Eintrag mehrfach.</translation>
     </message>
     <message>
+      <source>The list {0} holds ids of {1}, so nothing waits in it to be counted.</source>
+      <translation>Die Liste {0} enthält Ids von {1}, also wartet darin nichts aufs Zählen.</translation>
+    </message>
+    <message>
+      <source>The list {0} says what was dealt with, without repeats in {1}</source>
+      <translation>Die Liste {0} sagt, was erledigt ist, ohne Wiederholung in {1}</translation>
+    </message>
+    <message>
       <source>The lock {0} cannot be used ({1}); allow writing there.</source>
       <translation>Die Sperre {0} kann nicht verwendet werden ({1}); erlauben Sie dort das Schreiben.</translation>
     </message>
@@ -10483,6 +10927,66 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The order of {0} is 1, ascending, or -1, descending; {1} is neither.</source>
       <translation>Die Reihenfolge von {0} ist 1, aufsteigend, oder -1, absteigend; {1} ist keines von beiden.</translation>
+    </message>
+    <message>
+      <source>The plan</source>
+      <translation>Der Plan</translation>
+    </message>
+    <message>
+      <source>The plan does not say which counter this is about.</source>
+      <translation>Der Plan sagt nicht, um welchen Zähler es geht.</translation>
+    </message>
+    <message>
+      <source>The plan does not say which document this is about.</source>
+      <translation>Der Plan sagt nicht, um welches Dokument es geht.</translation>
+    </message>
+    <message>
+      <source>The plan does not say which documents it rests on; scan again</source>
+      <translation>Der Plan sagt nicht, auf welchen Dokumenten er beruht; prüfen Sie erneut</translation>
+    </message>
+    <message>
+      <source>The plan does not say which version this is about.</source>
+      <translation>Der Plan sagt nicht, um welche Version es geht.</translation>
+    </message>
+    <message>
+      <source>The plan has no item {0}; it has {1}.</source>
+      <translation>Der Plan hat keinen Posten {0}; er hat {1}.</translation>
+    </message>
+    <message>
+      <source>The plan rests on {0}, which does not belong to {1}; scan again.</source>
+      <translation>Der Plan beruht auf {0}, das nicht zu {1} gehört; prüfen Sie erneut.</translation>
+    </message>
+    <message>
+      <source>The plan {0}</source>
+      <translation>Der Plan {0}</translation>
+    </message>
+    <message>
+      <source>The plan {0} cannot be read ({1}).</source>
+      <translation>Der Plan {0} lässt sich nicht lesen ({1}).</translation>
+    </message>
+    <message>
+      <source>The plan {0} is no JSON{1}.</source>
+      <translation>Der Plan {0} ist kein JSON{1}.</translation>
+    </message>
+    <message>
+      <source>The plan {0} is no UTF-8 text; save it as UTF-8.</source>
+      <translation>Der Plan {0} ist kein UTF-8-Text; speichern Sie ihn als UTF-8.</translation>
+    </message>
+    <message>
+      <source>The plan {0} is of another form than {1}; scan again to get one of this program.</source>
+      <translation>Der Plan {0} hat eine andere Form als {1}; prüfen Sie erneut, um einen von diesem Programm zu erhalten.</translation>
+    </message>
+    <message>
+      <source>The plan {0} was made for {1}, and this is {2}; make it anew here.</source>
+      <translation>Der Plan {0} wurde für {1} erstellt, und dies ist {2}; erstellen Sie ihn hier neu.</translation>
+    </message>
+    <message>
+      <source>The plan {0}, item {1}</source>
+      <translation>Der Plan {0}, Posten {1}</translation>
+    </message>
+    <message>
+      <source>The plan {0}, not checked {1}</source>
+      <translation>Der Plan {0}, nicht geprüft {1}</translation>
     </message>
     <message>
       <source>The port in the address is no number from 1 to 65535; write it as host:27017.</source>
@@ -10519,6 +11023,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The server answers only whom it knows; name a user in the address, or on the page Login of the connection.</source>
       <translation>Der Server antwortet nur denen, die er kennt; nennen Sie einen Benutzer in der Adresse oder auf der Seite Anmeldung der Verbindung.</translation>
+    </message>
+    <message>
+      <source>The server cannot be reached any more; run the plan again once it can.</source>
+      <translation>Der Server ist nicht mehr erreichbar; führen Sie den Plan erneut aus, sobald er es ist.</translation>
     </message>
     <message>
       <source>The server closed the query in the meantime; run it again.</source>
@@ -10577,6 +11085,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
     </message>
     <message>
+      <source>The server orders these ids as nobody here can; scan this collection whole.</source>
+      <translation>Der Server ordnet diese Ids, wie es hier niemand kann; prüfen Sie diese Sammlung im Ganzen.</translation>
+    </message>
+    <message>
       <source>The server refuses the write: {0}.</source>
       <translation>Der Server lehnt den Schreibvorgang ab: {0}.</translation>
     </message>
@@ -10599,6 +11111,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The stored hash is not the hash of the content: something wrote past it, or stored another field order.</source>
       <translation>Der gespeicherte Hash ist nicht der des Inhalts: Etwas schrieb an ihm vorbei oder speicherte eine andere Feldreihenfolge.</translation>
+    </message>
+    <message>
+      <source>The stored {0} of {1} differ, and which of them is right is for a person to say.</source>
+      <translation>Die gespeicherten {0} von {1} unterscheiden sich; welches richtig ist, muss ein Mensch sagen.</translation>
+    </message>
+    <message>
+      <source>The sub-document {0} has the shape of the elements of {1}</source>
+      <translation>Das Unterdokument {0} hat die Form der Elemente von {1}</translation>
+    </message>
+    <message>
+      <source>The sub-document {0} holds {1}, and {2} is an array that is empty in {3}</source>
+      <translation>Das Unterdokument {0} enthält {1}, und {2} ist ein Array, leer in {3}</translation>
     </message>
     <message>
       <source>The swap applies only if every field is still exactly as it was read.</source>
@@ -10641,6 +11165,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version</translation>
     </message>
     <message>
+      <source>The version of {0} is no number; settle that first.</source>
+      <translation>Die Version von {0} ist keine Zahl; klären Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>The versions differ, so a person has to say which is right: compare them, and delete the other by hand.</source>
       <translation>Die Versionen weichen ab, also muss ein Mensch sagen, welche stimmt: Vergleichen Sie sie und löschen Sie die andere von Hand.</translation>
     </message>
@@ -10661,6 +11189,14 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt keine Change Streams. {0}</translation>
     </message>
     <message>
+      <source>There have to be the parts 1 to {0}, each once, and there are {1}.</source>
+      <translation>Es braucht die Teile 1 bis {0}, jeden einmal, und es sind {1} da.</translation>
+    </message>
+    <message>
+      <source>There is a document {0} again.</source>
+      <translation>Es gibt wieder ein Dokument {0}.</translation>
+    </message>
+    <message>
       <source>There is a document {0} already; choose another id.</source>
       <translation>Ein Dokument {0} gibt es schon; wählen Sie eine andere Id.</translation>
     </message>
@@ -10673,8 +11209,16 @@ Zum Verbinden öffnen</translation>
       <translation>In {1} gibt es keine Sammlung {0}; `palimpsest collections` zeigt, was da ist.</translation>
     </message>
     <message>
+      <source>There is no collection {0}.</source>
+      <translation>Es gibt keine Sammlung {0}.</translation>
+    </message>
+    <message>
       <source>There is no connection to {0}: {1}.</source>
       <translation>Keine Verbindung zu {0}: {1}.</translation>
+    </message>
+    <message>
+      <source>There is no counter {0}, which the profile states.</source>
+      <translation>Es gibt keinen Zähler {0}, den das Profil angibt.</translation>
     </message>
     <message>
       <source>There is no database {0} in {1}; check its name.</source>
@@ -10693,6 +11237,14 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt keinen Host {0}: Der Name ist unbekannt; prüfen Sie Schreibweise und Netz.</translation>
     </message>
     <message>
+      <source>There is no plan {0}; `palimpsest scan SOURCE --plan {1}` writes one.</source>
+      <translation>Es gibt keinen Plan {0}; `palimpsest scan SOURCE --plan {1}` schreibt einen.</translation>
+    </message>
+    <message>
+      <source>There is no plan {0}; write it first, without --apply.</source>
+      <translation>Es gibt keinen Plan {0}; schreiben Sie ihn zuerst, ohne --apply.</translation>
+    </message>
+    <message>
       <source>There is no program ssh here; install OpenSSH, or take ssh out of the address.</source>
       <translation>Es gibt hier kein Programm ssh; installieren Sie OpenSSH, oder nehmen Sie ssh aus der Adresse.</translation>
     </message>
@@ -10709,12 +11261,20 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt keine Zeitzone {0}; wählen Sie eine wie Europe/Berlin oder UTC.</translation>
     </message>
     <message>
+      <source>There is no {0} to hold the counter; mend that by an edit.</source>
+      <translation>Es gibt kein {0} für den Zähler; beheben Sie das mit einer Bearbeitung.</translation>
+    </message>
+    <message>
       <source>There may be other collections in {0}: this user lacks the privilege {1}.</source>
       <translation>In {0} kann es weitere Collections geben: diesem Benutzer fehlt das Recht {1}.</translation>
     </message>
     <message>
       <source>There may be other databases: this user lacks the privilege {0}.</source>
       <translation>Es kann weitere Datenbanken geben: diesem Benutzer fehlt das Recht {0}.</translation>
+    </message>
+    <message>
+      <source>These are parts of different scans; join those of one.</source>
+      <translation>Das sind Teile verschiedener Prüfungen; fügen Sie die einer einzigen zusammen.</translation>
     </message>
     <message>
       <source>These are records of what happened to other documents, and records are not changed from here.</source>
@@ -10737,6 +11297,14 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Rechner bietet keinen Schlüsselbund, deshalb wird das Passwort nicht behalten; tippen Sie es beim nächsten Mal neu.</translation>
     </message>
     <message>
+      <source>This connection is production; confirm the repair by its name first.</source>
+      <translation>Diese Verbindung ist als Produktion gekennzeichnet; bestätigen Sie die Reparatur zuerst mit ihrem Namen.</translation>
+    </message>
+    <message>
+      <source>This connection is production; confirm the writes by the collection's name first.</source>
+      <translation>Diese Verbindung ist als Produktion gekennzeichnet; bestätigen Sie die Schreibvorgänge zuerst mit dem Namen der Sammlung.</translation>
+    </message>
+    <message>
       <source>This document cannot be read, so it can be shown and not written.</source>
       <translation>Dieses Dokument ist nicht lesbar; es kann gezeigt, aber nicht geschrieben werden.</translation>
     </message>
@@ -10747,6 +11315,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster.</source>
       <translation>Dies ist keine MongoDB-Adresse; schreiben Sie mongodb://user:password@host:27017/, oder mongodb+srv:// für einen Cluster.</translation>
+    </message>
+    <message>
+      <source>This is no mark of a scan; begin anew.</source>
+      <translation>Das ist keine Marke einer Prüfung; beginnen Sie neu.</translation>
+    </message>
+    <message>
+      <source>This plan</source>
+      <translation>Dieser Plan</translation>
     </message>
     <message>
       <source>This server cannot compare the field {0}, so the edit cannot be guarded; nothing was written.</source>
@@ -10789,6 +11365,10 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Art der Anmeldung nimmt kein Passwort; lassen Sie es in der Adresse weg.</translation>
     </message>
     <message>
+      <source>This write has no entry in the journal, so it cannot be looked for.</source>
+      <translation>Dieser Schreibvorgang hat keinen Eintrag im Journal, daher lässt er sich nicht suchen.</translation>
+    </message>
+    <message>
       <source>Through ssh one server is reached: name it alone, as in mongodb://host:27017/, the primary of a set.</source>
       <translation>Über ssh wird ein Server erreicht: Nennen Sie ihn allein, wie in mongodb://host:27017/, von einem Set den primären.</translation>
     </message>
@@ -10801,8 +11381,20 @@ Zum Verbinden öffnen</translation>
       <translation>Zeiten in falscher Folge</translation>
     </message>
     <message>
+      <source>To find what was moved fast, create a unique index on {0} and {1} of {2}: db.getCollection({3}).createIndex({{4}: 1, {5}: 1}, {unique: true}).</source>
+      <translation>Damit das Verlagerte schnell gefunden wird, legen Sie einen eindeutigen Index auf {0} und {1} von {2} an: db.getCollection({3}).createIndex({{4}: 1, {5}: 1}, {unique: true}).</translation>
+    </message>
+    <message>
+      <source>Today's content is {0} now; the archive keeps its {1}.</source>
+      <translation>Der heutige Inhalt ist jetzt {0}; das Archiv behält sein {1}.</translation>
+    </message>
+    <message>
       <source>Tokens pending and applied</source>
       <translation>Token doppelt geführt</translation>
+    </message>
+    <message>
+      <source>Tokens wait in the list {0}</source>
+      <translation>In der Liste {0} warten Token</translation>
     </message>
     <message>
       <source>Two documents can carry the same id and version here: do not let several writers work on this server.</source>
@@ -10877,8 +11469,28 @@ Zum Verbinden öffnen</translation>
       <translation>Was nach Zeit sortiert, zeigt sie in anderer Reihenfolge, als sie geschrieben wurden.</translation>
     </message>
     <message>
+      <source>What the counter would be is not known.</source>
+      <translation>Es ist nicht bekannt, wie der Zähler stünde.</translation>
+    </message>
+    <message>
+      <source>What the counter {0} counts could not be read: {1}</source>
+      <translation>Was der Zähler {0} zählt, ließ sich nicht lesen: {1}</translation>
+    </message>
+    <message>
+      <source>What the counter {0} counts is not certain; state it in a profile (targets).</source>
+      <translation>Was der Zähler {0} zählt, ist nicht sicher; geben Sie es in einem Profil an (targets).</translation>
+    </message>
+    <message>
+      <source>What the counter {0} counts is not known; state it in a profile (targets).</source>
+      <translation>Was der Zähler {0} zählt, ist nicht bekannt; geben Sie es in einem Profil an (targets).</translation>
+    </message>
+    <message>
       <source>What was chosen for the whole document is no document; choose again.</source>
       <translation>Was für das ganze Dokument gewählt wurde, ist kein Dokument; wählen Sie neu.</translation>
+    </message>
+    <message>
+      <source>What was read cannot be sorted on disk ({0}); make room for temporary files, set TMPDIR to a folder that has it, or create an index on the id.</source>
+      <translation>Das Gelesene lässt sich nicht auf der Platte sortieren ({0}); schaffen Sie Platz für temporäre Dateien, setzen Sie TMPDIR auf einen Ordner, der ihn hat, oder legen Sie einen Index auf die Id an.</translation>
     </message>
     <message>
       <source>Who looks a number up gets either document, or none.</source>
@@ -10961,8 +11573,28 @@ Zum Verbinden öffnen</translation>
       <translation>Geschrieben, aber noch nicht von genügend Servern bestätigt: Ein Ausfall kann es zurücknehmen.</translation>
     </message>
     <message>
+      <source>__v is the lock of mongoose: guarded, and raised with every edit.</source>
+      <translation>__v ist die Sperre von mongoose: Sie wird geprüft und mit jeder Bearbeitung erhöht.</translation>
+    </message>
+    <message>
+      <source>_etag is the lock of Eve, which alone can make the next one, so documents are read-only here.</source>
+      <translation>_etag ist die Sperre von Eve, das allein die nächste bilden kann; daher lassen sich Dokumente hier nur lesen.</translation>
+    </message>
+    <message>
+      <source>a DBPointer, which comes back as a reference</source>
+      <translation>ein DBPointer, der als Verweis zurückkommt</translation>
+    </message>
+    <message>
       <source>a comma before {0} is not JSON; remove it.</source>
       <translation>ein Komma vor {0} ist kein JSON; entfernen Sie es.</translation>
+    </message>
+    <message>
+      <source>a copy is in {0}</source>
+      <translation>eine Kopie ist in {0}</translation>
+    </message>
+    <message>
+      <source>a copy is kept in the quarantine</source>
+      <translation>eine Kopie wird in der Quarantäne aufbewahrt</translation>
     </message>
     <message>
       <source>a document for every version</source>
@@ -10977,12 +11609,20 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument für jede Version, die neueste trägt {current}</translation>
     </message>
     <message>
+      <source>a document without a version</source>
+      <translation>ein Dokument ohne Version</translation>
+    </message>
+    <message>
       <source>a layout that was stated by hand</source>
       <translation>ein von Hand angegebenes Layout</translation>
     </message>
     <message>
       <source>a line break or control character inside a string; write it as \n, \t or \u00XX.</source>
       <translation>ein Zeilenumbruch oder Steuerzeichen in einer Zeichenkette; schreiben Sie es als \n, \t oder \u00XX.</translation>
+    </message>
+    <message>
+      <source>a look before and behind it</source>
+      <translation>ein Blick davor und danach</translation>
     </message>
     <message>
       <source>a record of changes to other documents</source>
@@ -11001,8 +11641,16 @@ Zum Verbinden öffnen</translation>
       <translation>ein Abbild jeder Version in {archive}</translation>
     </message>
     <message>
+      <source>a symbol, which comes back as text</source>
+      <translation>ein Symbol, das als Text zurückkommt</translation>
+    </message>
+    <message>
       <source>a whole number has no fraction; choose Double or Decimal128</source>
       <translation>eine ganze Zahl hat keinen Bruchteil; wählen Sie Double oder Decimal128</translation>
+    </message>
+    <message>
+      <source>a {0}, as Extended JSON</source>
+      <translation>{0} als Extended JSON</translation>
     </message>
     <message>
       <source>add a token</source>
@@ -11013,12 +11661,44 @@ Zum Verbinden öffnen</translation>
       <translation>Tokenvermerk</translation>
     </message>
     <message>
+      <source>all but one of the {0} stored {1}</source>
+      <translation>alle bis auf eines der {0} gespeicherten {1}</translation>
+    </message>
+    <message>
+      <source>all {whole} documents</source>
+      <translation>allen {whole} Dokumenten</translation>
+    </message>
+    <message>
+      <source>all {whole} ids</source>
+      <translation>alle {whole} Ids</translation>
+    </message>
+    <message>
       <source>an archive fed by a change stream</source>
       <translation>ein Archiv, das ein Change Stream füttert</translation>
     </message>
     <message>
       <source>an escape that JSON does not know; write a backslash as \\.</source>
       <translation>eine Maskierung, die JSON nicht kennt; schreiben Sie einen Rückstrich als \\.</translation>
+    </message>
+    <message>
+      <source>an unknown time</source>
+      <translation>eine unbekannte Zeit</translation>
+    </message>
+    <message>
+      <source>and it</source>
+      <translation>und sie</translation>
+    </message>
+    <message>
+      <source>and no current one</source>
+      <translation>und keine aktuelle</translation>
+    </message>
+    <message>
+      <source>another collection, which is not to be seen</source>
+      <translation>eine andere Sammlung, die nicht zu sehen ist</translation>
+    </message>
+    <message>
+      <source>another content</source>
+      <translation>einen anderen Inhalt</translation>
     </message>
     <message>
       <source>another program holds it; try again</source>
@@ -11041,12 +11721,36 @@ Zum Verbinden öffnen</translation>
       <translation>archiviert</translation>
     </message>
     <message>
+      <source>at its beginning</source>
+      <translation>an ihrem Anfang</translation>
+    </message>
+    <message>
+      <source>at the top</source>
+      <translation>auf der obersten Ebene</translation>
+    </message>
+    <message>
       <source>authMechanismProperties in the address are NAME:value, divided by commas; no value can hold one.</source>
       <translation>authMechanismProperties in der Adresse sind NAME:Wert, durch Kommas getrennt; kein Wert kann eines enthalten.</translation>
     </message>
     <message>
+      <source>beside it</source>
+      <translation>daneben</translation>
+    </message>
+    <message>
+      <source>by time</source>
+      <translation>nach der Zeit</translation>
+    </message>
+    <message>
+      <source>cannot go up by one</source>
+      <translation>lässt sich nicht um eins erhöhen</translation>
+    </message>
+    <message>
       <source>changed since ({0} → {1})</source>
       <translation>hat sich seitdem geändert ({0} → {1})</translation>
+    </message>
+    <message>
+      <source>comes back as other bytes once it is written again</source>
+      <translation>kommt mit anderen Bytes zurück, sobald es erneut geschrieben wird</translation>
     </message>
     <message>
       <source>conditions whose turns are told</source>
@@ -11055,6 +11759,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>converted</source>
       <translation>umgewandelt</translation>
+    </message>
+    <message>
+      <source>could not be looked into in time</source>
+      <translation>in sie ließ sich nicht rechtzeitig sehen</translation>
+    </message>
+    <message>
+      <source>counters changed in two steps, by tokens</source>
+      <translation>Zähler, in zwei Schritten über Token geändert</translation>
     </message>
     <message>
       <source>create</source>
@@ -11081,8 +11793,24 @@ Zum Verbinden öffnen</translation>
       <translation>Delta</translation>
     </message>
     <message>
+      <source>differs from its newest row</source>
+      <translation>weicht von seiner neuesten Zeile ab</translation>
+    </message>
+    <message>
+      <source>do not</source>
+      <translation>nicht</translation>
+    </message>
+    <message>
+      <source>do not decode</source>
+      <translation>lassen sich nicht lesen</translation>
+    </message>
+    <message>
       <source>document</source>
       <translation>Dokument</translation>
+    </message>
+    <message>
+      <source>does not</source>
+      <translation>nicht</translation>
     </message>
     <message>
       <source>does not decode</source>
@@ -11103,6 +11831,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>dump it again</source>
       <translation>sichern Sie sie neu</translation>
+    </message>
+    <message>
+      <source>each entry is listed once</source>
+      <translation>jeder Eintrag steht einmal da</translation>
+    </message>
+    <message>
+      <source>each is</source>
+      <translation>jedes</translation>
     </message>
     <message>
       <source>each version holds only what changed</source>
@@ -11127,6 +11863,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>entries by time for the document in {id}</source>
       <translation>Einträge nach Zeit für das Dokument in {id}</translation>
+    </message>
+    <message>
+      <source>equal content, which is legal</source>
+      <translation>gleichen Inhalt, was erlaubt ist</translation>
     </message>
     <message>
       <source>every version</source>
@@ -11169,8 +11909,56 @@ Zum Verbinden öffnen</translation>
       <translation>ein halbes Zeichen (ein einzelnes Surrogat); tippen Sie es neu.</translation>
     </message>
     <message>
+      <source>has a {0} that falls as time goes on</source>
+      <translation>hat ein {0}, das mit der Zeit fällt</translation>
+    </message>
+    <message>
+      <source>has a {0} that falls or repeats in {1}</source>
+      <translation>hat ein {0}, das in {1} fällt oder sich wiederholt</translation>
+    </message>
+    <message>
+      <source>has a {0} that is not above all in {1}</source>
+      <translation>hat ein {0}, das nicht über allen in {1} liegt</translation>
+    </message>
+    <message>
+      <source>has a {0} there that is far above its own</source>
+      <translation>hat dort ein {0} weit über seinem eigenen</translation>
+    </message>
+    <message>
+      <source>has another in its place by now; a copy is kept</source>
+      <translation>hat inzwischen ein anderes an seiner Stelle; eine Kopie ist aufbewahrt</translation>
+    </message>
+    <message>
+      <source>has its own {0} in {1} rows</source>
+      <translation>hat sein eigenes {0} in {1} Zeilen</translation>
+    </message>
+    <message>
+      <source>has little in {0} of what it is made of itself</source>
+      <translation>hat in {0} wenig von dem, woraus es selbst besteht</translation>
+    </message>
+    <message>
       <source>has no {0}</source>
       <translation>hat kein {0}</translation>
+    </message>
+    <message>
+      <source>has no {0} in {1} of {2} rows</source>
+      <translation>hat in {1} von {2} Zeilen kein {0}</translation>
+    </message>
+    <message>
+      <source>has no {0} in {1} of {2} versions</source>
+      <translation>hat in {1} von {2} Versionen kein {0}</translation>
+    </message>
+    <message>
+      <source>has only {0} different {1} in {2} rows</source>
+      <translation>hat nur {0} verschiedene {1} in {2} Zeilen</translation>
+    </message>
+    <message>
+      <source>has {0} in all of its {1} rows</source>
+      <translation>hat {0} in allen seinen {1} Zeilen</translation>
+    </message>
+    <message>
+      <source>has {0} {1} in all of its {2} versions</source>
+      <translation>hat {0} {1} in allen seinen {2} Versionen</translation>
     </message>
     <message>
       <source>hash differs</source>
@@ -11179,6 +11967,26 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>hash differs in field order only</source>
       <translation>Hash weicht nur in der Feldreihenfolge ab</translation>
+    </message>
+    <message>
+      <source>have an array as {0}</source>
+      <translation>haben ein Array als {0}</translation>
+    </message>
+    <message>
+      <source>have no {0}</source>
+      <translation>haben kein {0}</translation>
+    </message>
+    <message>
+      <source>holds a date outside of the years 1 to 9999</source>
+      <translation>enthält ein Datum außerhalb der Jahre 1 bis 9999</translation>
+    </message>
+    <message>
+      <source>holds a regular expression with odd flags</source>
+      <translation>enthält einen regulären Ausdruck mit ungewöhnlichen Optionen</translation>
+    </message>
+    <message>
+      <source>holds no version of the documents looked up</source>
+      <translation>sie enthält keine Version der nachgeschlagenen Dokumente</translation>
     </message>
     <message>
       <source>holds text that is no UTF-8</source>
@@ -11193,12 +12001,24 @@ Zum Verbinden öffnen</translation>
       <translation>wie der Hash gebildet wird</translation>
     </message>
     <message>
+      <source>in its middle</source>
+      <translation>in ihrer Mitte</translation>
+    </message>
+    <message>
       <source>in the archive</source>
       <translation>im Archiv</translation>
     </message>
     <message>
       <source>in the document</source>
       <translation>im Dokument</translation>
+    </message>
+    <message>
+      <source>in the history</source>
+      <translation>in der Historie</translation>
+    </message>
+    <message>
+      <source>in the order of versions</source>
+      <translation>in der Reihenfolge der Versionen</translation>
     </message>
     <message>
       <source>insert</source>
@@ -11213,8 +12033,36 @@ Zum Verbinden öffnen</translation>
       <translation>wechselt gerade die Rolle oder wird beendet</translation>
     </message>
     <message>
+      <source>is empty</source>
+      <translation>sie ist leer</translation>
+    </message>
+    <message>
+      <source>is gone</source>
+      <translation>ist weg</translation>
+    </message>
+    <message>
+      <source>is missing</source>
+      <translation>fehlt</translation>
+    </message>
+    <message>
+      <source>is no UUID, ObjectId or hash</source>
+      <translation>ist weder UUID noch ObjectId noch Hash</translation>
+    </message>
+    <message>
       <source>is too busy</source>
       <translation>ist zu beschäftigt</translation>
+    </message>
+    <message>
+      <source>is {0} or null</source>
+      <translation>ist {0} oder null</translation>
+    </message>
+    <message>
+      <source>it becomes {0}</source>
+      <translation>es wird zu {0}</translation>
+    </message>
+    <message>
+      <source>it belongs to the history, as the document has moved on since it was taken out</source>
+      <translation>es gehört zur Historie, denn das Dokument ist weitergegangen, seit es herausgenommen wurde</translation>
     </message>
     <message>
       <source>it created the document</source>
@@ -11241,8 +12089,16 @@ Zum Verbinden öffnen</translation>
       <translation>er beendet TLS mittendrin; vielleicht spricht er kein TLS oder verlangt ein Client-Zertifikat</translation>
     </message>
     <message>
+      <source>it has not</source>
+      <translation>es hat nicht</translation>
+    </message>
+    <message>
       <source>it is missing</source>
       <translation>sie fehlt</translation>
+    </message>
+    <message>
+      <source>it is put back, as the one that was to stay is gone</source>
+      <translation>es wird zurückgelegt, da das, was bleiben sollte, weg ist</translation>
     </message>
     <message>
       <source>it or the version before it is damaged</source>
@@ -11251,6 +12107,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it wants a client certificate; name it as tlsCertificateKeyFile</source>
       <translation>er verlangt ein Client-Zertifikat; nennen Sie es als tlsCertificateKeyFile</translation>
+    </message>
+    <message>
+      <source>it was</source>
+      <translation>es war</translation>
     </message>
     <message>
       <source>its certificate has expired; whoever runs it has to renew it</source>
@@ -11271,6 +12131,26 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>its certificate is signed by an authority that is not known here; name the authority's file as tlsCAFile</source>
       <translation>sein Zertifikat stammt von einer Stelle, die hier nicht bekannt ist; nennen Sie deren Datei als tlsCAFile</translation>
+    </message>
+    <message>
+      <source>its counter</source>
+      <translation>sein Zähler</translation>
+    </message>
+    <message>
+      <source>its documents are no names with one whole number each.</source>
+      <translation>ihre Dokumente sind keine Namen mit je einer ganzen Zahl.</translation>
+    </message>
+    <message>
+      <source>its feeder keeps its place in {0}{1}</source>
+      <translation>ihr Zubringer merkt sich seine Stelle in {0}{1}</translation>
+    </message>
+    <message>
+      <source>its rows carry the documents' own {0}</source>
+      <translation>ihre Zeilen tragen das eigene {0} der Dokumente</translation>
+    </message>
+    <message>
+      <source>just the newest</source>
+      <translation>genau die neueste</translation>
     </message>
     <message>
       <source>kept</source>
@@ -11301,12 +12181,40 @@ Zum Verbinden öffnen</translation>
       <translation>fehlt</translation>
     </message>
     <message>
+      <source>mostly the newest</source>
+      <translation>meist die neueste</translation>
+    </message>
+    <message>
       <source>moved</source>
       <translation>verschoben</translation>
     </message>
     <message>
+      <source>moved on</source>
+      <translation>ging weiter</translation>
+    </message>
+    <message>
+      <source>must be null</source>
+      <translation>muss null sein</translation>
+    </message>
+    <message>
       <source>next number</source>
       <translation>Nummernvergabe</translation>
+    </message>
+    <message>
+      <source>no document has more than one {0} yet</source>
+      <translation>noch hat kein Dokument mehr als eine {0}</translation>
+    </message>
+    <message>
+      <source>no feeder of it is known, so an application writes both</source>
+      <translation>kein Zubringer ist bekannt, also schreibt eine Anwendung beide</translation>
+    </message>
+    <message>
+      <source>no list of keys was found in it.</source>
+      <translation>darin fand sich keine Liste von Schlüsseln.</translation>
+    </message>
+    <message>
+      <source>no list of tokens was found in it.</source>
+      <translation>darin fand sich keine Liste von Token.</translation>
     </message>
     <message>
       <source>no version carries {0}; {1} is the highest</source>
@@ -11315,6 +12223,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>no versions recognised</source>
       <translation>keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>none of {whole} documents</source>
+      <translation>keinem von {whole} Dokumenten</translation>
+    </message>
+    <message>
+      <source>none of {whole} ids</source>
+      <translation>keine von {whole} Ids</translation>
     </message>
     <message>
       <source>none: nothing is added</source>
@@ -11329,6 +12245,10 @@ Zum Verbinden öffnen</translation>
       <translation>keines: nichts wird entfernt</translation>
     </message>
     <message>
+      <source>not after {0}</source>
+      <translation>nicht nach {0}</translation>
+    </message>
+    <message>
       <source>not in the archive yet</source>
       <translation>noch nicht im Archiv</translation>
     </message>
@@ -11337,12 +12257,48 @@ Zum Verbinden öffnen</translation>
       <translation>nichts wurde geändert</translation>
     </message>
     <message>
+      <source>numbers handed out one by one</source>
+      <translation>Nummern, eine nach der anderen vergeben</translation>
+    </message>
+    <message>
+      <source>of the type {0} and no id</source>
+      <translation>vom Typ {0} und keine Id</translation>
+    </message>
+    <message>
+      <source>of the type {0} and no time</source>
+      <translation>vom Typ {0} und keine Zeit</translation>
+    </message>
+    <message>
+      <source>of the type {0} and no whole number or date</source>
+      <translation>vom Typ {0} und weder ganze Zahl noch Datum</translation>
+    </message>
+    <message>
+      <source>of the type {0} and no {1}</source>
+      <translation>vom Typ {0} und kein {1}</translation>
+    </message>
+    <message>
+      <source>of the type {0} and {1}</source>
+      <translation>vom Typ {0} und {1}</translation>
+    </message>
+    <message>
       <source>of unknown age</source>
       <translation>unbekannt alt</translation>
     </message>
     <message>
+      <source>of {0} with several rows none has</source>
+      <translation>von {0} mit mehreren Zeilen hat keines</translation>
+    </message>
+    <message>
       <source>one version</source>
       <translation>eine Version</translation>
+    </message>
+    <message>
+      <source>one without an _id</source>
+      <translation>eines ohne _id</translation>
+    </message>
+    <message>
+      <source>operations applied once, by a list of tokens</source>
+      <translation>Vorgänge, über eine Liste von Token nur einmal angewendet</translation>
     </message>
     <message>
       <source>ordered</source>
@@ -11355,6 +12311,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>put a token back</source>
       <translation>Token zurücklegen</translation>
+    </message>
+    <message>
+      <source>put back</source>
+      <translation>zurückgelegt</translation>
+    </message>
+    <message>
+      <source>put back as it was</source>
+      <translation>zurückgelegt, wie es war</translation>
+    </message>
+    <message>
+      <source>put back what was removed</source>
+      <translation>zurücklegen, was entfernt wurde</translation>
     </message>
     <message>
       <source>put token back</source>
@@ -11405,6 +12373,18 @@ Zum Verbinden öffnen</translation>
       <translation>Abbilder jeder Version, die eine Anwendung selbst schreibt</translation>
     </message>
     <message>
+      <source>snapshots of the streams in {0}, whose events are in {1}</source>
+      <translation>Momentaufnahmen der Ströme in {0}, deren Ereignisse in {1} stehen</translation>
+    </message>
+    <message>
+      <source>somebody made another document {0} meanwhile</source>
+      <translation>jemand hat inzwischen ein anderes Dokument {0} angelegt</translation>
+    </message>
+    <message>
+      <source>something that is no version</source>
+      <translation>etwas, das keine Version ist</translation>
+    </message>
+    <message>
       <source>ssh to {0} ended{1}; try `ssh {2}` in a terminal.</source>
       <translation>ssh zu {0} endete{1}; versuchen Sie `ssh {2}` in einem Terminal.</translation>
     </message>
@@ -11417,8 +12397,24 @@ Zum Verbinden öffnen</translation>
       <translation>schon gezähltes Token herausnehmen</translation>
     </message>
     <message>
+      <source>take out what was added</source>
+      <translation>herausnehmen, was hinzugefügt wurde</translation>
+    </message>
+    <message>
       <source>taken out</source>
       <translation>herausgenommen</translation>
+    </message>
+    <message>
+      <source>taken out again</source>
+      <translation>wieder herausgenommen</translation>
+    </message>
+    <message>
+      <source>taken out, as it was counted already</source>
+      <translation>herausgenommen, da schon gezählt</translation>
+    </message>
+    <message>
+      <source>text of a hash</source>
+      <translation>Text eines Hashes</translation>
     </message>
     <message>
       <source>the archive holds current {0} too, with the same content</source>
@@ -11431,6 +12427,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the archive holds {0} with another content: it was changed without a new version</source>
       <translation>das Archiv enthält {0} mit anderem Inhalt: Es wurde ohne neue Version geändert</translation>
+    </message>
+    <message>
+      <source>the archive's row</source>
+      <translation>die Zeile im Archiv</translation>
     </message>
     <message>
       <source>the array of earlier states</source>
@@ -11457,6 +12457,34 @@ Zum Verbinden öffnen</translation>
       <translation>den Inhalt, den es zuvor hatte</translation>
     </message>
     <message>
+      <source>the copy in the quarantine is cleared</source>
+      <translation>die Kopie in der Quarantäne wird gelöscht</translation>
+    </message>
+    <message>
+      <source>the copy of {0} is taken out</source>
+      <translation>die Kopie von {0} wird herausgenommen</translation>
+    </message>
+    <message>
+      <source>the counter</source>
+      <translation>der Zähler</translation>
+    </message>
+    <message>
+      <source>the counter goes up to {0}</source>
+      <translation>der Zähler steigt auf {0}</translation>
+    </message>
+    <message>
+      <source>the counter of versions is raised first</source>
+      <translation>der Zähler der Versionen wird zuerst erhöht</translation>
+    </message>
+    <message>
+      <source>the counter that a person gave</source>
+      <translation>der Zähler, den ein Mensch angab</translation>
+    </message>
+    <message>
+      <source>the counter {0}</source>
+      <translation>der Zähler {0}</translation>
+    </message>
+    <message>
       <source>the current version and earlier ones in one document</source>
       <translation>die aktuelle Version und frühere in einem Dokument</translation>
     </message>
@@ -11465,8 +12493,24 @@ Zum Verbinden öffnen</translation>
       <translation>die aktuelle Version oben im Dokument, frühere in einem Array darin</translation>
     </message>
     <message>
+      <source>the document</source>
+      <translation>das Dokument</translation>
+    </message>
+    <message>
+      <source>the document {0}</source>
+      <translation>das Dokument {0}</translation>
+    </message>
+    <message>
       <source>the earlier versions</source>
       <translation>die früheren Versionen</translation>
+    </message>
+    <message>
+      <source>the events of the streams in {0}, numbered by {1} in each</source>
+      <translation>die Ereignisse der Ströme in {0}, in jedem durch {1} nummeriert</translation>
+    </message>
+    <message>
+      <source>the feed has brought the same version meanwhile</source>
+      <translation>das Nachführen hat inzwischen dieselbe Version gebracht</translation>
     </message>
     <message>
       <source>the field that lists the paths which a version removed</source>
@@ -11521,6 +12565,18 @@ Zum Verbinden öffnen</translation>
       <translation>die Form der Patches</translation>
     </message>
     <message>
+      <source>the hash of the content</source>
+      <translation>der Hash des Inhalts</translation>
+    </message>
+    <message>
+      <source>the highest number</source>
+      <translation>die höchste Nummer</translation>
+    </message>
+    <message>
+      <source>the highest version</source>
+      <translation>die höchste Version</translation>
+    </message>
+    <message>
       <source>the last version is archived</source>
       <translation>die letzte Version wird archiviert</translation>
     </message>
@@ -11549,6 +12605,26 @@ Zum Verbinden öffnen</translation>
       <translation>das neue Dokument</translation>
     </message>
     <message>
+      <source>the newest {0}</source>
+      <translation>die neuesten {0}</translation>
+    </message>
+    <message>
+      <source>the one document</source>
+      <translation>dem einen Dokument</translation>
+    </message>
+    <message>
+      <source>the one id</source>
+      <translation>die eine Id</translation>
+    </message>
+    <message>
+      <source>the one that stays was changed meanwhile</source>
+      <translation>das, was bleibt, wurde inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>the one that was to stay is gone</source>
+      <translation>das, was bleiben sollte, ist weg</translation>
+    </message>
+    <message>
       <source>the program that writes the history</source>
       <translation>das Programm, das den Verlauf schreibt</translation>
     </message>
@@ -11557,12 +12633,24 @@ Zum Verbinden öffnen</translation>
       <translation>der reguläre Ausdruck, der hier beginnt, endet nicht; schließen Sie ihn mit /.</translation>
     </message>
     <message>
+      <source>the row that is missing</source>
+      <translation>die Zeile, die fehlt</translation>
+    </message>
+    <message>
       <source>the rows of this collection</source>
       <translation>die Zeilen dieser Sammlung</translation>
     </message>
     <message>
       <source>the rows that can be current</source>
       <translation>die Zeilen, die aktuell sein können</translation>
+    </message>
+    <message>
+      <source>the second {0}</source>
+      <translation>das zweite {0}</translation>
+    </message>
+    <message>
+      <source>the second {0} is deleted</source>
+      <translation>das zweite {0} wird gelöscht</translation>
     </message>
     <message>
       <source>the string that begins here does not end; close it with ".</source>
@@ -11577,8 +12665,24 @@ Zum Verbinden öffnen</translation>
       <translation>der Text endet zu früh</translation>
     </message>
     <message>
+      <source>the token is pending again</source>
+      <translation>das Token ist wieder offen</translation>
+    </message>
+    <message>
+      <source>the unique index on {0} and {1}</source>
+      <translation>der eindeutige Index auf {0} und {1}</translation>
+    </message>
+    <message>
       <source>the value has ended here; remove what follows.</source>
       <translation>der Wert endet hier; entfernen Sie, was folgt.</translation>
+    </message>
+    <message>
+      <source>the version as a row</source>
+      <translation>die Version als Zeile</translation>
+    </message>
+    <message>
+      <source>the version becomes a whole number</source>
+      <translation>die Version wird eine ganze Zahl</translation>
     </message>
     <message>
       <source>the version before it, {0}, is missing, so nobody can tell what it changed</source>
@@ -11593,12 +12697,32 @@ Zum Verbinden öffnen</translation>
       <translation>die Version ist der Hash in {hash}</translation>
     </message>
     <message>
+      <source>there twice</source>
+      <translation>doppelt da</translation>
+    </message>
+    <message>
+      <source>they were</source>
+      <translation>sie waren</translation>
+    </message>
+    <message>
       <source>this is no number.</source>
       <translation>dies ist keine Zahl.</translation>
     </message>
     <message>
+      <source>today's content, as {0}; the archive keeps its {1}</source>
+      <translation>der heutige Inhalt als {0}; das Archiv behält sein {1}</translation>
+    </message>
+    <message>
+      <source>undefined, which comes back as null</source>
+      <translation>undefined, das als null zurückkommt</translation>
+    </message>
+    <message>
       <source>undo</source>
       <translation>Rücknahme</translation>
+    </message>
+    <message>
+      <source>unique index on {0} and {1}</source>
+      <translation>eindeutiger Index auf {0} und {1}</translation>
     </message>
     <message>
       <source>unproven</source>
@@ -11609,8 +12733,20 @@ Zum Verbinden öffnen</translation>
       <translation>von {0} Dokumenten benutzt</translation>
     </message>
     <message>
+      <source>version is the lock of Spring Data (@Version): guarded, and raised with every edit.</source>
+      <translation>version ist die Sperre von Spring Data (@Version): Sie wird geprüft und mit jeder Bearbeitung erhöht.</translation>
+    </message>
+    <message>
       <source>version {0} is a {1}</source>
       <translation>Version {0} ist ein {1}</translation>
+    </message>
+    <message>
+      <source>was changed by somebody since</source>
+      <translation>wurde seitdem von jemandem geändert</translation>
+    </message>
+    <message>
+      <source>was deleted</source>
+      <translation>wurde gelöscht</translation>
     </message>
     <message>
       <source>was deleted since</source>
@@ -11641,6 +12777,18 @@ Zum Verbinden öffnen</translation>
       <translation>wonach die Zeilen geordnet sind</translation>
     </message>
     <message>
+      <source>what the repair added is taken out</source>
+      <translation>was die Reparatur hinzufügte, wird herausgenommen</translation>
+    </message>
+    <message>
+      <source>what the repair removed is put back</source>
+      <translation>was die Reparatur entfernte, wird zurückgelegt</translation>
+    </message>
+    <message>
+      <source>what was there before the repair</source>
+      <translation>was vor der Reparatur da war</translation>
+    </message>
+    <message>
       <source>where the number of the next version comes from</source>
       <translation>woher die Nummer der nächsten Version kommt</translation>
     </message>
@@ -11663,6 +12811,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>with different contents</source>
       <translation>mit verschiedenen Inhalten</translation>
+    </message>
+    <message>
+      <source>with gaps</source>
+      <translation>mit Lücken</translation>
+    </message>
+    <message>
+      <source>without gaps</source>
+      <translation>lückenlos</translation>
     </message>
     <message>
       <source>write 24 hexadecimal digits</source>
@@ -11693,6 +12849,10 @@ Zum Verbinden öffnen</translation>
       <translation>schreiben Sie true oder false</translation>
     </message>
     <message>
+      <source>younger than the grace period</source>
+      <translation>jünger als die Schonfrist</translation>
+    </message>
+    <message>
       <source>{0} Its number is {1}.</source>
       <translation>{0} Die Nummer ist {1}.</translation>
     </message>
@@ -11705,8 +12865,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} So nothing is written there until a profile or --layout states one of them.</source>
+      <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil oder --layout eines davon angibt.</translation>
+    </message>
+    <message>
+      <source>{0} So the profile does not fit, and nothing is written by it without --yes-layout.</source>
+      <translation>{0} Das Profil passt also nicht, und ohne --yes-layout wird danach nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>{0} The collection {1} is new.</source>
       <translation>{0} Die Sammlung {1} ist neu.</translation>
+    </message>
+    <message>
+      <source>{0} The plan has repairs for it; scan again.</source>
+      <translation>{0} Der Plan hat Reparaturen dafür; prüfen Sie erneut.</translation>
     </message>
     <message>
       <source>{0} The values to enter there: {1}.</source>
@@ -11721,16 +12893,36 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Um es noch einmal zu haben, fügen Sie es unter einer anderen Id ein.</translation>
     </message>
     <message>
+      <source>{0} a {1} that is constant, repeats or falls as time goes on{2}</source>
+      <translation>{0} ein {1}, das gleich bleibt, sich wiederholt oder mit der Zeit fällt{2}</translation>
+    </message>
+    <message>
       <source>{0} above current {1}</source>
       <translation>{0} über dem aktuellen {1}</translation>
+    </message>
+    <message>
+      <source>{0} again, as {1}</source>
+      <translation>wieder {0}, als {1}</translation>
     </message>
     <message>
       <source>{0} alone carries {1} now.</source>
       <translation>{0} allein trägt jetzt {1}.</translation>
     </message>
     <message>
+      <source>{0} alone carries {1}.</source>
+      <translation>{0} allein trägt {1}.</translation>
+    </message>
+    <message>
+      <source>{0} alone would carry {1}</source>
+      <translation>{0} allein trüge {1}</translation>
+    </message>
+    <message>
       <source>{0} already holds another {1} of {2}, and history is never overwritten: the document was edited in place. Save it as a new document, or settle it in the repair centre.</source>
       <translation>{0} enthält schon ein anderes {1} von {2}, und Verlauf wird nie überschrieben: Das Dokument wurde an Ort und Stelle bearbeitet. Speichern Sie es als neues Dokument oder klären Sie es im Reparaturzentrum.</translation>
+    </message>
+    <message>
+      <source>{0} and {1} more</source>
+      <translation>{0} und {1} weitere</translation>
     </message>
     <message>
       <source>{0} answers with an error: {1}.</source>
@@ -11741,8 +12933,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} sind keine ganzen Zahlen. Als die ganzen Zahlen speichern, für die sie stehen?</translation>
     </message>
     <message>
+      <source>{0} are taken out of {1}</source>
+      <translation>{0} werden aus {1} genommen</translation>
+    </message>
+    <message>
       <source>{0} as {1}.</source>
       <translation>{0} als {1}.</translation>
+    </message>
+    <message>
+      <source>{0} becomes what it was before the {1}</source>
+      <translation>{0} wird, was es vor dem Vorgang war ({1})</translation>
+    </message>
+    <message>
+      <source>{0} breaks off before its end; scan that part again.</source>
+      <translation>{0} bricht vor dem Ende ab; prüfen Sie diesen Teil erneut.</translation>
     </message>
     <message>
       <source>{0} cannot be reached safely: {1}.</source>
@@ -11751,6 +12955,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be read ({1}).</source>
       <translation>{0} kann nicht gelesen werden ({1}).</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read as a plan: {1}</source>
+      <translation>{0} lässt sich nicht als Plan lesen: {1}</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read as {1}: {2} State its fields in a profile.</source>
+      <translation>{0} lässt sich nicht als {1} lesen: {2} Geben Sie die Felder in einem Profil an.</translation>
     </message>
     <message>
       <source>{0} cannot be restored: {1}.</source>
@@ -11777,6 +12989,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde von {1}, {2}, zu {3}, {4}.</translation>
     </message>
     <message>
+      <source>{0} changed meanwhile</source>
+      <translation>{0} hat sich inzwischen geändert</translation>
+    </message>
+    <message>
       <source>{0} changed since ({1} → {2}); nothing was written.</source>
       <translation>{0} hat sich seitdem geändert ({1} → {2}); es wurde nichts geschrieben.</translation>
     </message>
@@ -11785,8 +13001,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat sich geändert, seit es gelistet wurde; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} changed since the {1}</source>
+      <translation>{0} hat sich seit dem Vorgang geändert ({1})</translation>
+    </message>
+    <message>
+      <source>{0} changed since the {1}, which rested on it</source>
+      <translation>{0} hat sich seit dem Vorgang geändert, der darauf beruhte ({1})</translation>
+    </message>
+    <message>
       <source>{0} closes the connection; it may want TLS (tls=true), or be no MongoDB server.</source>
       <translation>{0} schließt die Verbindung; vielleicht verlangt er TLS (tls=true) oder ist kein MongoDB-Server.</translation>
+    </message>
+    <message>
+      <source>{0} current documents have this id, {1}</source>
+      <translation>{0} aktuelle Dokumente haben diese Id, {1}</translation>
     </message>
     <message>
       <source>{0} databases are to be seen: {1}.</source>
@@ -11799,6 +13027,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} documents for this key</source>
       <translation>{0} Dokumente für diesen Schlüssel</translation>
+    </message>
+    <message>
+      <source>{0} document{1} {2}, so only the bytes were looked at.</source>
+      <translation>{0} Dokumente: {2}, daher wurden nur die Bytes angesehen.</translation>
     </message>
     <message>
       <source>{0} does not accept this user name and password any more; connect again.</source>
@@ -11825,6 +13057,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} gehört nicht zu dem Replica Set, das die Adresse nennt; prüfen Sie replicaSet.</translation>
     </message>
     <message>
+      <source>{0} does not hold the current version any more.</source>
+      <translation>{0} enthält die aktuelle Version nicht mehr.</translation>
+    </message>
+    <message>
       <source>{0} further documents could not be read.</source>
       <translation>{0} weitere Dokumente konnten nicht gelesen werden.</translation>
     </message>
@@ -11837,8 +13073,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} steigt um {1}, während das Token herausgenommen wird, in einem Schreibvorgang und nur, solange das Token noch offen und nicht angewendet ist: Zweimal senden ändert nichts weiter.</translation>
     </message>
     <message>
+      <source>{0} got {1} since the scan</source>
+      <translation>{0} hat seit der Prüfung {1} bekommen</translation>
+    </message>
+    <message>
+      <source>{0} has a field {1} of its own, in which {2} keeps the document's id; name archive_id otherwise in a profile.</source>
+      <translation>{0} hat ein eigenes Feld {1}, in dem {2} die Id des Dokuments führt; nennen Sie archive_id in einem Profil anders.</translation>
+    </message>
+    <message>
+      <source>{0} has a field {1} of its own; name archive_id otherwise in a profile.</source>
+      <translation>{0} hat ein eigenes Feld {1}; nennen Sie archive_id in einem Profil anders.</translation>
+    </message>
+    <message>
       <source>{0} has changed since, and nobody can tell whether this write was among the changes.</source>
       <translation>{0} hat sich seither geändert, und niemand kann sagen, ob dieser Schreibvorgang unter den Änderungen war.</translation>
+    </message>
+    <message>
+      <source>{0} has few of its fields there</source>
+      <translation>{0} hat dort wenige seiner Felder</translation>
+    </message>
+    <message>
+      <source>{0} has got newer versions since the {1}</source>
+      <translation>{0} hat seit dem Vorgang neuere Versionen bekommen ({1})</translation>
     </message>
     <message>
       <source>{0} has no content to compare ({1}).</source>
@@ -11881,6 +13137,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat den nötigen Index.</translation>
     </message>
     <message>
+      <source>{0} has the same hash and {1}</source>
+      <translation>{0} hat denselben Hash und {1}</translation>
+    </message>
+    <message>
       <source>{0} has the unique index now.</source>
       <translation>{0} hat jetzt den eindeutigen Index.</translation>
     </message>
@@ -11897,12 +13157,40 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Hashes weichen ab</translation>
     </message>
     <message>
+      <source>{0} holds a number that is larger than any counter; mend that first.</source>
+      <translation>{0} enthält eine Zahl, die größer ist als jeder Zähler; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} holds a version above {1}; settle that first.</source>
+      <translation>{0} enthält eine Version über {1}; klären Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>{0} holds a {1} of an earlier life; settle that in the repair centre.</source>
       <translation>{0} enthält ein {1} aus einem früheren Leben; klären Sie das im Reparaturzentrum.</translation>
     </message>
     <message>
+      <source>{0} holds another {1} of {2}; a person has to say which is right.</source>
+      <translation>{0} enthält ein anderes {1} von {2}; ein Mensch muss sagen, welches richtig ist.</translation>
+    </message>
+    <message>
       <source>{0} holds just this content already; nothing was written.</source>
       <translation>{0} hat genau diesen Inhalt schon; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds no other {1} of it any more.</source>
+      <translation>{0} enthält davon kein anderes {1} mehr.</translation>
+    </message>
+    <message>
+      <source>{0} holds nothing of {1} any more.</source>
+      <translation>{0} enthält nichts mehr von {1}.</translation>
+    </message>
+    <message>
+      <source>{0} holds something that is no version</source>
+      <translation>{0} enthält etwas, das keine Version ist</translation>
+    </message>
+    <message>
+      <source>{0} holds the current version of {1}</source>
+      <translation>{0} enthält die aktuelle Version von {1}</translation>
     </message>
     <message>
       <source>{0} holds the earlier versions of {1} and is written by saving documents there.</source>
@@ -11913,12 +13201,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält Versionen von {1}; nennen Sie jene Sammlung.</translation>
     </message>
     <message>
+      <source>{0} holds what is no earlier version of {1}; a person has to look at it.</source>
+      <translation>{0} enthält etwas, das keine frühere Version von {1} ist; ein Mensch muss es ansehen.</translation>
+    </message>
+    <message>
       <source>{0} holds {1}</source>
       <translation>{0} enthält {1}</translation>
     </message>
     <message>
+      <source>{0} holds {1} now.</source>
+      <translation>{0} enthält jetzt {1}.</translation>
+    </message>
+    <message>
       <source>{0} holds {1}, above the current {2}: a phantom that an edit must not overwrite. Settle it in the repair centre first.</source>
       <translation>{0} enthält {1}, über dem aktuellen {2}: ein Phantom, das keine Bearbeitung überschreiben darf. Klären Sie es zuerst im Reparaturzentrum.</translation>
+    </message>
+    <message>
+      <source>{0} holds {1}, which a repair took out; undo that repair to put it back.</source>
+      <translation>{0} enthält {1}, das eine Reparatur herausnahm; machen Sie diese Reparatur rückgängig, um es zurückzulegen.</translation>
     </message>
     <message>
       <source>{0} in the archive</source>
@@ -11929,6 +13229,22 @@ Zum Verbinden öffnen</translation>
       <translation>{0} im Dokument</translation>
     </message>
     <message>
+      <source>{0} in {1}, above the current {2}</source>
+      <translation>{0} in {1}, über dem aktuellen {2}</translation>
+    </message>
+    <message>
+      <source>{0} in {1}, the same as the current one</source>
+      <translation>{0} in {1}, gleich der aktuellen</translation>
+    </message>
+    <message>
+      <source>{0} is a document again, as {1}.</source>
+      <translation>{0} ist wieder ein Dokument, als {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is a lock field that the hash in {1} covers.</source>
+      <translation>{0} ist ein Sperrfeld, das der Hash in {1} einschließt.</translation>
+    </message>
+    <message>
       <source>{0} is a new counter.</source>
       <translation>{0} ist ein neuer Zähler.</translation>
     </message>
@@ -11937,8 +13253,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein Wert vom Typ {1} und hat kein {2} in sich.</translation>
     </message>
     <message>
+      <source>{0} is a value of type {1} and no list; mend that first.</source>
+      <translation>{0} ist ein Wert vom Typ {1} und keine Liste; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} is a view, which can only be read; pick a layout for the collection behind it.</source>
+      <translation>{0} ist eine Ansicht und lässt sich nur lesen; wählen Sie ein Layout für die Sammlung dahinter.</translation>
+    </message>
+    <message>
+      <source>{0} is a write token</source>
+      <translation>{0} ist ein Schreib-Token</translation>
+    </message>
+    <message>
+      <source>{0} is a {1} and no list</source>
+      <translation>{0} ist {1} und keine Liste</translation>
+    </message>
+    <message>
       <source>{0} is a {1} and no version</source>
       <translation>{0} ist ein {1} und keine Version</translation>
+    </message>
+    <message>
+      <source>{0} is another collection than the one that was scanned: it was made anew since, or this address leads to another server now; scan again.</source>
+      <translation>{0} ist eine andere Sammlung als die geprüfte: Sie wurde seitdem neu angelegt, oder diese Adresse führt jetzt zu einem anderen Server; prüfen Sie erneut.</translation>
+    </message>
+    <message>
+      <source>{0} is as it was before the {1}.</source>
+      <translation>{0} ist, wie es vor dem Vorgang war ({1}).</translation>
     </message>
     <message>
       <source>{0} is at {1}, not at the base of this edit; nothing was written.</source>
@@ -11969,6 +13309,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist gelöscht; stellen Sie es zuerst wieder her.</translation>
     </message>
     <message>
+      <source>{0} is far from full now.</source>
+      <translation>{0} ist jetzt längst nicht voll.</translation>
+    </message>
+    <message>
       <source>{0} is gone and its archive is not. Was it deleted by mistake, so that {1} should be a document again?</source>
       <translation>{0} gibt es nicht mehr, sein Archiv schon. Wurde es versehentlich gelöscht, so dass {1} wieder ein Dokument sein soll?</translation>
     </message>
@@ -11977,8 +13321,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist fort, und niemand kann sagen, was aus dem Token wurde.</translation>
     </message>
     <message>
+      <source>{0} is gone, so its archive is all there is of it.</source>
+      <translation>{0} ist weg; das Archiv ist alles, was davon da ist.</translation>
+    </message>
+    <message>
+      <source>{0} is gone, so nothing stands above it.</source>
+      <translation>{0} ist weg, also steht nichts darüber.</translation>
+    </message>
+    <message>
+      <source>{0} is gone.</source>
+      <translation>{0} ist weg.</translation>
+    </message>
+    <message>
+      <source>{0} is in order now.</source>
+      <translation>{0} ist jetzt geordnet.</translation>
+    </message>
+    <message>
+      <source>{0} is in {1} now.</source>
+      <translation>{0} ist jetzt in {1}.</translation>
+    </message>
+    <message>
       <source>{0} is kept by the layout and changes with each version; leave it out.</source>
       <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
+    </message>
+    <message>
+      <source>{0} is meant to hold the current version too.</source>
+      <translation>{0} soll auch die aktuelle Version enthalten.</translation>
     </message>
     <message>
       <source>{0} is named as the history of {1}. {2}</source>
@@ -12001,6 +13369,26 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine Zahl</translation>
     </message>
     <message>
+      <source>{0} is no number; settle that first.</source>
+      <translation>{0} ist keine Zahl; klären Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} is no part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.</source>
+      <translation>{0} ist kein Teil einer Prüfung; `palimpsest scan SOURCE --range 1/4` schreibt einen.</translation>
+    </message>
+    <message>
+      <source>{0} is no part of a scan; write 1/4 for the first of four.</source>
+      <translation>{0} ist kein Teil einer Prüfung; schreiben Sie 1/4 für den ersten von vieren.</translation>
+    </message>
+    <message>
+      <source>{0} is no plan of `palimpsest revert`.</source>
+      <translation>{0} ist kein Plan von `palimpsest revert`.</translation>
+    </message>
+    <message>
+      <source>{0} is no repair plan: it does not begin with "palimpsest": "repair plan".</source>
+      <translation>{0} ist kein Reparaturplan: Er beginnt nicht mit "palimpsest": "repair plan".</translation>
+    </message>
+    <message>
       <source>{0} is no text in UTF-8 (byte {1}); save it as UTF-8.</source>
       <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
     </message>
@@ -12015,6 +13403,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is no whole number. Store it as the number {1}?</source>
       <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
+    </message>
+    <message>
+      <source>{0} is no whole plan of `palimpsest revert`: {1}</source>
+      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}</translation>
+    </message>
+    <message>
+      <source>{0} is no write token: it names {1}</source>
+      <translation>{0} ist kein Schreib-Token: Es nennt {1}</translation>
     </message>
     <message>
       <source>{0} is not as it was opened; nothing was written. {1}</source>
@@ -12049,6 +13445,18 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist endgültig gelöscht, mit allen Versionen in {1}.</translation>
     </message>
     <message>
+      <source>{0} is put back</source>
+      <translation>{0} wird zurückgelegt</translation>
+    </message>
+    <message>
+      <source>{0} is put back into the archive</source>
+      <translation>{0} wird ins Archiv zurückgelegt</translation>
+    </message>
+    <message>
+      <source>{0} is put in order</source>
+      <translation>{0} wird geordnet</translation>
+    </message>
+    <message>
       <source>{0} is removed from the archive</source>
       <translation>{0} wird aus dem Archiv entfernt</translation>
     </message>
@@ -12057,16 +13465,60 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist jetzt einmal gespeichert; {1}.</translation>
     </message>
     <message>
+      <source>{0} is stored {1} times; settle that first.</source>
+      <translation>{0} ist {1}-mal gespeichert; klären Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>{0} is stored {1}, {2}</source>
       <translation>{0} ist {1} gespeichert, {2}</translation>
+    </message>
+    <message>
+      <source>{0} is taken for {1} here, which has no archive; state its layout.</source>
+      <translation>{0} wird hier für {1} gehalten, das kein Archiv hat; geben Sie das Layout an.</translation>
+    </message>
+    <message>
+      <source>{0} is taken for {1} here, which has no array; state its layout.</source>
+      <translation>{0} wird hier für {1} gehalten, das kein Array hat; geben Sie das Layout an.</translation>
+    </message>
+    <message>
+      <source>{0} is taken for {1} here, which has no flag; state its layout.</source>
+      <translation>{0} wird hier für {1} gehalten, das kein Kennzeichen hat; geben Sie das Layout an.</translation>
+    </message>
+    <message>
+      <source>{0} is taken for {1}, which is in doubt: {2} of its {3} documents have the same trouble, {4} (as {5}: {6}), so nothing is repaired there until a profile states its layout.</source>
+      <translation>{0} wird für {1} gehalten, was zweifelhaft ist: {2} von {3} Dokumenten haben dasselbe Problem, {4} (wie {5}: {6}); daher wird dort nichts repariert, bis ein Profil das Layout angibt.</translation>
     </message>
     <message>
       <source>{0} is taken for {1}, which keeps no earlier versions.</source>
       <translation>{0} wird als {1} gelesen, wo keine früheren Versionen aufbewahrt werden.</translation>
     </message>
     <message>
+      <source>{0} is taken out of the archive</source>
+      <translation>{0} wird aus dem Archiv genommen</translation>
+    </message>
+    <message>
+      <source>{0} is the hash of the content{1}</source>
+      <translation>{0} ist der Hash des Inhalts{1}</translation>
+    </message>
+    <message>
+      <source>{0} is the number; no token waits at the moment.</source>
+      <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
+    </message>
+    <message>
+      <source>{0} is {1} already.</source>
+      <translation>{0} ist schon {1}.</translation>
+    </message>
+    <message>
       <source>{0} is {1} now instead of {2}; its value, {3}, is the same.</source>
       <translation>{0} ist jetzt {1} statt {2}; der Wert, {3}, ist derselbe.</translation>
+    </message>
+    <message>
+      <source>{0} is {1} now.</source>
+      <translation>{0} ist jetzt {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is {1}, no number</source>
+      <translation>{0} ist {1}, keine Zahl</translation>
     </message>
     <message>
       <source>{0} is {1}, {2} is in use</source>
@@ -12083,6 +13535,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} lies in the future.</source>
       <translation>{0} liegt in der Zukunft.</translation>
+    </message>
+    <message>
+      <source>{0} lists each entry once now.</source>
+      <translation>{0} führt jetzt jeden Eintrag einmal.</translation>
+    </message>
+    <message>
+      <source>{0} looked up in {1} have several versions, numbered {2} in {3}</source>
+      <translation>{0}, in {1} nachgeschlagen, haben mehrere Versionen, in {3} {2} nummeriert</translation>
+    </message>
+    <message>
+      <source>{0} looks like the lock of another program, and nothing states how it moves: see guard in a profile.</source>
+      <translation>{0} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft: siehe guard in einem Profil.</translation>
     </message>
     <message>
       <source>{0} loses {1}</source>
@@ -12109,8 +13573,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist nach {1} gerückt; es ist {2}.</translation>
     </message>
     <message>
+      <source>{0} must be an object in braces.</source>
+      <translation>{0} muss ein Objekt in geschweiften Klammern sein.</translation>
+    </message>
+    <message>
       <source>{0} needs a value in brackets, as in {1}.</source>
       <translation>{0} braucht einen Wert in Klammern, wie in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} of a document that is gone, up to {1}</source>
+      <translation>{0} eines Dokuments, das weg ist, bis {1}</translation>
     </message>
     <message>
       <source>{0} of a wrong type</source>
@@ -12133,12 +13605,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} Dokumenten von {2} sind wieder da; nehmen Sie das Löschen noch einmal zurück.</translation>
     </message>
     <message>
+      <source>{0} of {1} holds {2}, which has no place below v{3}; settle that first.</source>
+      <translation>{0} von {1} enthält {2}, das unter v{3} keinen Platz hat; klären Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is no array, or {2} no document; mend that first.</source>
+      <translation>{0} von {1} ist kein Array oder {2} kein Dokument; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is no version with a number; settle that first.</source>
+      <translation>{0} von {1} ist keine Version mit einer Nummer; klären Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>{0} of {1} is not taken back: {2}.</source>
       <translation>{0} von {1} wird nicht zurückgenommen: {2}.</translation>
     </message>
     <message>
+      <source>{0} of {1} is stored once now.</source>
+      <translation>{0} von {1} ist jetzt einmal gespeichert.</translation>
+    </message>
+    <message>
       <source>{0} of {1} taken back.</source>
       <translation>{0} von {1} zurückgenommen.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} was stored once more since</source>
+      <translation>{0} von {1} wurde seitdem noch einmal gespeichert</translation>
     </message>
     <message>
       <source>{0} of {1}: nothing of it is left to take back.</source>
@@ -12161,6 +13653,18 @@ Zum Verbinden öffnen</translation>
       <translation>{0} lehnt die Verbindung ab; prüfen Sie den Port und ob dort ein Server läuft.</translation>
     </message>
     <message>
+      <source>{0} row{1} missing</source>
+      <translation>fehlende Zeilen: {0}</translation>
+    </message>
+    <message>
+      <source>{0} sampled in {1} {2} {3}, {4} for one.</source>
+      <translation>Stichprobe von {1}, {0}: {2} {3}, zum Beispiel {4}.</translation>
+    </message>
+    <message>
+      <source>{0} sampled {1} a name as _id and one whole number, {2}</source>
+      <translation>in {0} der Stichprobe stehen ein Name als _id und eine ganze Zahl, {2}</translation>
+    </message>
+    <message>
       <source>{0} says that {1} is deleted; restore a version before it.</source>
       <translation>{0} besagt, dass {1} gelöscht ist; stellen Sie eine Version davor wieder her.</translation>
     </message>
@@ -12171,6 +13675,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} stands for no whole number. Which number is this version?</source>
       <translation>{0} steht für keine ganze Zahl. Welche Nummer ist diese Version?</translation>
+    </message>
+    <message>
+      <source>{0} stands for no whole number; say in the plan which one it is.</source>
+      <translation>{0} steht für keine ganze Zahl; sagen Sie im Plan, für welche.</translation>
+    </message>
+    <message>
+      <source>{0} stands in {1} with different contents; a person has to say which is right.</source>
+      <translation>{0} steht in {1} mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
+    </message>
+    <message>
+      <source>{0} stands there with different contents; a person has to say which is right.</source>
+      <translation>{0} steht dort mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
     </message>
     <message>
       <source>{0} stored twice</source>
@@ -12221,12 +13737,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde gelöscht, seit es geöffnet wurde; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was divided in different ways, as documents came or went meanwhile; scan the parts again.</source>
+      <translation>{0} wurde verschieden geteilt, da inzwischen Dokumente kamen oder gingen; prüfen Sie die Teile erneut.</translation>
+    </message>
+    <message>
       <source>{0} was dropped.</source>
       <translation>{0} wurde gelöscht.</translation>
     </message>
     <message>
       <source>{0} was made before {1}</source>
       <translation>{0} entstand vor {1}</translation>
+    </message>
+    <message>
+      <source>{0} was made for {1}, and this is {2}; scan here first.</source>
+      <translation>{0} wurde für {1} erstellt, und dies ist {2}; prüfen Sie zuerst hier.</translation>
     </message>
     <message>
       <source>{0} was made meanwhile.</source>
@@ -12237,6 +13761,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde aus diesem Inhalt gemacht und seither geändert; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was put back, as the one that was to stay is gone.</source>
+      <translation>{0} wurde zurückgelegt, da das, was bleiben sollte, weg ist.</translation>
+    </message>
+    <message>
       <source>{0} was removed; it was {1}.</source>
       <translation>{0} wurde entfernt; es war {1}.</translation>
     </message>
@@ -12245,8 +13773,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde umbenannt.</translation>
     </message>
     <message>
+      <source>{0} was scanned as another layout than it is taken for here ({1}: {2}, here {3}); give the profile that was scanned with, or scan again.</source>
+      <translation>{0} wurde als anderes Layout geprüft, als hier angenommen wird ({1}: {2}, hier {3}); geben Sie das Profil der Prüfung an oder prüfen Sie erneut.</translation>
+    </message>
+    <message>
       <source>{0} was taken out of {1}; {2}.</source>
       <translation>{0} wurde aus {1} herausgenommen; {2}.</translation>
+    </message>
+    <message>
+      <source>{0} went from {1} to {2}.</source>
+      <translation>{0} ging von {1} auf {2}.</translation>
+    </message>
+    <message>
+      <source>{0} without {1} repeated {2}</source>
+      <translation>{0} ohne {1} Wiederholungen {2}</translation>
     </message>
     <message>
       <source>{0} writers inserted the same key: in {1} of {2} rounds more than one got in ({3} documents for {4} keys).</source>
@@ -12261,8 +13801,36 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Schreiber {1}</translation>
     </message>
     <message>
+      <source>{0} writes {1}: every row sampled has {2}, and each document is what the rows say in the collection called after its {3}.</source>
+      <translation>{0} schreibt {1}: Jede Zeile der Stichprobe hat {2}, und jedes Dokument ist so, wie es die Zeilen in der Sammlung sagen, die nach seinem {3} heißt.</translation>
+    </message>
+    <message>
+      <source>{0} writes {1}: every row sampled has {2}, and of {3} document{4} looked at {5} what the rows say</source>
+      <translation>{0} schreibt {1}: Jede Zeile der Stichprobe hat {2}; von {3} angesehenen Dokumenten sind so, wie es die Zeilen sagen: {5}</translation>
+    </message>
+    <message>
+      <source>{0} {1} in {2} now, and the document has {3} MiB. Programs that read {4} themselves find the older ones there.</source>
+      <translation>{0} {1} jetzt in {2}, und das Dokument hat {3} MiB. Programme, die {4} selbst lesen, finden die älteren dort.</translation>
+    </message>
+    <message>
+      <source>{0} {1} of its writes were done; run the plan again.</source>
+      <translation>{0} {1} der Schreibvorgänge waren getan; führen Sie den Plan erneut aus.</translation>
+    </message>
+    <message>
+      <source>{0} {1} of this cannot be undone from here. {2}{3}</source>
+      <translation>{0} {1} hiervon lassen sich von hier nicht rückgängig machen. {2}{3}</translation>
+    </message>
+    <message>
       <source>{0} {1} pending and applied</source>
       <translation>{0} offen und angewendet</translation>
+    </message>
+    <message>
+      <source>{0} {1} sampled are {2}.</source>
+      <translation>{0} {1} der Stichprobe sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0} {1} since the scan{2}</source>
+      <translation>{0} {1} seit der Prüfung{2}</translation>
     </message>
     <message>
       <source>{0} {1} times</source>
@@ -12277,12 +13845,60 @@ Zum Verbinden öffnen</translation>
       <translation>{0} {1}; versuchen Sie es gleich noch einmal.</translation>
     </message>
     <message>
+      <source>{0}, and a {1} above theirs in {2} that {3} any; {4}</source>
+      <translation>{0}, und ein {1} über ihrem steht in {2}, die welche haben; {4}</translation>
+    </message>
+    <message>
+      <source>{0}, and it is not known whether {1} was {2}.</source>
+      <translation>{0}, und es ist nicht bekannt, ob {1} {2} wurde.</translation>
+    </message>
+    <message>
+      <source>{0}, as {1} of a document</source>
+      <translation>{0}, als {1} eines Dokuments</translation>
+    </message>
+    <message>
       <source>{0}, but its host name is not compared.</source>
       <translation>{0}, aber der Hostname darin wird nicht verglichen.</translation>
     </message>
     <message>
       <source>{0}, but the certificate is not verified: anybody may answer.</source>
       <translation>{0}, aber das Zertifikat wird nicht geprüft: Jeder kann antworten.</translation>
+    </message>
+    <message>
+      <source>{0}, found by {1} and {2}</source>
+      <translation>{0}, gefunden über {1} und {2}</translation>
+    </message>
+    <message>
+      <source>{0}, from {1} to {2}</source>
+      <translation>{0}, von {1} auf {2}</translation>
+    </message>
+    <message>
+      <source>{0}, no number</source>
+      <translation>{0}, keine Zahl</translation>
+    </message>
+    <message>
+      <source>{0}, rests on {1}</source>
+      <translation>{0}, beruht auf {1}</translation>
+    </message>
+    <message>
+      <source>{0}, so {1} was {2}.</source>
+      <translation>{0}, daher wurde {1} {2}.</translation>
+    </message>
+    <message>
+      <source>{0}, stored twice</source>
+      <translation>{0}, doppelt gespeichert</translation>
+    </message>
+    <message>
+      <source>{0}, to {1}; {2} keeps {3}</source>
+      <translation>{0}, nach {1}; {2} behält {3}</translation>
+    </message>
+    <message>
+      <source>{0}, which {1} counted already</source>
+      <translation>{0}, schon gezählt: {1}</translation>
+    </message>
+    <message>
+      <source>{0}, which {1}, to {2}</source>
+      <translation>{0}, das {1}, auf {2}</translation>
     </message>
     <message>
       <source>{0}. Is the content right, so that its hash may be stored beside it?</source>
@@ -12293,8 +13909,60 @@ Zum Verbinden öffnen</translation>
       <translation>{0}. Wie lautet die Zählung?</translation>
     </message>
     <message>
+      <source>{0}: "do" is true, false or "{1}", not {2}.</source>
+      <translation>{0}: "do" ist true, false oder "{1}", nicht {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: "item" must be {1}, as items are done in the order of their numbers.</source>
+      <translation>{0}: "item" muss {1} sein, denn Posten werden in der Reihenfolge ihrer Nummern erledigt.</translation>
+    </message>
+    <message>
       <source>{0}: hash differs</source>
       <translation>{0}: Hash weicht ab</translation>
+    </message>
+    <message>
+      <source>{0}: nothing is asked here, so there is no "answer".</source>
+      <translation>{0}: Hier wird nichts gefragt, also gibt es kein "answer".</translation>
+    </message>
+    <message>
+      <source>{0}: the repair for {1} {2}, not {3}.</source>
+      <translation>{0}: Die Reparatur für {1} {2}, nicht {3}.</translation>
+    </message>
+    <message>
+      <source>{0}: there is no class {1}; the classes are {2}.</source>
+      <translation>{0}: Es gibt keine Klasse {1}; die Klassen sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: there is no key {1} here; take it out or mend its name.</source>
+      <translation>{0}: Hier gibt es keinen Schlüssel {1}; nehmen Sie ihn heraus oder berichtigen Sie seinen Namen.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} is no Extended JSON: {2}</source>
+      <translation>{0}: {1} ist kein Extended JSON: {2}</translation>
+    </message>
+    <message>
+      <source>{0}: {1} is no answer to its question; the answers are {2}.</source>
+      <translation>{0}: {1} ist keine Antwort auf die Frage; die Antworten sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} must be a list in brackets.</source>
+      <translation>{0}: {1} muss eine Liste in eckigen Klammern sein.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} must be a time such as 2026-05-01T12:00:00+00:00.</source>
+      <translation>{0}: {1} muss eine Zeit wie 2026-05-01T12:00:00+00:00 sein.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} must be text in quotes.</source>
+      <translation>{0}: {1} muss Text in Anführungszeichen sein.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} must hold a text in quotes for each collection.</source>
+      <translation>{0}: {1} muss zu jeder Sammlung einen Text in Anführungszeichen enthalten.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} must hold the layout and the fields of each collection.</source>
+      <translation>{0}: {1} muss zu jeder Sammlung das Layout und die Felder enthalten.</translation>
     </message>
     <message>
       <source>{0}; expected a colon after the name {1}.</source>
@@ -12313,8 +13981,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0}; fehlender Index: {1}.</translation>
     </message>
     <message>
+      <source>{0}; it is not to be written, see B1</source>
+      <translation>{0}; es darf nicht geschrieben werden, siehe B1</translation>
+    </message>
+    <message>
+      <source>{0}; nothing was written.</source>
+      <translation>{0}; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0}; {1} names {2} looked up there</source>
+      <translation>{0}; {1} nennt Dokumente, die dort nachgeschlagen wurden: {2}</translation>
+    </message>
+    <message>
       <source>{0}{1} kept in the journal, from where it can be brought back.</source>
       <translation>{0} bleibt im Journal und lässt sich von dort zurückholen.</translation>
+    </message>
+    <message>
+      <source>{0}{1}, and {2} could not be taken out again; scan again later.</source>
+      <translation>{0}{1}, und {2} ließ sich nicht wieder herausnehmen; prüfen Sie später erneut.</translation>
+    </message>
+    <message>
+      <source>{part} of {whole} documents</source>
+      <translation>{part} von {whole} Dokumenten</translation>
+    </message>
+    <message>
+      <source>{part} of {whole} ids</source>
+      <translation>{part} von {whole} Ids</translation>
     </message>
   </context>
 </TS>

@@ -121,6 +121,21 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
         ("Nobody has translated this. Saved as v5.", "Nobody has translated this. Gespeichert als v5."),
         ("edit changed since (delete → in the archive); nothing was written.",
          "edit hat sich seitdem geändert (delete → im Archiv); es wurde nichts geschrieben."),
+        ("Unique index on docId and v; all 16 ids looked up in docId have several versions, numbered without gaps in "
+         "v; of 16 with several rows none has a v that is constant, repeats or falls as time goes on and 2 are "
+         "damaged; _w is a write token and _id is the hash of the content.",
+         "Eindeutiger Index auf docId und v; alle 16 Ids, in docId nachgeschlagen, haben mehrere Versionen, in v "
+         "lückenlos nummeriert; von 16 mit mehreren Zeilen hat keines ein v, das gleich bleibt, sich wiederholt oder "
+         "mit der Zeit fällt und 2 sind beschädigt; _w ist ein Schreib-Token und _id ist der Hash des Inhalts."),
+        ("The collection a holds the earlier version of all 12 documents looked up, and no current one, found by x and "
+         "v.",
+         "Die Sammlung a enthält die frühere Version von allen 12 Dokumenten, die nachgeschlagen wurden, und keine "
+         "aktuelle, gefunden über x und v."),
+        ("All 3 documents sampled have a name as _id and one whole number, seq, in a collection called counters.",
+         "In allen 3 Dokumenten der Stichprobe stehen ein Name als _id und eine ganze Zahl, seq, in einer Sammlung "
+         "namens counters."),
+        ("Only the first documents of a.b have been read; this has to wait for the others.",
+         "Von a.b sind erst die ersten Dokumente gelesen; das muss auf die übrigen warten."),
         ("", ""),
     ],
 )  # fmt: skip

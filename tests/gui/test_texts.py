@@ -84,6 +84,28 @@ def test_a_translation_has_the_values_and_the_edges_of_its_text(code: str) -> No
 
 
 @pytest.mark.parametrize("code", CODES)
+def test_each_sentence_of_repair_and_recognition_is_translated(code: str) -> None:
+    """`python -m tests.translating` lists those that are not."""
+    known = {text for text, forms in catalogue.read(code).items() if forms}
+    said = catalogue.said()
+    assert len(said) > 300
+    assert not said - known
+
+
+def test_a_sentence_is_told_from_a_key_and_a_docstring() -> None:
+    code = '''
+"""A docstring of words."""
+KEY = "max_bytes"
+def said(n: int) -> str:
+    """Another docstring of words."""
+    if n:
+        raise Refused("Name another one.")
+    return f"{n} documents differ" + ("; so they stay" if n else "")
+'''
+    assert set(catalogue.spoken(code)) == {"Name another one.", "{0} documents differ", "; so they stay"}
+
+
+@pytest.mark.parametrize("code", CODES)
 def test_titles_of_menus_have_letters_of_their_own_and_copying_is_told_by_its_words(code: str) -> None:
     known = {text.source: forms[0] for text, forms in catalogue.read(code).items() if not text.model}
     titles = ("&File", "&Edit", "&View", "&Document", "&Compare", "&Repair", "&Help")

@@ -63,6 +63,46 @@ def sentences() -> set[str]:
     return found
 
 
+SAID = (
+    "repair",
+    "scan",
+    "layouts/checks",
+    "layouts/recognition",
+    "layouts/recognise.py",
+    "session.py",
+    "taking_back.py",
+)
+"""The rooms and files of the model whose sentences come into the window as they are."""
+TOLD = ("field_names.py", "lock_fields.py", "reports.py")
+"""Lists of the names of fields, and the pages of a report, which is a file."""
+KEYS = {
+    "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
+    "Of the kind", "module {0} has no attribute {1}",
+}  # fmt: skip
+"""What stands in a plan's file or is asked for in the code."""
+
+
+def said() -> set[Text]:
+    """The sentences of the model that every catalogue has to have."""
+    nouns = {noun for repair in REPAIRS.values() for noun in (repair.noun, repair.nouns)}
+    rooms = (support.ROOT / "model" / place for place in SAID)
+    there = (path for room in rooms for path in (room.rglob("*.py") if room.is_dir() else (room,)))
+    found = {each for path in there if path.name not in TOLD for each in spoken(path.read_text("utf-8"))}
+    return {Text(each, model=True) for each in found - nouns - KEYS}
+
+
+def spoken(code: str) -> Iterator[str]:
+    """The texts in a piece of code that have several words, their values numbered; not those that document it."""
+    tree = ast.parse(code)
+    inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    silent = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)} | inner
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node not in silent:
+            said = numbered(node) if isinstance(node, ast.JoinedStr) else node.value
+            if isinstance(said, str) and len(re.findall(r"[A-Za-z]{2,}", re.sub(r"\{[^}]*\}", "", said))) > 1:
+                yield from (said,) if " " in said.strip() else ()
+
+
 def numbered(node: ast.JoinedStr) -> str:
     """A text with values, which are numbered: ``{0} holds {1}``."""
     parts, at = [], 0
@@ -134,7 +174,8 @@ def _message(context: ET.Element, text: Text, forms: tuple[str, ...]) -> None:
 def update(code: str) -> tuple[list[Text], list[Text]]:
     """Bring a catalogue into step with the code; returns what is still to be translated, and what is gone."""
     known, there = read(code), sentences()
-    now = dict.fromkeys(texts()) | {text: None for text in known if text.model and text.source in there}
+    now = dict.fromkeys(texts()) | dict.fromkeys(said())
+    now |= {text: None for text in known if text.model and text.source in there}
     write(code, {text: known.get(text, ()) for text in now})
     return sorted(text for text in now if not known.get(text)), sorted(set(known) - set(now))
 

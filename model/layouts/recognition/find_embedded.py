@@ -115,11 +115,9 @@ def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], 
             confidence = 0.7 + 0.15 * good + 0.1 * alike + (0.03 if named or hinted else 0)
             if len(with_past) < 2 and not named:
                 confidence -= 0.15
-            why = f"{_shaped(current, prev)}, and a {version} above theirs in "
-            why += (
-                f"{of(len(with_past), len(with_past), 'document')} that {'have' if len(with_past) > 1 else 'has'} any"
-            )
-            why += f"; {judged.said}"
+            share = of(len(with_past), len(with_past), "document")
+            have = "have" if len(with_past) > 1 else "has"
+            why = f"{_shaped(current, prev)}, and a {version} above theirs in {share} that {have} any; {judged.said}"
         elif hinted and (named or wanted):
             confidence = 0.6
             empty = of(len(pairs), len(pairs), "document")
@@ -201,8 +199,8 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
         confidence = 0.75 + 0.22 * proof.fits / proof.of if proof.holds else 0.6
         why = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
         why += f", without {listed(excluded)}" if excluded else ""
-        why += "" if proof.holds else "; how the others got theirs is not proven, so nothing is written here until a "
-        why += "" if proof.holds else "profile states hash_recipe"
+        how = "; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe"
+        why += "" if proof.holds else how
     elif (ordered := reordered(documents, name)).holds:
         proof, confidence = ordered, 0.8
         why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"

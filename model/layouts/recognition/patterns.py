@@ -69,8 +69,11 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
         counter = numbers[0]
     if not counter or (not wanted and _counts_events(sample, counter)):
         return None
-    why = f"{of(len(sample.documents), len(sample.documents), 'document').capitalize()} sampled"
-    why += f" {'have' if len(sample.documents) > 1 else 'has'} a name as _id and one whole number, {counter}"
+    share, have = (
+        of(len(sample.documents), len(sample.documents), "document"),
+        "have" if len(sample.documents) > 1 else "has",
+    )
+    why = f"{share.capitalize()} sampled {have} a name as _id and one whole number, {counter}"
     known = bare(counter) in LAST
     if named:
         why += f", in a collection called {sample.name}"

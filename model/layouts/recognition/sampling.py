@@ -495,6 +495,14 @@ class Proposal:
 
 # --- sentences
 
+SHARES = {
+    "document": (
+        "the one document", "all {whole} documents", "{part} of {whole} documents", "none of {whole} documents"
+    ),
+    "id": ("the one id", "all {whole} ids", "{part} of {whole} ids", "none of {whole} ids"),
+}  # fmt: skip
+"""How a share of things is said; whole phrases, so that each can be translated."""
+
 
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
@@ -502,7 +510,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def of(part: int, whole: int, noun: str) -> str:
-    """``2 of 3 documents``, ``all 3 documents``, ``the one document``."""
-    if part == whole:
-        return f"all {whole} {noun}s" if whole > 1 else f"the one {noun}"
-    return f"{part} of {whole} {noun}s" if part else f"none of {whole} {noun}s"
+    """``2 of 3 documents``, ``all 3 documents``, ``the one document``; the noun is a key of ``SHARES``."""
+    one, every, some, none = SHARES[noun]
+    said = (every if whole > 1 else one) if part == whole else some if part else none
+    return said.format(part=part, whole=whole)
