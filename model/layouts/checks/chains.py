@@ -151,10 +151,12 @@ class Chains:
         if len(sources) == 1:
             yield from (each.items for each in sources[0])
             return
-        heads = [next(source, None) for source in sources]
-        while len(heads) == 2 and heads[0] is not None and heads[1] is not None and heads[0].key == heads[1].key:
-            yield heads[0].items + heads[1].items  # most documents of two collections are in both
-            heads = [next(source, None) for source in sources]
+        currents, archived = sources
+        one, other = next(currents, None), next(archived, None)
+        while one is not None and other is not None and one.key == other.key:
+            yield one.items + other.items  # most documents of two collections are in both
+            one, other = next(currents, None), next(archived, None)
+        heads = [one, other]
         while left := [head.key for head in heads if head is not None]:
             try:
                 least = min(left)

@@ -155,7 +155,7 @@ class FactReader:
             digest.digest(),
             sealed,
             stored is not None,
-            bool(self.flag) and is_flagged(field(self.flag)),
+            is_flagged(field(self.flag)) if self.flag else False,
             int.from_bytes(at.data, "little", signed=True) if at is not None and at.type == c.DATE else None,
             made.data if made is not None and made.type == c.OBJECT_ID else b"",
             number_of(field(self.claim)) if self.claim else None,

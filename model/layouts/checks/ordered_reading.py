@@ -195,6 +195,10 @@ def _above(a: Key, b: Key) -> bool:
 
 
 def _behind(reading: OrderedReading, ns: str, name: str, last: Value) -> Terms:
+    until = reading.part[1] if reading.part is not None else None
+    if until is not None and leapable(until) and key_of(until)[0] == key_of(last)[0]:
+        # No other type sorts between them, so a router asks only the shards that have these ids.
+        return {name: {"$gt": last, "$lte": until}}
     return beyond(name, last, False, lambda: reading.types.known(reading.port, ns))
 
 

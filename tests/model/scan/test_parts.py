@@ -18,6 +18,7 @@ from model.findings import Finding, Unchecked
 from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.scan import parts
+from model.server.server import Server
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -125,6 +126,35 @@ def test_a_large_collection_is_divided_and_the_others_belong_to_one_part_each(se
     assert sum("shop.hashed" in {each.ns for each in part} for part in begun) == 1  # hashes are compared with all
     looked = [sum(each.documents for each in part if isinstance(each, parts.CollectionDone)) for part in found]
     assert min(looked) > max(looked) / 4
+
+
+def test_a_part_between_two_ids_asks_for_these_alone_as_a_router_sends_it_to_their_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    find = Server.find
+
+    def noted(server: Server, ns: str, *terms: Any, **more: Any) -> Any:
+        filter, sort, _, _, limit = (*terms, *[None] * 5)[:5]
+        if sort and not limit:
+            asked.append(filter)
+        return find(server, ns, *terms, **more)
+
+    monkeypatch.setattr(Server, "find", noted)
+    with LocalServer(shard_keys={"things": ["docId"]}) as cluster:
+        rows = [bson.encode({"_id": ObjectId(), "docId": f"d{at:03}", "v": v}) for at in range(90) for v in (1, 2, 4)]
+        cluster.load("shop.things", rows)
+        cluster.index("shop.things", [("docId", 1), ("v", 1)], unique=True)
+        with Session.open(cluster.uri, PROFILE, home=tmp_path) as session:
+            found = []
+            for number in (1, 2, 3):
+                asked.clear()
+                found += [
+                    each for each in session.scan(["shop.things"]).in_part(number, 3) if isinstance(each, Finding)
+                ]
+                if number == 2:
+                    assert [sorted(filter["docId"]) for filter in asked] == [["$gt", "$lte"]]
+    assert len(found) == 90
 
 
 def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
