@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -33,6 +33,7 @@ from tests.soak.worker import Assignment, live
 
 Kind: TypeAlias = Literal["beginning", "working", "settling", "going on"]
 
+TOO_LONG = 600.0  # seconds beyond its time for a soak that waits for so many writes
 HUNG = 180.0  # seconds in which a worker that nobody stops has to note something
 ENDS_WITHIN = 120.0  # seconds for the thing that a worker is at
 LATER = 3 * 86_400.0  # seconds by which all clocks are on when everything is settled
@@ -70,7 +71,7 @@ class Player:
     name: str
     home: int
     life: int = 0
-    process: ForkServerProcess | None = None
+    process: BaseProcess | None = None
     ledger: Path = Path()
     complaints: Path = Path()
     stopped: bool = False
@@ -139,6 +140,9 @@ class Conductor:
                 time.sleep(min(0.05, pause - now))
             (go_wrong,) = self.rng.choices(list(wrongs), list(wrongs.values()))
             go_wrong()
+            if now > until + TOO_LONG:
+                self.told.wrong.append(f"{self._acknowledged()} writes were acknowledged, and no more come")
+                return
             if now > report:
                 report += 60
                 said(f"{(now - self._began) / 60:.0f} min: {_words(self.told.did)}")
@@ -158,7 +162,7 @@ class Conductor:
         player.stopped, player.size, player.heard = False, 0, time.monotonic()
         player.process = self._process(player, self.rng.randrange(2**31))
 
-    def _process(self, of: Player, seed: int, kind: Kind = "working") -> ForkServerProcess:
+    def _process(self, of: Player, seed: int, kind: Kind = "working") -> BaseProcess:
         given = Assignment(
             home=str(self.homes[of.home]),
             complaints=str(of.complaints),
@@ -288,7 +292,7 @@ class Conductor:
             self.told.wrong.append(f"{kind} in home {home} ended with {process.exitcode}: {said[-3000:]}")
 
 
-def _signal(process: ForkServerProcess, number: int) -> None:
+def _signal(process: BaseProcess, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(process.pid or 0, number)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+if sys.platform != "win32":  # which has neither limits nor signals of this kind; the tests of a soak are left out there
+    import resource
 
 MEGABYTES = 64
 SLACK = 32 * 1024  # bytes that a ledger may still grow by while its process may write no larger files
