@@ -129,18 +129,21 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
         begun = {each: begin(ground.server, each, ground.share) for each in (ns, *map(ground.ns_of, named))}
     except (NotAllowed, Refused):
         return None
-    if all(each.whole for each in begun.values()):
-        for each, beginning in begun.items():
-            ground.look(each, beginning)
+    large = [each for each, beginning in begun.items() if not beginning.whole]
+    others = sorted(each for each in map(ground.ns_of, open_to_look) if each not in begun)
+    if named:  # a history that is called one, and is, leaves nothing to look for
+        seen = near_collections.glimpses(ground.server, begun, ns, large, ())
+        if seen is None:
+            return None
+        ground.look_at(begun, seen.ends)
         ground.relate()
         if ground.is_settled(ns):
             return ground.judged(ns)
-    others = [each for each in map(ground.ns_of, open_to_look) if each not in begun]
-    seen = near_collections.glimpses(ground.server, begun, ns, sorted(others))
+        large = []
+    seen = near_collections.glimpses(ground.server, begun, ns, large, others)
     if seen is None:
         return None
-    for each, beginning in begun.items():
-        ground.look(each, beginning, seen.ends.get(each))
+    ground.look_at(begun, seen.ends)
     sample = ground.found[ns].sample
     assert sample is not None
     if any(signed(sample, known) for known in presets().values()):
@@ -197,6 +200,11 @@ class _Ground:
         self.found[ns] = each = _look(self.server, ns, self.kinds[ns], self.share, begun, further)
         if each.sample is not None:
             self.here.hold(each.sample)
+
+    def look_at(self, begun: Mapping[str, Beginning], ends: Mapping[str, Sequence[bytes]]) -> None:
+        """Make samples of what was begun, with the ends of large collections."""
+        for ns, beginning in begun.items():
+            self.look(ns, beginning, ends.get(ns))
 
     def relate(self) -> None:
         """Hold all that were looked at against one another."""

@@ -194,6 +194,9 @@ def hash_field(
         sealed = some(documents, name)
         for count in range(len(about), -1, -1):
             for beside in combinations(about, count):
+                most = sealed[: len(sealed) // 2 + 1]  # where none of these fits, less than half can
+                if not proven(most, name, [*own, *beside, name]).fits:
+                    continue
                 proof = proven(sealed, name, [*own, *beside, name])
                 if 2 * proof.fits >= proof.of:
                     return name, proof, beside

@@ -41,6 +41,7 @@ from model.values.canonical import Value
 ROWS = 4  # first rows of each, and as many last ones
 NAMED = 6  # values under each path that may be ids elsewhere
 PATHS = 20  # of these
+READ = 30  # documents that are looked through for them
 MET = 24  # documents of one collection that have such ids
 LONGEST_ID = 200  # bytes
 ALIKE = 0.4  # of the names in rows, those that a document has too, if they may be versions of it
@@ -94,13 +95,14 @@ def named_after_documents(sample: Sample, names: Set[str]) -> set[str]:
     return found & names
 
 
-def glimpses(server: Port, begun: Mapping[str, Beginning], ns: str, others: Sequence[str]) -> Glimpses | None:
+def glimpses(
+    server: Port, begun: Mapping[str, Beginning], ns: str, large: Sequence[str], others: Sequence[str]
+) -> Glimpses | None:
     """A glimpse into other collections beside the documents that were read of ``ns``; None where it cannot be had.
 
-    Of what was begun and is large the rest of a sample comes with it.
+    The rest of the samples of ``large`` collections that were begun comes with it.
     """
-    asked = _asked(begun[ns].rows)
-    large = [each for each, beginning in begun.items() if not beginning.whole]
+    asked = _asked(begun[ns].rows) if others else []
     places = [*(("end", each) for each in large), *(("other", each) for each in others)]
     rows: dict[str, list[bytes]] = {each: [] for each in others}
     ends: dict[str, list[bytes]] = {each: [] for each in large}
@@ -162,7 +164,7 @@ def _rows(
 def _asked(rows: Sequence[bytes]) -> list[Value]:
     """Values of documents that may be ids of others, some under each path."""
     by_path: dict[str, dict[Value, None]] = {}
-    for raw in rows:
+    for raw in rows[:: max(1, len(rows) // READ)]:
         document = read(raw)
         for path, value in _values(document) if document is not None else ():
             values = by_path.setdefault(path, {})
@@ -311,4 +313,5 @@ def _may_be_about(rows: Sample, documents: Sample) -> bool:
         return True
     if any(STREAMS & {*words(name)} for each in (rows, documents) for name in each.shapes):
         return True
-    return any(_have_names_in_common(row, document) for row in rows.documents for document in documents.documents)
+    kinds = {frozenset(document.fields): document for document in documents.documents}.values()
+    return any(_have_names_in_common(row, document) for row in rows.documents for document in kinds)
