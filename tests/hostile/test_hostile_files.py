@@ -5,21 +5,27 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import random
 import sqlite3
+import struct
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import bson
 import pytest
 
 from model.commands import command_line
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.records import Outcome
+from model.server.server import Server
 from model.session import Connections
 from model.text import file_documents
 from model.userdata import packed_document
 from model.userdata.drafts import Drafts
 from model.userdata.journal import Intent, Journal
+from tests.blackpipe.pipe import BlackPipe, Plan
 
 DEEP = 100_000
 HOSTILE = {
@@ -105,6 +111,46 @@ def test_a_packed_array_without_end_is_not_unpacked_to_its_end(tmp_path: Path, m
             file.write(b" " * (1 << 20))
     with pytest.raises(Refused, match="a document on each line"):
         list(file_documents.documents_of(path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
+def test_a_folder_whose_links_lead_in_circles_is_read_once(
+    tmp_path: Path, sentence: Sentence, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = tmp_path / "dump"
+    (dump / "shop").mkdir(parents=True)
+    (dump / "shop" / "things.bson").write_bytes(bson.encode({"_id": 1}))
+    for link, to in (("again", dump), ("shop/up", dump), ("shop/loop.bson", "loop.bson"), ("itself", "itself")):
+        (dump / link).symlink_to(to)
+    assert command_line.main(["collections", str(dump), "--json"]) == 0
+    assert [json.loads(line)["ns"] for line in capsys.readouterr().out.splitlines()] == ["shop.things"]
+    for wrong in (dump / "itself", dump / "shop" / "loop.bson"):
+        assert "is no source" in sentence("collections", str(wrong))
+    assert "holds no history" in sentence("import", str(dump), "sample:", "insurance.x")
+    assert "levels of symbolic links" in sentence("import", str(dump / "itself"), "sample:", "insurance.x")
+
+
+BOMB = zlib.compress(bytes(64 << 20), 9)
+
+
+@pytest.mark.parametrize("declared", [64 << 20, 1000])
+@pytest.mark.parametrize("compressor", [0, 1, 2, 3, 99], ids=["none", "snappy", "zlib", "zstd", "unknown"])
+def test_a_server_that_answers_with_a_packed_bomb_is_a_sentence_and_the_next_answer_is_read(
+    compressor: int, declared: int
+) -> None:
+    """The driver unpacks what was not agreed on, and no more of it than a message may hold, whatever its head says."""
+
+    def packed(reply: bytes, _: random.Random) -> bytes:
+        body = struct.pack("<iiB", 2013, declared, compressor) + BOMB
+        return struct.pack("<i", 16 + len(body)) + reply[4:12] + struct.pack("<i", 2012) + body
+
+    with BlackPipe() as pipe, Server.connect(pipe.uri) as port:
+        pipe.load("shop.things", [bson.encode({"_id": 1})])
+        pipe.plan = Plan(0, "malformed", 2, shape=packed)
+        with pytest.raises(Unreachable, match=r"could not be read|was lost"):
+            list(port.find("shop.things"))
+        pipe.plan = Plan()
+        assert len(list(port.find("shop.things"))) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import bson
 import pymongo
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QAbstractTableModel, QEvent, QModelIndex, QPoint
 from PySide6.QtGui import QAction, QContextMenuEvent, Qt
@@ -32,15 +33,36 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import CollectionStart, PageRequest, PairStart, TakingBackStart
+from gui.parts.document_side import DocumentSide
+from gui.style.sheet import Sheet
 from gui.tour.tour_views import settle
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.session import Conflict, Session
+from model.taking_back import Chosen
 from model.values.canonical import Value
 from tests.guarded_server import GuardedServer
 from tests.hostile.pictures import painted
-from tests.hostile.planted import CURRENT, DATABASE, ID, MARK, SECRET, STATS, VERSIONS, plant, profile, raw_in
+from tests.hostile.planted import (
+    CURRENT,
+    DATABASE,
+    ID,
+    MARK,
+    NAME,
+    OTHER_ID,
+    SECRET,
+    STATS,
+    VERSIONS,
+    WORDS,
+    content,
+    plant,
+    profile,
+    raw_in,
+)
 from tests.hostile.sockets import watched
 
 FEWEST = 10  # things to copy on all pages together; a page or two have fewer
@@ -53,8 +75,8 @@ EXACT = ("ReadOnlyText", "JsonText", "QLineEdit")
 """Where a text is edited or copied character by character, and so stays what it is."""
 
 
-def requests() -> Iterator[PageRequest]:
-    """A request for each kind of page, with its panes."""
+def requests(session: Session) -> Iterator[PageRequest]:
+    """A request for each kind of page, with its panes, its sheets and what it begins with."""
     id = Value.of(ID)
     for ns in (CURRENT, VERSIONS):
         yield PageRequest("collection", ns)
@@ -69,6 +91,38 @@ def requests() -> Iterator[PageRequest]:
     yield PageRequest("repair", DATABASE)
     for kind in ("drafts", "journal", "check", "activity", "health"):
         yield PageRequest(kind)
+    left, right = (DocumentSide(session, CURRENT, each) for each in (id, Value.of(OTHER_ID)))
+    yield PageRequest("pair", CURRENT, right.id, PairStart(left, right))
+    yield PageRequest("taking-back", CURRENT, start=TakingBackStart((Chosen(id, (Value.of(2),)),)))
+    yield PageRequest("merge", CURRENT, id, conflict(session, id))
+
+
+def sheets(window: Window, session: Session, folder: Path) -> Iterator[Sheet]:
+    """The sheets that ask before something is written, taken out or brought in."""
+    id, file = Value.of(ID), folder / "histories.jsonl"
+    page = window.workspace.open(session, PageRequest("collection", CURRENT, id))
+    assert isinstance(page, CollectionPage)
+    settle()
+    page.histories.write(str(file), "jsonl")
+    settle()
+    yield page.histories.ask(id)
+    yield page.batches.pick_history()
+    yield page.batches.read_history(f"{DATABASE}.arrived{NAME}", str(file))
+    page.batches.delete([id])
+    yield from (each for each in window.findChildren(Sheet) if each.isVisible())
+    other = Value.of(OTHER_ID)
+    edited = window.workspace.open(session, PageRequest("document", CURRENT, other))
+    assert isinstance(edited, DocumentPage)
+    settle()
+    edited.ask_conflict(conflict(session, other))
+    assert edited.prompt is not None
+    yield edited.prompt
+
+
+def conflict(session: Session, id: Value) -> Conflict:
+    """A hostile edit of the first version, behind which there are two more."""
+    mine = bson.encode({**content(7), "same": f"mine {WORDS}", NAME: [WORDS]})
+    return session.conflict(CURRENT, id, session.version(CURRENT, id, Value.of(1)), mine)
 
 
 def walked(folder: Path, most: int | None, asked_for: list[str]) -> Iterator[tuple[str, QWidget]]:
@@ -86,11 +140,15 @@ def walked(folder: Path, most: int | None, asked_for: list[str]) -> Iterator[tup
                 window.open(opening)
                 settle(lambda: bool(window.sessions))
                 session = window.sessions[0]
-                for asked in itertools.islice(requests(), most):
+                for asked in itertools.islice(requests(session), most):
                     window.workspace.open(session, asked)
                     settle()
                     pane = asked.start.pane if isinstance(asked.start, CollectionStart) else ""
                     yield f"{asked.kind} {pane}".strip(), window
+                for sheet in sheets(window, session, folder) if most is None else ():
+                    settle()
+                    yield type(sheet).__name__, window
+                    sheet.reject()
                 window.connecting.ask(opening)
                 (dialog,) = window.findChildren(ConnectDialog)
                 settle()
