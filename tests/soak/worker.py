@@ -70,7 +70,7 @@ class Worker:
         self.given, self.rng = given, random.Random(given.seed)
         self.ledger = Ledger(Path(given.ledger))
         self.done = 0
-        self.again: list[Callable[[], None]] = []
+        self._line = 0  # of the ledger, of what is being done
         self._session: Session | None = None
 
     def work(self) -> None:
@@ -145,7 +145,7 @@ class Worker:
             current = session.version(self.ns(place), Value.of(id))
             assert current.v is not None
             v = self.rng.randint(1, int(current.v.python()))
-            self.ledger_number = self.ledger.begin("restore", place=place, id=id, v=v)
+            self._line = self.ledger.begin("restore", place=place, id=id, v=v)
             return session.restore(self.ns(place), Value.of(id), Value.of(v))
 
         self._noted(do)
@@ -159,10 +159,10 @@ class Worker:
                 return None
             entry = self.rng.choice(entries)
             place, id = entry.ns.partition(".")[2], json.loads(entry.document)
-            self.ledger_number = self.ledger.begin("undo", place=place, id=id, entry=entry.id)
+            self._line = self.ledger.begin("undo", place=place, id=id, entry=entry.id)
             if self.rng.random() < 0.3:
                 told = self.command("undo", entry.id, source=False)
-                self.ledger.end(self.ledger_number, **told)
+                self.ledger.end(self._line, **told)
                 return None
             return session.undo(entry.id)
 
@@ -176,10 +176,10 @@ class Worker:
 
     def _noted(self, do: Callable[[Session], Outcome | None]) -> None:
         """Do something that begins its own line in the ledger, and end that line."""
-        self.ledger_number = 0
+        self._line = 0
         told = self.by_session(do)
-        if self.ledger_number and told["outcome"] != "noted":
-            self.ledger.end(self.ledger_number, **told)
+        if self._line and told["outcome"] != "noted":
+            self.ledger.end(self._line, **told)
 
     # --- what is left in doubt
 
