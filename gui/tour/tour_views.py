@@ -9,10 +9,11 @@ from importlib.resources import as_file, files
 from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui import tasks
+from gui import messages, tasks
 from gui.language import tr
 from gui.messages import MessageLine, Question
 from gui.pages.activity_page import ActivityPage
+from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import ChangeMapPage
@@ -56,6 +57,9 @@ EDITS = {
     ("deductible",): '{"$numberDecimal": "250.00"}',
     ("notes",): '"Roof redone 2024. Call ahead."',
 }
+WRITING = ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")
+"""The views beside the editor that write, so that it may be unknown how a write ended."""
+UNSETTLED = "It is not known whether v15 was saved: the connection was lost behind the write. It may still arrive."
 LONGEST = 60_000  # milliseconds that one view may take
 SOON = 1000  # milliseconds; longer waits are for people, not for work
 QUIET = 60  # milliseconds without a task before a view counts as complete
@@ -184,6 +188,10 @@ class TourViews:
     def _browsing(self) -> Iterator[tuple[str, QWidget]]:
         page = self.window.workspace.tab_area.page
         assert isinstance(page, CollectionPage)
+        for kind in ("journal", "health", "check"):
+            self.window.workspace.open(self._session, PageRequest(kind))
+            yield f"{kind}-empty", self._still()
+            self.window.commands.do_close_tab()
         page.timeline.as_list.click()
         yield "history", self._still()
         page.timeline.as_list.click()
@@ -237,6 +245,7 @@ class TourViews:
         page.browser.clear_filter()
         settle()
         yield from self._without_content("list", page.browser.states)
+        yield from self._in_the_way("list", page)
         yield from self._querying(page)
 
     def _querying(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
@@ -280,6 +289,7 @@ class TourViews:
         settle(lambda: bool(times.panel.model.rows))
         yield "two-times", self._still()
         yield from self._without_content("two-times", times.panel.states)
+        yield from self._in_the_way("two-times", times)
         window.commands.do_close_tab()
         gone = session.find_id(NS, GONE)
         session.delete(NS, gone, session.version(NS, gone))
@@ -344,6 +354,9 @@ class TourViews:
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
         id = session.find_id(NS, ID)
+        window.workspace.open(session, PageRequest("drafts"))
+        yield "drafts-empty", self._still()
+        window.commands.do_close_tab()
         page = self._edit(id, "")
         yield "editor", window
         page.editor.head.last_set.click()
@@ -373,6 +386,9 @@ class TourViews:
         page.prompt.buttons["review"].click()
         settle(lambda: isinstance(window.workspace.tab_area.page, MergePage))
         yield "resolver", window
+        merging = window.workspace.tab_area.page
+        assert merging is not None
+        yield from self._in_the_way("resolver", merging)
 
     def _restoring(self) -> Iterator[tuple[str, QWidget]]:
         session, page = self._session, self.window.workspace.tab_area.page
@@ -409,21 +425,8 @@ class TourViews:
         page = window.workspace.open(session, PageRequest("document", NS, id))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
-        window.commands.do_allow_writes()
-        yield "read-only", self._still()
-        session.read_only = False
-        page.writes_changed()
-        for line in list(window.messages.lines):
-            line.leave()
-        watch = ConnectionWatch(session, page)
-        watch.lost, watch.left = watch.seen, 8
-        settle()  # what is done until then would take the line away again
-        window.workspace.lost.put(watch)
-        window.title.show_session(session, True, answers=False)
-        QApplication.sendPostedEvents()
-        yield "offline", window
-        window.workspace.lost.put(None)
-        window.update_state()
+        yield from self._read_only("read-only", page)
+        yield from self._offline("offline", page)
         notices = page.editor.notices
         doubt = "86 of 91 documents have no v, which the profile states as their version."
         notices.put("layout", "note", doubt, [("Write by it all the same", _nothing)])
@@ -448,6 +451,40 @@ class TourViews:
         stacks = page.findChildren(StateStack)
         largest = max(stacks, key=lambda each: each.width() * each.height() * each.isVisible())
         yield from self._without_content(name, largest)
+        yield from self._in_the_way(name, page)
+
+    def _in_the_way(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
+        """A view on a connection without writes, on one that is lost, and after a write whose end nobody knows."""
+        yield from self._read_only(f"{name}-read-only", page)
+        yield from self._offline(f"{name}-offline", page)
+        if name in WRITING:
+            line = messages.doubt(page, UNSETTLED, _nothing, token="6b00")
+            yield f"{name}-unknown", self._still()
+            line.leave()
+
+    def _read_only(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
+        """A page on a connection that allows no writes."""
+        window = self.window
+        window.commands.do_allow_writes()
+        yield name, self._still()
+        self._session.read_only = False
+        page.writes_changed()
+        window.update_state()
+        for line in list(window.messages.lines):
+            line.leave()
+
+    def _offline(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
+        """A page whose server does not answer any more."""
+        session, window = self._session, self.window
+        watch = ConnectionWatch(session, page)
+        watch.lost, watch.left = watch.seen, 8
+        settle()  # what is done until then would take the line away again
+        window.workspace.lost.put(watch)
+        window.title.show_session(session, True, answers=False)
+        QApplication.sendPostedEvents()
+        yield name, window
+        window.workspace.lost.put(None)
+        window.update_state()
 
     def _without_content(self, name: str, stack: StateStack) -> Iterator[tuple[str, QWidget]]:
         """A view whose content could not be read, and one that is read for the first time."""
@@ -501,6 +538,9 @@ class TourViews:
         window.workspace.open(session, PageRequest("field", NS, id, FieldStart(("premium", "gross"))))
         yield "field", self._still()
         yield from self._of_front("field")
+        never = window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "status": "sold" }')))
+        yield "bisect-empty", self._still()
+        window.workspace.tab_area.close_page(never)
         window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "riders": { $size: 2 } }')))
         yield "bisect", self._still()
         yield from self._of_front("bisect")

@@ -23,11 +23,13 @@ VIEWS = {
     "take-back", "take-back-later-edit",
     "payload", "payload-list", "javers", "javers-list",
     *(
-        f"{view}-{state}" for state in ("failed", "loading") for view in
+        f"{view}-{state}" for state in ("failed", "loading", "read-only", "offline") for view in
         ("list", "pair", "two-times", "drafts", "change-map", "blame", "field", "bisect", "take-back", "pending",
          "journal", "migrate", "repair", "health", "check")
     ),
-    "as-of-time", "as-of", "two-times", "deleted", "reason",
+    *(f"{view}-unknown" for view in ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")),
+    *(f"{view}-empty" for view in ("drafts", "journal", "health", "check", "bisect")),
+    "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 
 
