@@ -147,7 +147,7 @@ def test_work_over_tls_leaves_nothing_to_read_on_the_wire(
         assert TEXT in run("show", uri, "shop.notes", "1", "--layout", "plain")[1]
         assert run("edit", uri, "shop.notes", "1", "--set", f'text="{TEXT}-2"', "--layout", "plain")[0] == 0
         assert run("undo", "1", "--source", uri)[0] == 0
-        assert server.answered["update"] == 2
+        assert server.answered["findAndModify"] == 2
         assert not is_clear(wire)
 
 
@@ -165,7 +165,7 @@ def test_tls_that_ends_in_the_middle_of_a_write_is_settled_or_not_known(
     times: int, status: int, kind: str, authorities: dict[str, Authority], run: Run
 ) -> None:
     with scene(Case(""), authorities) as (server, wire, uri):
-        server.hangs_up_on["update"] = times
+        server.hangs_up_on["findAndModify"] = times
         ended, out, err = run("edit", uri, "shop.notes", "1", "--set", 'text="other"', "--layout", "plain")
         assert (ended, out.partition(":")[0]) == (status, kind), (out, err)
         assert not is_clear(wire)
