@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -197,12 +198,37 @@ def swap(layout: str, size: int, clock: str) -> Cost:
         return ground.cost(size, ours, bare)
 
 
+def load_many(server: LocalServer, size: int) -> None:
+    """So many collections in ten databases, each with a number that may be a version."""
+    for n in range(size):
+        things = ({"_id": f"c{n}-{at}", "owner": f"o{at % 5}", "v": 1 + at % 3} for at in range(40))
+        server.load(f"shop{n % 10}.c{n}", map(bson.encode, things))
+
+
+def showing(layout: str, size: int, clock: str) -> Cost:
+    """One document, by a session that has seen none of so many collections, beside a connection that reads it."""
+    ns, id = "shop0.c0", "c0-3"
+
+    def ours(uri: str) -> object:
+        with Session.open(uri) as session:
+            return session.version(ns, session.find_id(ns, id))
+
+    def bare(uri: str) -> object:
+        with pymongo.MongoClient[Row](uri) as client:
+            return client["shop0"]["c0"].find_one({"_id": id})
+
+    with LocalServer() as server:
+        load_many(server, size)
+        with listening() as log:
+            ours(server.uri)
+        times = [best(partial(each, server.uri), clock) for each in (ours, bare)]
+        return Cost(size, len(log.names), log.rows, *times)
+
+
 def listing(layout: str, size: int, clock: str) -> Cost:
     """So many collections in ten databases, recognised, beside reading one document of each."""
     with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
-        for n in range(size):
-            things = ({"_id": f"c{n}-{at}", "owner": f"o{at % 5}", "v": 1 + at % 3} for at in range(40))
-            server.load(f"shop{n % 10}.c{n}", map(bson.encode, things))
+        load_many(server, size)
         with listening() as log:
             counted = Session.open(server.uri)
         with counted, Session.open(server.uri) as session:
@@ -230,6 +256,7 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 3, 1.3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 4, 1.3),
     ("a list of collections", listing, "", (20, 80), lambda size: 4 * size + 2, 50.0),
+    ("a document of many collections", showing, "", (20, 80), lambda _: 6, 20.0),
 )
 """What is measured: the layout, the sizes, the commands that it may send, and its time in times of the driver's."""
 

@@ -141,6 +141,10 @@ def test_one_document_is_shown_in_six_commands_however_many_collections_there_ar
             if "docId" in rows[0]:
                 local.index(f"db{others}.{name}", [("docId", 1), ("v", 1)], unique=True)
         log.clear()
+        assert command_line.main(["show", local.uri, f"db{others}.c0", "c0-3"]) == 0
+        assert len(log.names) <= 6
+        assert '"owner": "o3"' in capsys.readouterr().out
+        log.clear()
         assert command_line.main(["show", local.uri, f"db{others}.things", "d3"]) == 0
         assert len(log.names) <= 6
         shown = json.loads(capsys.readouterr().out)

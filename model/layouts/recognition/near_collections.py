@@ -235,7 +235,7 @@ def related(sample: Sample, seen: Glimpses, ask: Callable[[Sequence[Value]], Seq
 
 
 def _named_by(documents: Sequence[Document]) -> dict[Value, list[Document]]:
-    """Documents by each value under which rows may name them: their ids, texts that no two share, and a stream's."""
+    """Documents by each value under which rows may name them: their ids, what no two share, and a stream's."""
     values: dict[str, list[tuple[Value, Document]]] = {}
     for document in documents:
         for name, value in document.fields.items():
@@ -243,14 +243,16 @@ def _named_by(documents: Sequence[Document]) -> dict[Value, list[Document]]:
                 values.setdefault(name, []).append((value, document))
     found: dict[Value, list[Document]] = {}
     for name, each in values.items():
-        if is_id_name(name) or STREAMS & {*words(name)} or _tell_apart([value for value, _ in each]):
+        if name == "_id" or STREAMS & {*words(name)} or _tell_apart(name, [value for value, _ in each]):
             for value, document in each:
                 found.setdefault(value, []).append(document)
     return found
 
 
-def _tell_apart(values: Sequence[Value]) -> bool:
-    return len({*values}) == len(values) and not any(value.type in NUMBERS for value in values)
+def _tell_apart(name: str, values: Sequence[Value]) -> bool:
+    """Whether documents may be known by a field: no two share a value, and numbers are named as ids are."""
+    numbers = any(value.type in NUMBERS for value in values)
+    return len({*values}) == len(values) and (is_id_name(name) or not numbers)
 
 
 def _are_about(rows: Sample, documents: Mapping[Value, Sequence[Document]]) -> bool:
