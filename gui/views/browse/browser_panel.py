@@ -367,7 +367,7 @@ class BrowserPanel(QWidget):
             if query.at is not None and query.at > dt.datetime.now(dt.UTC):
                 said += " " + tr("That is in the future, so it is what stands now.")
             if doubts := found.doubts:
-                each = ", ".join(f"{DOUBTS[kind]}: {wording.count(n)}" for kind, n in doubts.most_common())
+                each = ". ".join(f"{DOUBTS[kind]}: {wording.count(n)}" for kind, n in doubts.most_common())
                 some = wording.many(doubts.total(), "document cannot", "documents cannot")
                 said += " " + tr("{some} be proven. {each}.", some=some, each=each)
             else:
