@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from bson import ObjectId
 
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, Refused, Unreachable
 from model.server.port import Terms
 from model.server.server import READ_ONLY, SCRATCH, Server
 from model.values import canonical as c
@@ -37,10 +37,17 @@ class Scratch:
         return reply
 
     def insert(self, collection: str, raw: bytes) -> Value:
-        """Store a document without ``_id`` under a new one, which is returned; raises ``Refused``."""
+        """Store a document without ``_id`` under a new one, which is returned; raises ``Refused``.
+
+        A server that hangs up on the document, and answers what comes next, has refused it.
+        """
         id = Value.of(ObjectId())
         stored = c.document([("_id", id), *c.fields(raw)])
-        self.command({"insert": collection, "documents": [Value.document(stored)]})
+        try:
+            self.command({"insert": collection, "documents": [Value.document(stored)]})
+        except Unreachable as lost:
+            self.command({"ping": 1})  # else it is the server that is lost
+            raise Refused(str(lost)) from None
         return id
 
     def read(self, collection: str, id: Value) -> bytes | None:
