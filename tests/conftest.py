@@ -50,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marks, and say how deep to go."""
     config.addinivalue_line("markers", "deep: only run with --deep")
+    config.addinivalue_line("markers", "long: takes half a minute or more, and is begun before all others")
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
@@ -60,12 +61,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the deep cases out, unless they are asked for."""
+    """Leave the deep cases out, unless they are asked for, and begin with the long ones, while others run beside."""
     left = [] if support.deep else [item for item in items if _is_deep(item)]
     if left:
         out = set(left)
         items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=left)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)

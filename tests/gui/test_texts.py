@@ -128,6 +128,7 @@ def test_the_compiled_catalogue_is_that_which_is_edited(code: str) -> None:
             assert compiled.translate(context, text.source) == forms[0], text.source
 
 
+@pytest.mark.long
 def test_a_view_in_a_language_of_signs_has_no_english_left_but_data(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.translating.bare_texts"], cwd=support.ROOT, check=False, encoding="utf-8",

@@ -43,9 +43,13 @@ def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not() 
 
 
 @pytest.mark.deep
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROFILES)
-def test_every_action_works_on_every_server_or_says_why_not(name: str) -> None:
-    assert not wrong(ACTIONS, [name])
+def test_half_of_all_actions_work_on_every_server_or_say_why_not(name: str) -> None:
+    seed = random.randrange(10**6)
+    drawn = random.Random(seed).sample(ACTIONS, len(ACTIONS) // 2)
+    print(f"seed {seed}: {', '.join(action.name for action in drawn)}")
+    assert not wrong(drawn, [name])
 
 
 # --- what a server gives up

@@ -27,6 +27,7 @@ def look(qapp: QApplication, home: Path) -> Iterator[None]:
     preferences.forget()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.name)
 def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
     assert attack.run(tmp_path) == []

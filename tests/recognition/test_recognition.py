@@ -36,6 +36,7 @@ def test_versioned_collections_are_recognised_whatever_their_names(server: Serve
     assert len(tally.missed) <= allowed, tally.missed
 
 
+@pytest.mark.long
 def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client) -> None:
     tally = harness.by_itself(server, client, fresh(), support.by_depth(40, 400))
     assert not tally.wrong

@@ -31,6 +31,7 @@ def world(qapp: QApplication) -> Iterator[World]:
         made.close()
 
 
+@pytest.mark.long
 def test_no_view_is_stale_after_any_way_to_write(world: World) -> None:
     first = random.randrange(10**6)
     print(f"seeds from {first}")

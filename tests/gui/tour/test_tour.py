@@ -34,6 +34,7 @@ VIEWS = {
 
 
 @pytest.mark.deep
+@pytest.mark.long
 def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(tmp_path: Path, home: Path) -> None:
     before = sorted(path.name for path in home.rglob("*"))
     assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2", "--zoom", "110"]) == 0

@@ -15,6 +15,7 @@ from tests.model.command_log import is_bounded, listening
 
 
 @pytest.mark.deep
+@pytest.mark.long
 def test_no_query_of_a_whole_tour_is_without_a_limit_or_a_time(tmp_path: Path) -> None:
     with listening() as log:
         assert tour.main([str(tmp_path), "--theme", "light"]) == 0
