@@ -12,8 +12,8 @@ from PySide6.QtCore import QModelIndex
 
 from gui.language import tr
 from gui.style import preferences, wording
-from gui.style.cells import Cell, CellModel, Index, Span, plain, value
-from gui.views.activity.activity_words import author_cell, fields_cell, kind_cell, moment_cell, version_said
+from gui.style.cells import Cell, CellModel, Index, Span
+from gui.views.activity.activity_words import change_cell, moment_cell
 from model.over_time.activity import Activity
 
 WHEN, BY, DOCUMENT, COLLECTION, VERSION, WHAT, FIELDS, REASON = range(8)
@@ -153,22 +153,7 @@ class ActivityModel(CellModel):
         row = self.at(index)
         if row is None:
             return Cell()
-        match index.column():
-            case 0:
-                return moment_cell(row, self.by == DAY)
-            case 1:
-                return author_cell(row)
-            case 2:
-                return value(wording.plain(row.id), middle=True)
-            case 3:
-                return plain(row.ns, "text2", middle=True, size=12)
-            case 4:
-                return value(version_said(row), "text2")
-            case 5:
-                return kind_cell(row)
-            case 6:
-                return fields_cell(row)
-        return plain(row.reason or "", "text2", size=12)
+        return moment_cell(row, self.by == DAY) if index.column() == WHEN else change_cell(row, index.column())
 
 
 def _heading_cell(group: Group, by: int) -> Cell:

@@ -24,6 +24,24 @@ CLOCK = Badge(tr("clock"), "warn", "warnT")
 FIELDS = 30  # paths in a cell; a screen shows fewer
 
 
+def change_cell(row: Activity, column: int) -> Cell:
+    """What stands behind the time of a change, in columns that all lists of changes share."""
+    match column:
+        case 1:
+            return author_cell(row)
+        case 2:
+            return value(wording.plain(row.id), middle=True)
+        case 3:
+            return plain(row.ns, "text2", middle=True, size=12)
+        case 4:
+            return value(version_said(row), "text2")
+        case 5:
+            return kind_cell(row)
+        case 6:
+            return fields_cell(row)
+    return plain(row.reason or "", "text2", size=12)
+
+
 def kind_cell(row: Activity) -> Cell:
     """What a change was: a sign and a word, with a badge above a gap."""
     said = KINDS[row.kind]

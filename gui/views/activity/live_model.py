@@ -10,9 +10,9 @@ from PySide6.QtCore import QModelIndex
 
 from gui.paging import RowsModel
 from gui.style import preferences, wording
-from gui.style.cells import Cell, Index, plain, value
+from gui.style.cells import Cell, Index, plain
 from gui.views.activity.activity_model import ActivityModel
-from gui.views.activity.activity_words import author_cell, fields_cell, kind_cell, version_said
+from gui.views.activity.activity_words import change_cell
 from model.over_time.activity import Activity
 
 KEPT = 3000  # rows; the oldest fall out
@@ -70,22 +70,9 @@ class LiveModel(RowsModel[Activity]):
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
-        match index.column():
-            case 0:
-                return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
-            case 1:
-                return author_cell(row)
-            case 2:
-                return value(wording.plain(row.id), middle=True)
-            case 3:
-                return plain(row.ns, "text2", middle=True, size=12)
-            case 4:
-                return value(version_said(row), "text2")
-            case 5:
-                return kind_cell(row)
-            case 6:
-                return fields_cell(row)
-        return plain(row.reason or "", "text2", size=12)
+        if index.column() == 0:
+            return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
+        return change_cell(row, index.column())
 
 
 def _time(at: dt.datetime | None) -> str:
