@@ -10,6 +10,7 @@ from PySide6.QtGui import QImage
 from gui import app
 from gui.tour import tour
 from model.session import Connections
+from tests.model.command_log import listening
 
 VIEWS = {
     "welcome", "connect", "connect-login", "connect-test", "connect-ssh", "scan-consent", "about",
@@ -37,7 +38,8 @@ VIEWS = {
 @pytest.mark.long
 def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(tmp_path: Path, home: Path) -> None:
     before = sorted(path.name for path in home.rglob("*"))
-    assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2", "--zoom", "110"]) == 0
+    with listening() as log:
+        assert tour.main([str(tmp_path), "--theme", "dark", "--size", "1100x700", "--ratio", "2", "--zoom", "110"]) == 0
     found = {path.name: QImage(str(path)) for path in tmp_path.iterdir()}
     assert set(found) >= {f"{view}-dark.png" for view in VIEWS}
     sizes = {
@@ -48,6 +50,8 @@ def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(
     assert len(set(pixels)) == len(pixels)
     assert sorted(path.name for path in home.rglob("*")) == before
     assert not Connections().all()
+    assert {"find", "aggregate", "count", "listIndexes"} <= set(log.names)
+    assert log.unbounded == []  # no query of any view is without a limit or a time
 
 
 @pytest.mark.parametrize("words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], ["--zoom", "300"], []])

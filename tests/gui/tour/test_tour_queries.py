@@ -5,22 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-import pytest
-
 from gui import app
-from gui.tour import tour
 from gui.tour.tour_views import TourViews
 from model.session import Session
 from tests.model.command_log import is_bounded, listening
-
-
-@pytest.mark.deep
-@pytest.mark.long
-def test_no_query_of_a_whole_tour_is_without_a_limit_or_a_time(tmp_path: Path) -> None:
-    with listening() as log:
-        assert tour.main([str(tmp_path), "--theme", "light"]) == 0
-    assert {"find", "aggregate", "count", "listIndexes"} <= set(log.names)
-    assert log.unbounded == []
 
 
 def test_no_query_of_the_first_views_is_without_a_limit_or_a_time(home: Path) -> None:
