@@ -116,7 +116,8 @@ def recognise_one(
     if ns in ground.stated or ns in ground.claimed or ground.kinds[ns] != "collection":
         ground.look(ns)
         return ground.judged(ns)
-    return _by_those_near(ground, ns)
+    made = _by_those_near(ground, ns)
+    return None if made is not None and made[0].doubt else made  # what is in doubt is judged among all others
 
 
 def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, CollectionProfile] | None:
