@@ -219,13 +219,16 @@ class LocalServer:
         try:
             with contextlib.suppress(OSError, wire.Garbled):
                 while (command := wire.receive(connection)) is not None:
-                    answer = self._commands.answer(command)
-                    if not command.silent:
-                        connection.sendall(wire.reply(command, answer))
+                    self._reply(connection, command)
         finally:
             with self._lock:
                 self._connections.pop(connection, None)
             connection.close()
+
+    def _reply(self, connection: socket.socket, command: wire.Command) -> None:
+        answer = self._commands.answer(command)
+        if not command.silent:
+            connection.sendall(wire.reply(command, answer))
 
     def close(self) -> None:
         """Stop listening, end all connections and forget everything; may be called twice."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 
-from model.localserver import wire
 from model.localserver.local_server import LocalServer
 from model.localserver.wire import Command
 
@@ -33,21 +31,12 @@ class StallingServer(LocalServer):
         with self._counting:
             self._until = None
 
-    def _serve(self, connection: socket.socket) -> None:
-        try:
-            with contextlib.suppress(OSError, wire.Garbled):
-                while (command := wire.receive(connection)) is not None:
-                    if self._is_silent(command):
-                        while connection.recv(4096):
-                            pass
-                        return
-                    answer = self._commands.answer(command)
-                    if not command.silent:
-                        connection.sendall(wire.reply(command, answer))
-        finally:
-            with self._lock:
-                self._connections.pop(connection, None)
-                connection.close()
+    def _reply(self, connection: socket.socket, command: Command) -> None:
+        if self._is_silent(command):
+            while connection.recv(4096):
+                pass
+        else:
+            super()._reply(connection, command)
 
     def _is_silent(self, command: Command) -> bool:
         with self._counting:
