@@ -20,6 +20,7 @@ from gui.style.states import OneLine, StateStack, button, words
 from gui.views.activity.activity_filter import ActivityFilter, Asked
 from gui.views.activity.activity_model import DAY, GROUPINGS, ActivityModel, day_said
 from gui.views.activity.activity_words import MODES, compare_said
+from gui.views.activity.change_menu import ChangeMenu
 from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayStrip
 from model.errors import Refused, Unreachable
@@ -482,31 +483,19 @@ class ActivityPanel(QWidget):
 
     def menu(self, row: Activity) -> QMenu:
         """The menu of a change."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(compare_said(row), partial(self.compare_asked.emit, row))
-        name = wording.item(wording.plain(row.id))
-        menu.addAction(tr("Open {name}", name=name), partial(self.open_asked.emit, row))
-        menu.addAction(tr("Activity of {name}", name=name), partial(self.activity_asked.emit, row))
-        menu.addSeparator()
+        menu = ChangeMenu(row, self.compare_asked.emit, self.open_asked.emit, self.activity_asked.emit, self)
         if row.author is not None:
-            menu.addAction(tr("Only by {author}", author=wording.item(row.author)), partial(self._only_by, row.author))
+            menu.add(tr("Only by {author}", author=wording.item(row.author)), partial(self._only_by, row.author))
         for path in row.paths[:6]:
-            menu.addAction(
-                tr("Only changes of {path}", path=wording.item(path_text(path))),
-                partial(self._only_at, path_text(path)),
-            )
+            said = tr("Only changes of {path}", path=wording.item(path_text(path)))
+            menu.add(said, partial(self._only_at, path_text(path)))
         menu.addSeparator()
         many = len(self.tree.picked())
         said = tr("Take back {changes}…", changes=wording.many(many, "change")) if many > 1 else tr("Take back…")
-        back = menu.addAction(said, self.take_back)
-        back.setEnabled(not self._why_not())
+        menu.add(said, self.take_back, self._why_not())
         menu.addSeparator()
-        menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
-        menu.addAction(tr("Copy the rows"), lambda: copying.put(self.tree.copied()))
-        menu.setToolTipsVisible(True)
-        for action in menu.actions():  # without a tooltip of its own Qt takes the line, as markup
-            action.setToolTip(wording.tip((self._why_not() if action is back else "") or action.text()))
+        menu.add_copying()
+        menu.add(tr("Copy the rows"), lambda: copying.put(self.tree.copied()))
         return menu
 
     def _only_by(self, author: str) -> None:

@@ -7,18 +7,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
-from gui import copying, tasks
+from gui import tasks
 from gui.language import tr, translated
 from gui.parts.notices import Notices
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
-from gui.views.activity.activity_words import MODES, compare_said
+from gui.views.activity.activity_words import MODES
+from gui.views.activity.change_menu import ChangeMenu
 from gui.views.activity.live_model import KEPT, LiveModel
 from gui.views.activity.live_view import LiveView
 from model.errors import Refused, Unreachable
@@ -357,15 +357,6 @@ class LivePanel(QWidget):
 
     def menu(self, row: Activity) -> QMenu:
         """The menu of a version."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        name = wording.item(wording.plain(row.id))
-        menu.addAction(compare_said(row), partial(self.open_asked.emit, row))
-        menu.addAction(tr("Open {name}", name=name), partial(self.document_asked.emit, row))
-        menu.addAction(tr("Activity of {name}", name=name), partial(self.activity_asked.emit, row))
-        menu.addSeparator()
-        menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
-        menu.setToolTipsVisible(True)
-        for action in menu.actions():  # without a tooltip of its own Qt takes the line, as markup
-            action.setToolTip(wording.tip(action.text()))
+        menu = ChangeMenu(row, self.open_asked.emit, self.document_asked.emit, self.activity_asked.emit, self)
+        menu.add_copying()
         return menu
