@@ -143,6 +143,19 @@ def test_the_page_of_a_connection_reads_all_of_its_collections(qtbot: QtBot, tmp
         window.close_quietly()
 
 
+def test_arrow_keys_choose_between_what_was_and_live_and_the_focus_is_in_sight(qtbot: QtBot, window: Window) -> None:
+    press(window, "Ctrl+Shift+G")
+    page = activity(qtbot, window)
+    page.panel.modes.button(0).setFocus()
+    press(window, "Right")
+    qtbot.waitUntil(lambda: page.is_live)
+    assert page.live is not None
+    assert window.focusWidget() is page.live.modes.button(1)
+    press(window, "Left")
+    qtbot.waitUntil(lambda: not page.is_live)
+    assert window.focusWidget() is page.panel.modes.button(0)
+
+
 def test_live_a_new_version_comes_by_itself_and_opens_in_its_timeline(
     qtbot: QtBot, window: Window, database: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +164,7 @@ def test_live_a_new_version_comes_by_itself_and_opens_in_its_timeline(
     press(window, "Ctrl+Shift+G")
     page = activity(qtbot, window)
     page.panel.modes.button(1).click()
+    qtbot.waitUntil(lambda: page.is_live)
     live = page.live
     assert live is not None
     qtbot.waitUntil(lambda: live.since is not None)
@@ -169,6 +183,7 @@ def test_live_a_new_version_comes_by_itself_and_opens_in_its_timeline(
     window.workspace.tab_area.show_page(page)
     qtbot.waitUntil(lambda: live.is_reading or live.is_due)
     live.modes.button(0).click()
+    qtbot.waitUntil(lambda: not page.is_live)
     assert not page.is_live
     qtbot.waitUntil(lambda: not live.is_reading and not live.is_due)
     wait_idle(qtbot, lambda: rows(page)[0] == "A5 cyd")

@@ -117,7 +117,7 @@ class ActivityPanel(QWidget):
         row.addWidget(name, 1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
-            self.modes.idClicked.connect(self._mode)
+            self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # after an arrow key
             row.addLayout(beside)
         segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
         self.grouping.idClicked.connect(self._group)

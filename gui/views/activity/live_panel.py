@@ -101,7 +101,7 @@ class LivePanel(QWidget):
         row.addWidget(name, 1)
         segments, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
         self.modes.button(1).setChecked(True)
-        self.modes.idClicked.connect(self._mode)
+        self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # after an arrow key
         row.addLayout(segments)
         return made
 
