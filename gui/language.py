@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import resources
 from pathlib import Path
 
@@ -38,17 +39,43 @@ _parts: dict[str, str] = {}  # of sentences
 LONG = 3  # blanks in a value that is rather a clause
 MOST = 10_000  # sentences that are remembered
 _VALUE = re.compile(r"\{(\w+)\}")
+_WORD = re.compile(r"[^\W\d_]+")
+_END = re.compile(r"(?<=[.?!]) (?=\S)")  # of a sentence before another
 
 
 @dataclass(frozen=True)
 class _Sentence:
     """A sentence of the model that has values in it: how it is known again, and what is said for it."""
 
+    parts: tuple[str, ...]  # between the values
     names: tuple[str, ...]  # of the values
-    own: int  # how many characters are no value
-    chunk: str  # the longest stretch between two values, which is quickly looked for
-    pattern: re.Pattern[str]
     said: str
+
+    @cached_property
+    def own(self) -> int:
+        """How many characters are no value."""
+        return sum(map(len, self.parts))
+
+    @cached_property
+    def chunk(self) -> str:
+        """The longest stretch between two values, which is quickly looked for."""
+        return max(self.parts, key=len)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What is compared with a sentence that has its rarest word and its chunk."""
+        return re.compile("(.*?)".join(map(re.escape, self.parts)), re.DOTALL)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that stand whole in it, so that a value beside one of them cannot lengthen it."""
+        last = len(self.parts) - 1
+        return [
+            word[0]
+            for at, part in enumerate(self.parts)
+            for word in _WORD.finditer(part)
+            if (not at or word.start()) and (at == last or word.end() < len(part))
+        ]
 
 
 def choose(wanted: str) -> str:
@@ -131,7 +158,7 @@ def translated(sentence: str) -> str:
         if len(_sentences) > MOST:
             _sentences.clear()
             _parts.clear()
-        parts = re.split(r"(?<=[.?!]) (?=\S)", sentence)
+        parts = _END.split(sentence)
         whole = "" if len(parts) == 1 or all(map(_known_as, parts)) else _whole(sentence)
         found = _sentences[sentence] = _whole(sentence, plainly=True) or whole or " ".join(map(_begun, parts))
     return found
@@ -186,8 +213,11 @@ def _whole(sentence: str, plainly: bool = False) -> str:
 def _template(sentence: str, plainly: bool = False) -> str:
     if _translator is not None and (exact := _translator.translate(MODEL, sentence)):
         return exact
+    known = _model(_code)
+    if exact := known.single.get(sentence, ""):
+        return exact
     share = 6 if ". " in sentence else 10
-    for each in _with_values(_code):
+    for each in known.like(sentence):
         # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
         if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
             if plainly and any(value.count(" ") >= LONG and not _known_as(value) for value in found.groups()):
@@ -213,16 +243,44 @@ def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:
     return values[name[1]]
 
 
+class _Model:
+    """The model's sentences in a language: ``single`` without values, and those with values by their rarest word."""
+
+    def __init__(self, code: str) -> None:
+        self.single: dict[str, str] = {}
+        found = []
+        for source, said in _messages(code):
+            for one, one_said in _sentences_of(source, said):
+                if names := tuple(_VALUE.findall(one)):
+                    found.append(_Sentence(tuple(_VALUE.split(one)[::2]), names, one_said))
+                elif one != source:  # a whole text is looked up in the compiled catalogue
+                    self.single.setdefault(one, one_said)
+        found.sort(key=lambda each: -each.own)  # those with the most words of their own first
+        often = Counter(word for each in found for word in set(each.words))
+        self._by_word: dict[str, list[tuple[int, _Sentence]]] = {}
+        for at, each in enumerate(found):
+            rarest = min(each.words, key=often.__getitem__, default="")
+            self._by_word.setdefault(rarest, []).append((at, each))
+
+    def like(self, sentence: str) -> list[_Sentence]:
+        """Those that have their rarest word in a sentence, the ones with the most words of their own first."""
+        words = {"", *_WORD.findall(sentence)}
+        return [each for _, each in sorted(row for word in words for row in self._by_word.get(word, ()))]
+
+
 @cache
-def _with_values(code: str) -> tuple[_Sentence, ...]:
-    """The sentences with values, those with the most words of their own first."""
-    found = []
-    for source, said in _messages(code):
-        parts, names = _VALUE.split(source)[::2], tuple(_VALUE.findall(source))
-        if names:
-            pattern = re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
-            found.append(_Sentence(names, len("".join(parts)), max(parts, key=len), pattern, said))
-    return tuple(sorted(found, key=lambda each: -each.own))
+def _model(code: str) -> _Model:
+    return _Model(code)
+
+
+def _sentences_of(source: str, said: str) -> Iterator[tuple[str, str]]:
+    """A text as it stands, and each of its sentences, which may be said without the others."""
+    yield source, said
+    ones, ones_said = _END.split(source), _END.split(said)
+    if len(ones) == len(ones_said) > 1:
+        for one, one_said in zip(ones, ones_said, strict=True):
+            if set(_VALUE.findall(one_said)) <= set(_VALUE.findall(one)) and len(_WORD.findall(one)) > 1:
+                yield one, one_said
 
 
 def _messages(code: str) -> Iterator[tuple[str, str]]:

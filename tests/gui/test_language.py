@@ -143,6 +143,30 @@ def test_a_sentence_of_the_model_is_said_with_its_values(english: str, said: str
     assert translated(english) == said
 
 
+@pytest.mark.usefixtures("german")
+def test_each_sentence_with_values_is_found_by_its_rarest_word() -> None:
+    known = language._model("de")
+    each = [sentence for rows in known._by_word.values() for _, sentence in rows]
+    assert len(each) > 600
+    for value in ("x", "7", "a_b.c", "Ärger", "two words"):
+        assert not [sentence.parts for sentence in each if sentence not in known.like(value.join(sentence.parts))]
+    assert max(len(rows) for word, rows in known._by_word.items() if word) < 30  # or all would be gone through
+
+
+@pytest.mark.usefixtures("german")
+def test_patterns_are_compiled_for_the_sentences_alone_that_are_looked_at() -> None:
+    language._model.cache_clear()
+    assert translated("Saved as v5.") == "Gespeichert als v5."
+    each = [sentence for rows in language._model("de")._by_word.values() for _, sentence in rows]
+    assert sum("pattern" in vars(sentence) for sentence in each) < 20
+
+
+@pytest.mark.usefixtures("german")
+def test_one_sentence_of_a_text_is_said_without_the_others() -> None:
+    whole = "It is not known whether a copy was kept, so nothing was removed."
+    assert translated(whole) == "Es ist nicht bekannt, ob eine Kopie aufbewahrt wurde, also wurde nichts entfernt."
+
+
 def test_without_another_language_the_model_is_quoted() -> None:
     assert translated("Saved as v5.") == "Saved as v5."
 
