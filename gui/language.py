@@ -38,7 +38,7 @@ _sentences: dict[str, str] = {}
 _parts: dict[str, str] = {}  # of sentences
 LONG = 3  # blanks in a value that is rather a clause
 MOST = 10_000  # sentences that are remembered
-_VALUE = re.compile(r"\{(\w+)\}")
+_VALUE = re.compile(r"\{(\w*)\}")
 _WORD = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"(?<=[.?!]) (?=\S)")  # of a sentence before another
 

@@ -99,7 +99,7 @@ def _resolved(hosts: list[_Host]) -> str:
     found: dict[str, list[str]] = {}
     for host in hosts:
         if host.port is None:
-            found[host.name] = ["a socket of this computer"]
+            found[host.name] = ["Unix socket"]
             continue
         try:
             infos = socket.getaddrinfo(host.name, host.port, type=socket.SOCK_STREAM)
@@ -108,7 +108,7 @@ def _resolved(hosts: list[_Host]) -> str:
                 f"There is no host {host.name}: the name is not known; check its spelling and the network."
             ) from None
         found[host.name] = list(dict.fromkeys(str(info[4][0]) for info in infos))
-    return _listed(f"{name} is {_listed(numbers)}" for name, numbers in found.items()) + "."
+    return _listed(f"{name} → {_listed(numbers)}" for name, numbers in found.items()) + "."
 
 
 def _reached(hosts: list[_Host]) -> tuple[socket.socket, _Host, list[_Host]]:
@@ -180,10 +180,11 @@ def _encrypted(found: socket.socket, host: _Host, uri: str, by_ssh: bool) -> Con
 
 
 def _login(address: Address, who: Mapping[str, Any]) -> ConnectionStep:
-    users = [f"{user.get('user')} of {user.get('db')}" for user in who.get("authenticatedUsers", ())]
+    users = [f"{user.get('user')} ({user.get('db')})" for user in who.get("authenticatedUsers", ())]
     if users:
-        by = f" by {address.mechanism}" if address.mechanism else ""
-        return ConnectionStep("Login", "ok", f"Logged in as {_listed(users)}{by}.")
+        named = _listed(users)
+        by = address.mechanism
+        return ConnectionStep("Login", "ok", f"Logged in as {named} by {by}." if by else f"Logged in as {named}.")
     if address.user is None and not address.mechanism:
         return ConnectionStep("Login", "ok", "Nobody is logged in: the address names no user.")
     return ConnectionStep("Login", "ok", "The server took the login, and does not tell who that is.")
@@ -203,10 +204,10 @@ def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> Connect
     if not told:
         return ConnectionStep("Rights", "ok", f"{len(databases)} databases are to be seen: {_listed(databases)}.")
     writes, reads = _where(told, _WRITES), _where(told, _READS)
-    parts = [f"{verb} {_listed(where)}" for verb, where in (("reads", reads), ("writes", writes)) if where]
     if not reads:
         return ConnectionStep("Rights", "warning", "This user may read nothing; ask for the role read.")
-    return ConnectionStep("Rights", "ok", f"This user {' and '.join(parts)}.")
+    written = f" and writes {_listed(writes)}" if writes else ""
+    return ConnectionStep("Rights", "ok", f"This user reads {_listed(reads)}{written}.")
 
 
 def _where(told: Iterable[Mapping[str, Any]], wanted: frozenset[str]) -> list[str]:

@@ -9125,6 +9125,10 @@ Zum Verbinden öffnen</translation>
       <translation> Führen Sie die Rücknahme damit zusammen oder stellen Sie die frühere Version oder einige ihrer Felder wieder her.</translation>
     </message>
     <message>
+      <source> No answer: {0}.</source>
+      <translation> Keine Antwort: {0}.</translation>
+    </message>
+    <message>
       <source> The server stored the fields in another order than they were sent in.</source>
       <translation> Der Server hat die Felder in anderer Reihenfolge gespeichert als gesendet.</translation>
     </message>
@@ -9145,6 +9149,10 @@ Zum Verbinden öffnen</translation>
       <translation> und bleiben in {0}, sobald sie gezählt sind</translation>
     </message>
     <message>
+      <source> and writes {0}</source>
+      <translation> und schreibt {0}</translation>
+    </message>
+    <message>
       <source> and {0} is unchanged</source>
       <translation> und {0} unverändert</translation>
     </message>
@@ -9157,12 +9165,20 @@ Zum Verbinden öffnen</translation>
       <translation> und {0} sind beschädigt</translation>
     </message>
     <message>
+      <source> by {0}</source>
+      <translation> über {0}</translation>
+    </message>
+    <message>
       <source> in line {0}: {1}</source>
       <translation> in Zeile {0}: {1}</translation>
     </message>
     <message>
       <source> is now </source>
       <translation> ist jetzt </translation>
+    </message>
+    <message>
+      <source> since {0} UTC</source>
+      <translation> seit {0} UTC</translation>
     </message>
     <message>
       <source> {0} of the documents sampled {1} not decode.</source>
@@ -9261,6 +9277,10 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Dokument mit dieser Id ist da.</translation>
     </message>
     <message>
+      <source>A large dump needs room for notes ({0}); make room for temporary files, or set TMPDIR to a folder that has it.</source>
+      <translation>Ein großer Dump braucht Platz für Notizen ({0}); schaffen Sie Platz für temporäre Dateien, oder setzen Sie TMPDIR auf einen Ordner, der ihn hat.</translation>
+    </message>
+    <message>
       <source>A lost answer is settled by the write token; where a collection may have none, the outcome is unknown.</source>
       <translation>Eine verlorene Antwort klärt das Schreib-Token; wo eine Sammlung keines haben darf, ist der Ausgang unbekannt.</translation>
     </message>
@@ -9299,6 +9319,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A unique index on {0} and {1} would suit a document for every version, but documents with the same {2} look like parts of one thing.</source>
       <translation>Ein eindeutiger Index auf {0} und {1} würde zu einem Dokument je Version passen, aber Dokumente mit gleichem {2} sehen wie Teile einer Sache aus.</translation>
+    </message>
+    <message>
+      <source>A unique index{0} holds this value already; choose another one.</source>
+      <translation>Ein eindeutiger Index{0} enthält diesen Wert schon; wählen Sie einen anderen.</translation>
     </message>
     <message>
       <source>A value is too long for an index of this collection; shorten it or drop the index.</source>
@@ -9461,6 +9485,10 @@ Zum Verbinden öffnen</translation>
       <translation>Change Streams</translation>
     </message>
     <message>
+      <source>Change streams are switched off for this collection; the command modifyChangeStreams switches them on.</source>
+      <translation>Change Streams sind für diese Sammlung ausgeschaltet; der Befehl modifyChangeStreams schaltet sie ein.</translation>
+    </message>
+    <message>
       <source>Changed silently: {0}.</source>
       <translation>Still geändert: {0}.</translation>
     </message>
@@ -9541,6 +9569,10 @@ Zum Verbinden öffnen</translation>
       <translation>Speichern Sie diese hier nicht: Gelesen wird nicht, was geschrieben wurde.</translation>
     </message>
     <message>
+      <source>Document {0} of {1} is no BSON: its length is wrong.</source>
+      <translation>Dokument {0} von {1} ist kein BSON: Seine Länge ist falsch.</translation>
+    </message>
+    <message>
       <source>Documents are scanned in one collection at a time; name just that one.</source>
       <translation>Dokumente werden immer in einer Sammlung geprüft; nennen Sie nur diese.</translation>
     </message>
@@ -9589,6 +9621,10 @@ Zum Verbinden öffnen</translation>
       <translation>Durch ssh verschlüsselt bis zu dessen Host, dahinter nicht.</translation>
     </message>
     <message>
+      <source>Encrypted by {0}</source>
+      <translation>Verschlüsselt durch {0}</translation>
+    </message>
+    <message>
       <source>Encrypted.</source>
       <translation>Verschlüsselt.</translation>
     </message>
@@ -9599,6 +9635,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Entry {0} cannot be undone. {1}</source>
       <translation>Eintrag {0} kann nicht zurückgenommen werden. {1}</translation>
+    </message>
+    <message>
+      <source>Entry {0} is not in the journal {1} any more: the file was moved away or begun anew while this was written, so it cannot be undone from here.</source>
+      <translation>Eintrag {0} steht nicht mehr im Journal {1}: Die Datei wurde währenddessen verschoben oder neu begonnen, daher lässt er sich von hier nicht zurücknehmen.</translation>
     </message>
     <message>
       <source>Entry {0} was written to {1}; open that source to look for it.</source>
@@ -9929,6 +9969,10 @@ Zum Verbinden öffnen</translation>
       <translation>Zeile {0} von {1} enthält etwas, das kein Dokument ist; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
     </message>
     <message>
+      <source>Line {0} of {1} is longer than any document; it cannot be one.</source>
+      <translation>Zeile {0} von {1} ist länger als jedes Dokument; sie kann keines sein.</translation>
+    </message>
+    <message>
       <source>Line {0} of {1} is no CSV ({2}); mend the line.</source>
       <translation>Zeile {0} von {1} ist kein CSV ({2}); berichtigen Sie die Zeile.</translation>
     </message>
@@ -9941,8 +9985,12 @@ Zum Verbinden öffnen</translation>
       <translation>Zeile {0}, Spalte {1}: {2}</translation>
     </message>
     <message>
-      <source>Logged in as {0}{1}.</source>
-      <translation>Angemeldet als {0}{1}.</translation>
+      <source>Logged in as {0} by {1}.</source>
+      <translation>Angemeldet als {0} über {1}.</translation>
+    </message>
+    <message>
+      <source>Logged in as {0}.</source>
+      <translation>Angemeldet als {0}.</translation>
     </message>
     <message>
       <source>Logged in at {0}.</source>
@@ -10317,6 +10365,10 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Schreibvorgang, der nur gilt, falls jedes Byte des Dokuments ist, wie es hinterlassen wurde.</translation>
     </message>
     <message>
+      <source>Only a dump can be opened into memory; leave --into-memory out for a server.</source>
+      <translation>Nur ein Dump lässt sich in den Speicher laden; lassen Sie --into-memory bei einem Server weg.</translation>
+    </message>
+    <message>
       <source>Only an edit can be undone by a merge; this entry is another kind of write.</source>
       <translation>Nur eine Bearbeitung kann durch Zusammenführen zurückgenommen werden; dieser Eintrag ist ein anderer Schreibvorgang.</translation>
     </message>
@@ -10379,6 +10431,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Picked by hand.</source>
       <translation>Von Hand gewählt.</translation>
+    </message>
+    <message>
+      <source>PyMongo {0}, the driver of this program</source>
+      <translation>PyMongo {0}, den Treiber dieses Programms</translation>
     </message>
     <message>
       <source>Raise</source>
@@ -10549,6 +10605,10 @@ Zum Verbinden öffnen</translation>
       <translation>TLS schlug fehl; prüfen Sie tls und tlsCAFile in der Adresse</translation>
     </message>
     <message>
+      <source>Take a whole migration back with `palimpsest migrate … --take-back --apply`.</source>
+      <translation>Nehmen Sie einen ganzen Umzug mit `palimpsest migrate … --take-back --apply` zurück.</translation>
+    </message>
+    <message>
       <source>Take out</source>
       <translation>Herausnehmen</translation>
     </message>
@@ -10575,6 +10635,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The answer of {0} could not be read; try again.</source>
       <translation>Die Antwort von {0} konnte nicht gelesen werden; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>The answer was lost, and just this content is there now, by this write or by an equal one.</source>
+      <translation>Die Antwort ging verloren, und genau dieser Inhalt ist jetzt da, durch diesen Schreibvorgang oder einen gleichen.</translation>
     </message>
     <message>
       <source>The archive has no copy of versions below the current one.</source>
@@ -10705,6 +10769,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument bei Byte {0} ist abgeschnitten, oder seine Länge ist falsch.</translation>
     </message>
     <message>
+      <source>The document at line {0} of {1} is no Extended JSON: {2}</source>
+      <translation>Das Dokument in Zeile {0} von {1} ist kein Extended JSON: {2}</translation>
+    </message>
+    <message>
       <source>The document does not decode, or would not survive being read and written again.</source>
       <translation>Das Dokument lässt sich nicht dekodieren oder überstünde Lesen und Zurückschreiben nicht.</translation>
     </message>
@@ -10751,6 +10819,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The draft in {0} cannot be read; look into the file, then move it away.</source>
       <translation>Der Entwurf in {0} kann nicht gelesen werden; sehen Sie in die Datei, und verschieben Sie sie dann.</translation>
+    </message>
+    <message>
+      <source>The dump cannot be read ({0}: {1}); report this.</source>
+      <translation>Der Dump kann nicht gelesen werden ({0}: {1}); melden Sie das.</translation>
     </message>
     <message>
       <source>The edit that wrote it may still be at work; look again later.</source>
@@ -10845,6 +10917,14 @@ Zum Verbinden öffnen</translation>
       <translation>Der Index ist da.</translation>
     </message>
     <message>
+      <source>The journal has no entry {0}; `palimpsest journal` lists them.</source>
+      <translation>Das Journal hat keinen Eintrag {0}; `palimpsest journal` listet sie auf.</translation>
+    </message>
+    <message>
+      <source>The journal has no entry {0}; entries are numbers, `palimpsest journal` lists them.</source>
+      <translation>Das Journal hat keinen Eintrag {0}; Einträge sind Zahlen, `palimpsest journal` listet sie auf.</translation>
+    </message>
+    <message>
       <source>The journal has no run {0}; `palimpsest journal` lists what was written.</source>
       <translation>Das Journal hat keinen Lauf {0}; `palimpsest journal` listet auf, was geschrieben wurde.</translation>
     </message>
@@ -10855,6 +10935,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The journal {0} was moved away or begun anew in the meantime.</source>
       <translation>Das Journal {0} wurde inzwischen verschoben oder neu begonnen.</translation>
+    </message>
+    <message>
+      <source>The journal's copy of the document is damaged, so nothing is known of it; the entry cannot be undone.</source>
+      <translation>Die Kopie des Dokuments im Journal ist beschädigt, daher ist nichts davon bekannt; der Eintrag lässt sich nicht zurücknehmen.</translation>
+    </message>
+    <message>
+      <source>The key in {0} is locked; give its password (tlsCertificateKeyFilePassword).</source>
+      <translation>Der Schlüssel in {0} ist verschlossen; geben Sie sein Passwort an (tlsCertificateKeyFilePassword).</translation>
     </message>
     <message>
       <source>The keyring of this computer cannot be read ({0}); unlock it, or give the password.</source>
@@ -10905,6 +10993,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Sperre {0} kann nicht verwendet werden ({1}); erlauben Sie dort das Schreiben.</translation>
     </message>
     <message>
+      <source>The metadata beside {0} has an index that makes no sense: {1}</source>
+      <translation>Die Metadaten neben {0} haben einen Index, der keinen Sinn ergibt: {1}</translation>
+    </message>
+    <message>
       <source>The new version is inserted beside {0}. The unique index on {1} and {2} lets one writer have its number.</source>
       <translation>Die neue Version wird neben {0} eingefügt. Der eindeutige Index auf {1} und {2} gibt einem Schreiber ihre Nummer.</translation>
     </message>
@@ -10915,6 +11007,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The next numbers that it hands out are taken already.</source>
       <translation>Die nächsten Nummern, die er ausgibt, sind schon vergeben.</translation>
+    </message>
+    <message>
+      <source>The number in {0} cannot be guarded on this server, as no filter can name its field without ambiguity; nothing was written.</source>
+      <translation>Die Nummer in {0} lässt sich auf diesem Server nicht absichern, da kein Filter ihr Feld eindeutig nennen kann; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>The options of the address are divided by &amp; and by ; as well; use &amp; alone, and write %3B for a ;.</source>
@@ -11029,6 +11125,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server ist nicht mehr erreichbar; führen Sie den Plan erneut aus, sobald er es ist.</translation>
     </message>
     <message>
+      <source>The server cannot tell of a change in one answer, which holds 16 MB at most.</source>
+      <translation>Der Server kann eine Änderung nicht in einer Antwort melden, die höchstens 16 MB fasst.</translation>
+    </message>
+    <message>
       <source>The server closed the query in the meantime; run it again.</source>
       <translation>Der Server hat die Abfrage inzwischen geschlossen; führen Sie sie noch einmal aus.</translation>
     </message>
@@ -11109,6 +11209,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Uhr des Servers weicht weniger als {0} s von der dieses Computers ab.</translation>
     </message>
     <message>
+      <source>The server's history does not go back to where the feed stood.</source>
+      <translation>Der Verlauf des Servers reicht nicht bis dorthin zurück, wo die Fütterung stand.</translation>
+    </message>
+    <message>
       <source>The stored hash is not the hash of the content: something wrote past it, or stored another field order.</source>
       <translation>Der gespeicherte Hash ist nicht der des Inhalts: Etwas schrieb an ihm vorbei oder speicherte eine andere Feldreihenfolge.</translation>
     </message>
@@ -11155,6 +11259,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The token was counted already and is only taken out, if it is still both pending and applied.</source>
       <translation>Das Token wurde schon gezählt und wird nur herausgenommen, sofern es noch offen und angewendet ist.</translation>
+    </message>
+    <message>
+      <source>The unique index {0} holds {1} already; choose another value.</source>
+      <translation>Der eindeutige Index {0} enthält {1} schon; wählen Sie einen anderen Wert.</translation>
     </message>
     <message>
       <source>The value at byte {0} leads out of its document.</source>
@@ -11253,6 +11361,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dafür gibt es keine Reparatur.</translation>
     </message>
     <message>
+      <source>There is no room to unpack {0} in {1}; make room there, or unpack it elsewhere with gunzip and open the file that comes out.</source>
+      <translation>In {1} ist kein Platz, um {0} auszupacken; schaffen Sie dort Platz, oder packen Sie es anderswo mit gunzip aus, und öffnen Sie die Datei, die herauskommt.</translation>
+    </message>
+    <message>
       <source>There is no socket {0}; check the path, and that a server runs there.</source>
       <translation>Es gibt keinen Socket {0}; prüfen Sie den Pfad und ob dort ein Server läuft.</translation>
     </message>
@@ -11273,6 +11385,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es kann weitere Datenbanken geben: diesem Benutzer fehlt das Recht {0}.</translation>
     </message>
     <message>
+      <source>There was no connection to send the write over; try again.</source>
+      <translation>Es gab keine Verbindung, um den Schreibvorgang zu senden; versuchen Sie es erneut.</translation>
+    </message>
+    <message>
       <source>These are parts of different scans; join those of one.</source>
       <translation>Das sind Teile verschiedener Prüfungen; fügen Sie die einer einzigen zusammen.</translation>
     </message>
@@ -11291,6 +11407,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This cannot be sent: {0}.</source>
       <translation>Das kann nicht gesendet werden: {0}.</translation>
+    </message>
+    <message>
+      <source>This cluster is sharded, and the shard key of {0} cannot be seen, without which no write of one document is safe: let this user read config.collections (the role clusterMonitor does), and try again. Nothing was written.</source>
+      <translation>Dieser Cluster ist aufgeteilt, und der Shard-Schlüssel von {0} ist nicht zu sehen; ohne ihn ist kein Schreibvorgang an einem Dokument sicher: Lassen Sie diesen Benutzer config.collections lesen (die Rolle clusterMonitor tut es), und versuchen Sie es erneut. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>This computer offers no keyring, so the password is not kept; type it again next time.</source>
@@ -11337,6 +11457,18 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Server zählt nicht, wie oft seine Indexe benutzt werden ($indexStats).</translation>
     </message>
     <message>
+      <source>This server does not explain queries.</source>
+      <translation>Dieser Server erklärt keine Abfragen.</translation>
+    </message>
+    <message>
+      <source>This server has no change streams.</source>
+      <translation>Dieser Server hat keine Change Streams.</translation>
+    </message>
+    <message>
+      <source>This server takes no retryable writes; add retryWrites=false to the address and connect again.</source>
+      <translation>Dieser Server nimmt keine wiederholbaren Schreibvorgänge; ergänzen Sie die Adresse um retryWrites=false und verbinden Sie sich neu.</translation>
+    </message>
+    <message>
       <source>This session is read-only; allow writes to save changes.</source>
       <translation>Diese Sitzung ist schreibgeschützt; erlauben Sie das Schreiben, um Änderungen zu speichern.</translation>
     </message>
@@ -11353,12 +11485,20 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Benutzer darf nichts lesen; bitten Sie um die Rolle read.</translation>
     </message>
     <message>
+      <source>This user reads {0}{1}.</source>
+      <translation>Dieser Benutzer liest {0}{1}.</translation>
+    </message>
+    <message>
       <source>This user sees no database; ask for the role read.</source>
       <translation>Dieser Benutzer sieht keine Datenbank; bitten Sie um die Rolle read.</translation>
     </message>
     <message>
       <source>This way of logging in needs a user; name it in the address.</source>
       <translation>Diese Art der Anmeldung braucht einen Benutzer; nennen Sie ihn in der Adresse.</translation>
+    </message>
+    <message>
+      <source>This way of logging in needs another package; install it by pip install 'palimpsest-inspector[{}]'.</source>
+      <translation>Diese Art der Anmeldung braucht ein weiteres Paket; installieren Sie es mit pip install 'palimpsest-inspector[{}]'.</translation>
     </message>
     <message>
       <source>This way of logging in takes no password; leave it out of the address.</source>
@@ -11423,6 +11563,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Unique indexes</source>
       <translation>Eindeutige Indexe</translation>
+    </message>
+    <message>
+      <source>Unix socket</source>
+      <translation>Unix-Socket</translation>
     </message>
     <message>
       <source>Unreadable documents</source>
@@ -11585,6 +11729,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein DBPointer, der als Verweis zurückkommt</translation>
     </message>
     <message>
+      <source>a blank</source>
+      <translation>ein Leerzeichen</translation>
+    </message>
+    <message>
       <source>a comma before {0} is not JSON; remove it.</source>
       <translation>ein Komma vor {0} ist kein JSON; entfernen Sie es.</translation>
     </message>
@@ -11681,6 +11829,14 @@ Zum Verbinden öffnen</translation>
       <translation>eine Maskierung, die JSON nicht kennt; schreiben Sie einen Rückstrich als \\.</translation>
     </message>
     <message>
+      <source>an index cannot be kept in {0}: {1}; make room there</source>
+      <translation>ein Index kann in {0} nicht aufbewahrt werden: {1}; schaffen Sie dort Platz</translation>
+    </message>
+    <message>
+      <source>an index of {0} was lost; open it again</source>
+      <translation>ein Index von {0} ging verloren; öffnen Sie es neu</translation>
+    </message>
+    <message>
       <source>an unknown time</source>
       <translation>eine unbekannte Zeit</translation>
     </message>
@@ -11699,6 +11855,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>another content</source>
       <translation>einen anderen Inhalt</translation>
+    </message>
+    <message>
+      <source>another process</source>
+      <translation>ein anderer Prozess</translation>
     </message>
     <message>
       <source>another program holds it; try again</source>
@@ -11721,6 +11881,10 @@ Zum Verbinden öffnen</translation>
       <translation>archiviert</translation>
     </message>
     <message>
+      <source>ask for the role read</source>
+      <translation>bitten Sie um die Rolle read</translation>
+    </message>
+    <message>
       <source>at its beginning</source>
       <translation>an ihrem Anfang</translation>
     </message>
@@ -11739,6 +11903,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>by time</source>
       <translation>nach der Zeit</translation>
+    </message>
+    <message>
+      <source>byte {0} is no UTF-8.</source>
+      <translation>Byte {0} ist kein UTF-8.</translation>
     </message>
     <message>
       <source>cannot go up by one</source>
@@ -11809,8 +11977,16 @@ Zum Verbinden öffnen</translation>
       <translation>Dokument</translation>
     </message>
     <message>
+      <source>documents expire after {0} s</source>
+      <translation>Dokumente verfallen nach {0} s</translation>
+    </message>
+    <message>
       <source>does not</source>
       <translation>nicht</translation>
+    </message>
+    <message>
+      <source>does not answer in time; check network, firewall</source>
+      <translation>antwortet nicht rechtzeitig; prüfen Sie Netz, Firewall</translation>
     </message>
     <message>
       <source>does not decode</source>
@@ -11875,6 +12051,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>every version is copied to {archive}</source>
       <translation>jede Version wird nach {archive} kopiert</translation>
+    </message>
+    <message>
+      <source>everything</source>
+      <translation>alles</translation>
     </message>
     <message>
       <source>expected a value</source>
@@ -12033,6 +12213,22 @@ Zum Verbinden öffnen</translation>
       <translation>wechselt gerade die Rolle oder wird beendet</translation>
     </message>
     <message>
+      <source>is cut off: document {0}, which begins at byte {1}, is not whole; {2}</source>
+      <translation>ist abgeschnitten: Dokument {0}, das bei Byte {1} beginnt, ist nicht ganz; {2}</translation>
+    </message>
+    <message>
+      <source>is cut off: its gzip data end too early; copy it or {0}</source>
+      <translation>ist abgeschnitten: Seine gzip-Daten enden zu früh; kopieren Sie es neu, oder {0}</translation>
+    </message>
+    <message>
+      <source>is damaged: document {0}, at byte {1}, is no BSON document; {2}</source>
+      <translation>ist beschädigt: Dokument {0} bei Byte {1} ist kein BSON-Dokument; {2}</translation>
+    </message>
+    <message>
+      <source>is damaged: its gzip data make no sense ({0}); copy it or {1}</source>
+      <translation>ist beschädigt: Seine gzip-Daten ergeben keinen Sinn ({0}); kopieren Sie es neu, oder {1}</translation>
+    </message>
+    <message>
       <source>is empty</source>
       <translation>sie ist leer</translation>
     </message>
@@ -12077,6 +12273,10 @@ Zum Verbinden öffnen</translation>
       <translation>er antwortet über TLS nicht rechtzeitig; prüfen Sie den Port</translation>
     </message>
     <message>
+      <source>it does not come back</source>
+      <translation>es kommt nicht zurück</translation>
+    </message>
+    <message>
       <source>it does not speak TLS there; check the port, or take TLS out</source>
       <translation>er spricht dort kein TLS; prüfen Sie den Port, oder nehmen Sie TLS heraus</translation>
     </message>
@@ -12097,8 +12297,16 @@ Zum Verbinden öffnen</translation>
       <translation>sie fehlt</translation>
     </message>
     <message>
+      <source>it is no text</source>
+      <translation>es ist kein Text</translation>
+    </message>
+    <message>
       <source>it is put back, as the one that was to stay is gone</source>
       <translation>es wird zurückgelegt, da das, was bleiben sollte, weg ist</translation>
+    </message>
+    <message>
+      <source>it is still there</source>
+      <translation>es ist noch da</translation>
     </message>
     <message>
       <source>it or the version before it is damaged</source>
@@ -12197,6 +12405,10 @@ Zum Verbinden öffnen</translation>
       <translation>muss null sein</translation>
     </message>
     <message>
+      <source>name a user</source>
+      <translation>nennen Sie einen Benutzer</translation>
+    </message>
+    <message>
       <source>next number</source>
       <translation>Nummernvergabe</translation>
     </message>
@@ -12289,6 +12501,10 @@ Zum Verbinden öffnen</translation>
       <translation>von {0} mit mehreren Zeilen hat keines</translation>
     </message>
     <message>
+      <source>on these fields</source>
+      <translation>auf diese Felder</translation>
+    </message>
+    <message>
       <source>one version</source>
       <translation>eine Version</translation>
     </message>
@@ -12297,12 +12513,24 @@ Zum Verbinden öffnen</translation>
       <translation>eines ohne _id</translation>
     </message>
     <message>
+      <source>only where {0}</source>
+      <translation>nur wo {0}</translation>
+    </message>
+    <message>
+      <source>operation exceeded time limit: an index of {0} is still being built</source>
+      <translation>Zeitgrenze überschritten: Ein Index von {0} wird noch gebaut</translation>
+    </message>
+    <message>
       <source>operations applied once, by a list of tokens</source>
       <translation>Vorgänge, über eine Liste von Token nur einmal angewendet</translation>
     </message>
     <message>
       <source>ordered</source>
       <translation>geordnet</translation>
+    </message>
+    <message>
+      <source>process {0} on {1}</source>
+      <translation>Prozess {0} auf {1}</translation>
     </message>
     <message>
       <source>purge</source>
@@ -12335,6 +12563,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>rebuilt</source>
       <translation>neu gebildet</translation>
+    </message>
+    <message>
+      <source>refuses the connection; check the port</source>
+      <translation>lehnt die Verbindung ab; prüfen Sie den Port</translation>
     </message>
     <message>
       <source>removed</source>
@@ -12383,6 +12615,22 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>something that is no version</source>
       <translation>etwas, das keine Version ist</translation>
+    </message>
+    <message>
+      <source>ssh could not open its near end</source>
+      <translation>ssh konnte sein Ende auf diesem Rechner nicht öffnen</translation>
+    </message>
+    <message>
+      <source>ssh does not know the host {}; check its spelling, or name it in ~/.ssh/config</source>
+      <translation>ssh kennt den Host {} nicht; prüfen Sie die Schreibweise, oder nennen Sie ihn in ~/.ssh/config</translation>
+    </message>
+    <message>
+      <source>ssh does not trust the key of {}; run `ssh {}` in a terminal once, and compare the key</source>
+      <translation>ssh vertraut dem Schlüssel von {} nicht; führen Sie einmal `ssh {}` in einem Terminal aus, und vergleichen Sie den Schlüssel</translation>
+    </message>
+    <message>
+      <source>ssh is not let in at {}; add a key to the agent (ssh-add), or name one in ~/.ssh/config</source>
+      <translation>ssh wird bei {} nicht eingelassen; geben Sie dem Agenten einen Schlüssel (ssh-add), oder nennen Sie einen in ~/.ssh/config</translation>
     </message>
     <message>
       <source>ssh to {0} ended{1}; try `ssh {2}` in a terminal.</source>
@@ -12445,6 +12693,14 @@ Zum Verbinden öffnen</translation>
       <translation>die Änderungen</translation>
     </message>
     <message>
+      <source>the character {0}</source>
+      <translation>das Zeichen {0}</translation>
+    </message>
+    <message>
+      <source>the cluster</source>
+      <translation>der Cluster</translation>
+    </message>
+    <message>
       <source>the collection with the earlier versions</source>
       <translation>die Sammlung mit den früheren Versionen</translation>
     </message>
@@ -12485,6 +12741,10 @@ Zum Verbinden öffnen</translation>
       <translation>der Zähler {0}</translation>
     </message>
     <message>
+      <source>the current version</source>
+      <translation>die aktuelle Version</translation>
+    </message>
+    <message>
       <source>the current version and earlier ones in one document</source>
       <translation>die aktuelle Version und frühere in einem Dokument</translation>
     </message>
@@ -12499,6 +12759,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the document {0}</source>
       <translation>das Dokument {0}</translation>
+    </message>
+    <message>
+      <source>the dump</source>
+      <translation>der Dump</translation>
     </message>
     <message>
       <source>the earlier versions</source>
@@ -12653,6 +12917,14 @@ Zum Verbinden öffnen</translation>
       <translation>das zweite {0} wird gelöscht</translation>
     </message>
     <message>
+      <source>the server has ended</source>
+      <translation>der Server hat geendet</translation>
+    </message>
+    <message>
+      <source>the server is closed</source>
+      <translation>der Server ist geschlossen</translation>
+    </message>
+    <message>
       <source>the string that begins here does not end; close it with ".</source>
       <translation>die Zeichenkette, die hier beginnt, endet nicht; schließen Sie sie mit ".</translation>
     </message>
@@ -12723,6 +12995,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>unique index on {0} and {1}</source>
       <translation>eindeutiger Index auf {0} und {1}</translation>
+    </message>
+    <message>
+      <source>unknown version</source>
+      <translation>unbekannte Version</translation>
     </message>
     <message>
       <source>unproven</source>
@@ -12865,6 +13141,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} Or name a database in the address.</source>
+      <translation>{0} Oder nennen Sie eine Datenbank in der Adresse.</translation>
+    </message>
+    <message>
       <source>{0} So nothing is written there until a profile or --layout states one of them.</source>
       <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil oder --layout eines davon angibt.</translation>
     </message>
@@ -12921,6 +13201,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält schon ein anderes {1} von {2}, und Verlauf wird nie überschrieben: Das Dokument wurde an Ort und Stelle bearbeitet. Speichern Sie es als neues Dokument oder klären Sie es im Reparaturzentrum.</translation>
     </message>
     <message>
+      <source>{0} and is for {1}.</source>
+      <translation>{0} und gilt für {1}.</translation>
+    </message>
+    <message>
+      <source>{0} and its plain twin are both there; move one of them away.</source>
+      <translation>{0} und sein ungepackter Zwilling sind beide da; verschieben Sie einen davon.</translation>
+    </message>
+    <message>
       <source>{0} and {1} more</source>
       <translation>{0} und {1} weitere</translation>
     </message>
@@ -12965,12 +13253,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} lässt sich nicht als {1} lesen: {2} Geben Sie die Felder in einem Profil an.</translation>
     </message>
     <message>
+      <source>{0} cannot be read: {1}.</source>
+      <translation>{0} kann nicht gelesen werden: {1}.</translation>
+    </message>
+    <message>
       <source>{0} cannot be restored: {1}.</source>
       <translation>{0} lässt sich nicht wiederherstellen: {1}.</translation>
     </message>
     <message>
       <source>{0} cannot be written ({1}); make room or allow writing there.</source>
       <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie Platz, oder erlauben Sie dort das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); make room or choose another place.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie Platz, oder wählen Sie einen anderen Ort.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); make room there.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie dort Platz.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); name another file.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); nennen Sie eine andere Datei.</translation>
+    </message>
+    <message>
+      <source>{0} cannot have this unique index: {1}.</source>
+      <translation>{0} kann diesen eindeutigen Index nicht haben: {1}.</translation>
     </message>
     <message>
       <source>{0} carries {1}; {2} is the highest</source>
@@ -13019,6 +13327,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} databases are to be seen: {1}.</source>
       <translation>{0} Datenbanken sind sichtbar: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} describes a collection and holds no documents; give its .bson file or its folder.</source>
+      <translation>{0} beschreibt eine Sammlung und enthält keine Dokumente; nehmen Sie ihre .bson-Datei oder ihren Ordner.</translation>
     </message>
     <message>
       <source>{0} did not answer in time; try again.</source>
@@ -13077,12 +13389,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat seit der Prüfung {1} bekommen</translation>
     </message>
     <message>
+      <source>{0} has a document {1} ({2}), and the server finds {3} ({4}) equal to it; write the id as it is stored.</source>
+      <translation>{0} hat ein Dokument {1} ({2}), und der Server hält {3} ({4}) für gleich; schreiben Sie die Id, wie sie gespeichert ist.</translation>
+    </message>
+    <message>
       <source>{0} has a field {1} of its own, in which {2} keeps the document's id; name archive_id otherwise in a profile.</source>
       <translation>{0} hat ein eigenes Feld {1}, in dem {2} die Id des Dokuments führt; nennen Sie archive_id in einem Profil anders.</translation>
     </message>
     <message>
       <source>{0} has a field {1} of its own; name archive_id otherwise in a profile.</source>
       <translation>{0} hat ein eigenes Feld {1}; nennen Sie archive_id in einem Profil anders.</translation>
+    </message>
+    <message>
+      <source>{0} has changed since it was opened; open it again</source>
+      <translation>{0} hat sich seit dem Öffnen geändert; öffnen Sie es neu</translation>
     </message>
     <message>
       <source>{0} has changed since, and nobody can tell whether this write was among the changes.</source>
@@ -13095,6 +13415,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has got newer versions since the {1}</source>
       <translation>{0} hat seit dem Vorgang neuere Versionen bekommen ({1})</translation>
+    </message>
+    <message>
+      <source>{0} has more than {1} MB in one array or on lines of their own</source>
+      <translation>{0} hat mehr als {1} MB in einem Array oder auf eigenen Zeilen</translation>
     </message>
     <message>
       <source>{0} has no content to compare ({1}).</source>
@@ -13173,8 +13497,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält ein anderes {1} von {2}; ein Mensch muss sagen, welches richtig ist.</translation>
     </message>
     <message>
+      <source>{0} holds duplicates, so the unique index cannot be created; settle them first.</source>
+      <translation>{0} enthält Duplikate, deshalb kann der eindeutige Index nicht angelegt werden; klären Sie diese zuerst.</translation>
+    </message>
+    <message>
       <source>{0} holds just this content already; nothing was written.</source>
       <translation>{0} hat genau diesen Inhalt schon; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds more than one document; give a file with one.</source>
+      <translation>{0} enthält mehr als ein Dokument; nehmen Sie eine Datei mit einem.</translation>
+    </message>
+    <message>
+      <source>{0} holds no .bson file: give the folder that mongodump wrote, or one file.</source>
+      <translation>{0} enthält keine .bson-Datei: Nehmen Sie den Ordner, den mongodump schrieb, oder eine Datei.</translation>
     </message>
     <message>
       <source>{0} holds no other {1} of it any more.</source>
@@ -13241,8 +13577,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist wieder ein Dokument, als {1}.</translation>
     </message>
     <message>
+      <source>{0} is a dump, opened read-only; open it into memory (--into-memory) to try changes.</source>
+      <translation>{0} ist ein schreibgeschützt geöffneter Dump; laden Sie ihn in den Speicher (--into-memory), um Änderungen auszuprobieren.</translation>
+    </message>
+    <message>
       <source>{0} is a lock field that the hash in {1} covers.</source>
       <translation>{0} ist ein Sperrfeld, das der Hash in {1} einschließt.</translation>
+    </message>
+    <message>
+      <source>{0} is a mongodump archive; unpack it (mongorestore --archive), and dump into a folder.</source>
+      <translation>{0} ist ein Archiv von mongodump; packen Sie es aus (mongorestore --archive), und sichern Sie in einen Ordner.</translation>
     </message>
     <message>
       <source>{0} is a new counter.</source>
@@ -13289,8 +13633,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist bei {1}, nicht bei der Grundlage hiervon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} is cut off in the middle of document {1}, which begins at byte {2}; {3}, or keep only its first {4} bytes to open the {5} before.</source>
+      <translation>{0} ist mitten in Dokument {1} abgeschnitten, das bei Byte {2} beginnt; {3}, oder behalten Sie nur die ersten {4} Byte, um die {5} davor zu öffnen.</translation>
+    </message>
+    <message>
+      <source>{0} is cut off: its gzip data ends too early; copy it or {1}.</source>
+      <translation>{0} ist abgeschnitten: Die gzip-Daten enden zu früh; kopieren Sie es neu, oder {1}.</translation>
+    </message>
+    <message>
       <source>{0} is cut off: the document that begins in line {1} does not end; export it again.</source>
       <translation>{0} ist abgeschnitten: Das Dokument, das in Zeile {1} beginnt, endet nicht; exportieren Sie neu.</translation>
+    </message>
+    <message>
+      <source>{0} is damaged gzip data ({1}); copy it or {2}.</source>
+      <translation>{0} enthält beschädigte gzip-Daten ({1}); kopieren Sie es neu, oder {2}.</translation>
+    </message>
+    <message>
+      <source>{0} is damaged: document {1}, at byte {2}, is no BSON document; {3}, or keep only its first {4} bytes to open those before.</source>
+      <translation>{0} ist beschädigt: Dokument {1} bei Byte {2} ist kein BSON-Dokument; {3}, oder behalten Sie nur die ersten {4} Byte, um die davor zu öffnen.</translation>
     </message>
     <message>
       <source>{0} is deleted as {1}. All its versions stay; restore one to bring it back.</source>
@@ -13353,16 +13713,48 @@ Zum Verbinden öffnen</translation>
       <translation>{0} heißt wie die Historie von {1}. {2}</translation>
     </message>
     <message>
+      <source>{0} is neither BSON nor text in UTF-8; give a file with one document.</source>
+      <translation>{0} ist weder BSON noch Text in UTF-8; nehmen Sie eine Datei mit einem Dokument.</translation>
+    </message>
+    <message>
+      <source>{0} is no BSON, or is cut off inside its first document; give a .bson file, or {1}.</source>
+      <translation>{0} ist kein BSON oder schon im ersten Dokument abgeschnitten; nehmen Sie eine .bson-Datei, oder {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is no BSON, or is cut off inside its first document; {1}.</source>
+      <translation>{0} ist kein BSON oder schon im ersten Dokument abgeschnitten; {1}.</translation>
+    </message>
+    <message>
       <source>{0} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
       <translation>{0} ist kein BSON: Es beginnt nicht mit einem Dokument; nehmen Sie eine .bson-Datei oder Zeilen mit Extended JSON.</translation>
+    </message>
+    <message>
+      <source>{0} is no Extended JSON: {1}; take it away to open without indexes.</source>
+      <translation>{0} ist kein Extended JSON: {1}; nehmen Sie es weg, um ohne Indexe zu öffnen.</translation>
     </message>
     <message>
       <source>{0} is no JSON value; write text in double quotes.</source>
       <translation>{0} ist kein JSON-Wert; schreiben Sie Text in doppelten Anführungszeichen.</translation>
     </message>
     <message>
+      <source>{0} is no MongoDB address: a URI begins with mongodb:// or mongodb+srv://.</source>
+      <translation>{0} ist keine MongoDB-Adresse: Sie beginnt mit mongodb:// oder mongodb+srv://.</translation>
+    </message>
+    <message>
+      <source>{0} is no collection; write it as database.collection.</source>
+      <translation>{0} ist keine Sammlung; schreiben Sie sie als datenbank.sammlung.</translation>
+    </message>
+    <message>
       <source>{0} is no field; write field names with commas between them.</source>
       <translation>{0} ist kein Feld; schreiben Sie Feldnamen mit Kommas dazwischen.</translation>
+    </message>
+    <message>
+      <source>{0} is no name for a database: {1}.</source>
+      <translation>{0} ist kein Name für eine Datenbank: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is no namespace: give it as database.collection.</source>
+      <translation>{0} ist keine Sammlung: Geben Sie sie als datenbank.sammlung an.</translation>
     </message>
     <message>
       <source>{0} is no number</source>
@@ -13389,6 +13781,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Reparaturplan: Er beginnt nicht mit "palimpsest": "repair plan".</translation>
     </message>
     <message>
+      <source>{0} is no source: give a mongodb:// URI, a dump's folder or file, or sample:.</source>
+      <translation>{0} ist keine Quelle: Geben Sie eine Adresse mit mongodb://, Ordner oder Datei eines Dumps oder sample: an.</translation>
+    </message>
+    <message>
       <source>{0} is no text in UTF-8 (byte {1}); save it as UTF-8.</source>
       <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
     </message>
@@ -13399,6 +13795,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is no type; choose one of {1}.</source>
       <translation>{0} ist kein Typ; wählen Sie einen von {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is no whole BSON document: it ends after {1} bytes.</source>
+      <translation>{0} ist kein ganzes BSON-Dokument: Es endet nach {1} Byte.</translation>
     </message>
     <message>
       <source>{0} is no whole number. Store it as the number {1}?</source>
@@ -13437,8 +13837,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist im DNS nicht als MongoDB-Cluster bekannt; prüfen Sie den Namen und das Netz.</translation>
     </message>
     <message>
+      <source>{0} is not there: give a dump's folder, a .bson file, or a file of Extended JSON lines.</source>
+      <translation>{0} ist nicht da: Nehmen Sie den Ordner eines Dumps, eine .bson-Datei oder eine Datei mit Zeilen in Extended JSON.</translation>
+    </message>
+    <message>
       <source>{0} is open read-only; to edit, reconnect and allow writes.</source>
       <translation>{0} ist schreibgeschützt geöffnet; erlauben Sie zum Bearbeiten beim Verbinden das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{0} is part of the shard key of {1}, and its value decides where the document lies: a guarded write cannot change it, and nothing was written. Leave it as it is, or save as a new document and delete this one.</source>
+      <translation>{0} gehört zum Shard-Schlüssel von {1}, und sein Wert bestimmt, wo das Dokument liegt: Ein abgesicherter Schreibvorgang kann ihn nicht ändern, und es wurde nichts geschrieben. Lassen Sie ihn, wie er ist, oder speichern Sie als neues Dokument und löschen Sie dieses.</translation>
     </message>
     <message>
       <source>{0} is purged, with all its versions in {1}.</source>
@@ -13459,6 +13867,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is removed from the archive</source>
       <translation>{0} wird aus dem Archiv entfernt</translation>
+    </message>
+    <message>
+      <source>{0} is sharded by {1}, and the document that would be created has no {2} yet; create it with one first. Nothing was written.</source>
+      <translation>{0} ist nach {1} aufgeteilt, und das Dokument, das angelegt würde, hat noch kein {2}; legen Sie es zuerst damit an. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>{0} is stored once now; {1}.</source>
@@ -13503,6 +13915,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is the number; no token waits at the moment.</source>
       <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
+    </message>
+    <message>
+      <source>{0} is too new for {1}; update PyMongo.</source>
+      <translation>{0} ist zu neu für {1}; aktualisieren Sie PyMongo.</translation>
+    </message>
+    <message>
+      <source>{0} is too old for {1}: it speaks version {2} of the protocol, and version {3} is needed, that of MongoDB {4}; PyMongo 4.11 still speaks to MongoDB 4.0 and what is like it.</source>
+      <translation>{0} ist zu alt für {1}: Er spricht Version {2} des Protokolls, und nötig ist Version {3}, die von MongoDB {4}; PyMongo 4.11 spricht noch mit MongoDB 4.0 und Ähnlichem.</translation>
     </message>
     <message>
       <source>{0} is {1} already.</source>
@@ -13575,6 +13995,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} must be an object in braces.</source>
       <translation>{0} muss ein Objekt in geschweiften Klammern sein.</translation>
+    </message>
+    <message>
+      <source>{0} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, or save the connection with its password in the window.</source>
+      <translation>{0} nennt einen Benutzer und kein Passwort; setzen Sie PALIMPSEST_PASSWORD, geben Sie --password-file DATEI an, oder speichern Sie die Verbindung mit ihrem Passwort im Fenster.</translation>
     </message>
     <message>
       <source>{0} needs a value in brackets, as in {1}.</source>
@@ -13669,6 +14093,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} besagt, dass {1} gelöscht ist; stellen Sie eine Version davor wieder her.</translation>
     </message>
     <message>
+      <source>{0} ssh says: {1}.</source>
+      <translation>{0} ssh sagt: {1}.</translation>
+    </message>
+    <message>
       <source>{0} stand in another order: {1}.</source>
       <translation>{0} stehen in anderer Reihenfolge: {1}.</translation>
     </message>
@@ -13695,6 +14123,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} takes connections.</source>
       <translation>{0} nimmt Verbindungen an.</translation>
+    </message>
+    <message>
+      <source>{0} unpacks to more than {1} times its size, as no dump does; if it is meant so, unpack it with gunzip and open the file that comes out.</source>
+      <translation>{0} entpackt sich auf mehr als das {1}-Fache seiner Größe, was kein Dump tut; ist das so gemeint, packen Sie es mit gunzip aus, und öffnen Sie die Datei, die herauskommt.</translation>
     </message>
     <message>
       <source>{0} unproven</source>
@@ -13727,6 +14159,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was changed later in {1}; take {2} back by hand.</source>
       <translation>{0} wurde später in {1} geändert; nehmen Sie {2} von Hand zurück.</translation>
+    </message>
+    <message>
+      <source>{0} was closed</source>
+      <translation>{0} wurde geschlossen</translation>
+    </message>
+    <message>
+      <source>{0} was closed while it was read.</source>
+      <translation>{0} wurde beim Lesen geschlossen.</translation>
     </message>
     <message>
       <source>{0} was created by somebody else meanwhile; nothing was written.</source>
@@ -13779,6 +14219,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was taken out of {1}; {2}.</source>
       <translation>{0} wurde aus {1} herausgenommen; {2}.</translation>
+    </message>
+    <message>
+      <source>{0} was written to while it was read; open it again when it is whole.</source>
+      <translation>In {0} wurde beim Lesen geschrieben; öffnen Sie es neu, wenn es ganz ist.</translation>
     </message>
     <message>
       <source>{0} went from {1} to {2}.</source>
@@ -13835,6 +14279,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} times</source>
       <translation>{0} {1}-mal</translation>
+    </message>
+    <message>
+      <source>{0} {1}, and that a server runs there.</source>
+      <translation>{0} {1} und ob dort ein Server läuft.</translation>
+    </message>
+    <message>
+      <source>{0} {1}. The {2} documents before that are shown.</source>
+      <translation>{0} {1}. Die {2} Dokumente davor werden gezeigt.</translation>
     </message>
     <message>
       <source>{0} {1}; nothing was written.{2}</source>
@@ -13989,6 +14441,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0}; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0}; write a document on each line, which are read one after the other.</source>
+      <translation>{0}; schreiben Sie auf jede Zeile ein Dokument, dann werden sie nacheinander gelesen.</translation>
+    </message>
+    <message>
       <source>{0}; {1} names {2} looked up there</source>
       <translation>{0}; {1} nennt Dokumente, die dort nachgeschlagen wurden: {2}</translation>
     </message>
@@ -14007,6 +14463,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{part} of {whole} ids</source>
       <translation>{part} von {whole} Ids</translation>
+    </message>
+    <message>
+      <source>{} does not answer ssh; check the network</source>
+      <translation>{} antwortet ssh nicht; prüfen Sie das Netz</translation>
+    </message>
+    <message>
+      <source>{} takes no ssh connection; check host and port</source>
+      <translation>{} nimmt keine ssh-Verbindung an; prüfen Sie Host und Port</translation>
     </message>
   </context>
 </TS>

@@ -136,6 +136,17 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
          "namens counters."),
         ("Only the first documents of a.b have been read; this has to wait for the others.",
          "Von a.b sind erst die ersten Dokumente gelesen; das muss auf die übrigen warten."),
+        ("db.example → 10.0.0.7, 10.0.0.8.", "db.example → 10.0.0.7, 10.0.0.8."),
+        ("Logged in as eva (admin) by SCRAM-SHA-256.", "Angemeldet als eva (admin) über SCRAM-SHA-256."),
+        ("This user reads everything and writes shop.orders.", "Dieser Benutzer liest alles und schreibt shop.orders."),
+        ("ssh does not trust the key of jump; run `ssh jump` in a terminal once, and compare the key.",
+         "ssh vertraut dem Schlüssel von jump nicht; führen Sie einmal `ssh jump` in einem Terminal aus, und "
+         "vergleichen Sie den Schlüssel."),
+        ("h:27017 refuses the connection; check the port, and that a server runs there. ssh says: channel 1: closed.",
+         "h:27017 lehnt die Verbindung ab; prüfen Sie den Port und ob dort ein Server läuft. ssh sagt: channel 1: "
+         "closed."),
+        ("in.bson.gz is cut off: its gzip data ends too early; copy it or dump it again.",
+         "in.bson.gz ist abgeschnitten: Die gzip-Daten enden zu früh; kopieren Sie es neu, oder sichern Sie sie neu."),
         ("", ""),
     ],
 )  # fmt: skip

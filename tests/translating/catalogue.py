@@ -63,32 +63,85 @@ def sentences() -> set[str]:
     return found
 
 
-SAID = (
-    "repair",
-    "scan",
-    "layouts/checks",
-    "layouts/recognition",
-    "layouts/recognise.py",
-    "session.py",
-    "taking_back.py",
+UNSEEN = ("commands", "mql", "localserver", "over_time/report.py", "repair/reports.py", "text/web_page.py",
+          "server/code_preview.py", "diff/delta_program.py", "layouts/recognition/field_names.py",
+          "layouts/recognition/lock_fields.py")  # fmt: skip
+"""The rooms and files of the model that say nothing to the window: the command line, a server's own words, pages that
+are files, code that is written for people, lists of the names of fields."""
+OPENING = ("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumps.py", "large_file.py", "local_server.py")
+"""The files of `localserver` that say why a dump cannot be opened."""
+LACKING = (
+    "counting",
+    "diff",
+    "exchange",
+    "feed",
+    "guarantees",
+    "hash_recipe.py",
+    "health.py",
+    "history",
+    "history_import.py",
+    "history_rows.py",
+    "layout_statements.py",
+    "layouts/",
+    "merge",
+    "migration.py",
+    "over_time",
+    "patches",
+    "profile",
+    "text/csv_form.py",
+    "text/display.py",
+    "text/json_reader.py",
+    "text/json_writer.py",
+    "text/__init__.py",
+    "text/paths.py",
+    "text/scalars.py",
+    "text/shell_calls.py",
+    "text/typed_values.py",
+    "text/value_editing.py",
+    "toml_text.py",
+    "values",
+    "writing",
 )
-"""The rooms and files of the model whose sentences come into the window as they are."""
-TOLD = ("field_names.py", "lock_fields.py", "reports.py")
-"""Lists of the names of fields, and the pages of a report, which is a file."""
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
     "Of the kind", "module {0} has no attribute {1}",
+    "requires authentication", "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
+    "no such file", "no servers found yet", "name or service not known", "nodename nor", "name resolution",
+    "replica set", "got response id", "message length", "connection closed", "timed out", "no scheme", "wire version",
+    "authentication source must be", "requires a username", "username without a password", "not yet valid",
+    "requires a TOKEN_RESOURCE", "Private key doesn't match", "no certificate or crl found", "private key",
+    "not authorized", "not allowed", "could not resolve hostname", "permission denied", "connection refused",
+    "The draft in %s cannot be read.",
 }  # fmt: skip
-"""What stands in a plan's file or is asked for in the code."""
+"""What stands in a plan's file, is asked for in the code, goes to the log, or is looked for in the words of others."""
+CODE = re.compile(
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA) |^kind IN |IS NOT NULL|^before, after"  # of SQL
+    r"|\w ?\| ?\w|^tuple\["  # a type, a pattern with choices
+    r"|\(\?|\\[bdsw{]|\[\^|^\^|\]\+"  # a pattern
+    r"|^\s*<[a-z!]|^\[data-|^[A-Z]\w+\(\"?[^ ]*\"?, [^ ]*\)$"  # markup, a call
+)
+"""What is written for a machine."""
 
 
 def said() -> set[Text]:
     """The sentences of the model that every catalogue has to have."""
     nouns = {noun for repair in REPAIRS.values() for noun in (repair.noun, repair.nouns)}
-    rooms = (support.ROOT / "model" / place for place in SAID)
-    there = (path for room in rooms for path in (room.rglob("*.py") if room.is_dir() else (room,)))
-    found = {each for path in there if path.name not in TOLD for each in spoken(path.read_text("utf-8"))}
-    return {Text(each, model=True) for each in found - nouns - KEYS}
+    found = {each for path in speaking() for each in spoken(path.read_text("utf-8"))}
+    return {Text(each, model=True) for each in found - nouns - KEYS if not CODE.search(each)}
+
+
+def speaking() -> Iterator[Path]:
+    """The files of the model whose sentences come into the window."""
+    room = support.ROOT / "model"
+    for path in sorted(room.rglob("*.py")):
+        place = path.relative_to(room).as_posix()
+        opening = place.startswith("localserver") and path.name in OPENING
+        if (
+            opening
+            or not place.startswith(UNSEEN + LACKING)
+            or (place.startswith(("layouts/checks", "layouts/recogni")) and not place.startswith(UNSEEN))
+        ):
+            yield path
 
 
 def spoken(code: str) -> Iterator[str]:

@@ -251,7 +251,7 @@ def test_the_test_button_says_what_each_step_found_and_connects_nothing(
         wait_idle(qtbot, lambda: len(dialog.steps.steps) == 7)
         assert {step.result for step in dialog.steps.steps} == {"ok"}
         shown = [label.text() for label in dialog.steps.findChildren(QLabel)]
-        assert "Logged in as eva of admin." in shown
+        assert "Logged in as eva (admin)." in shown
         assert not [text for text in shown if SECRET in text]
         assert dialog.isVisible()
         assert not window.sessions

@@ -62,10 +62,10 @@ def test_each_step_of_a_connection_that_works_says_what_it_found(server: Guarded
     found = steps(address(server, f"eva:{quote(PASSWORD, safe='')}", ca(authority), "authMechanism=SCRAM-SHA-256"))
     assert list(found) == ["Address", "Name", "Network", "TLS", "Login", "Answer", "Rights"]
     assert {step.result for step in found.values()} == {"ok"}
-    assert found["Name"].said == "127.0.0.1 is 127.0.0.1."
+    assert found["Name"].said == "127.0.0.1 → 127.0.0.1."
     assert "TLSv1.3" in found["TLS"].said
     assert found["TLS"].said.endswith("is for 127.0.0.1.")
-    assert found["Login"].said == "Logged in as eva of admin by SCRAM-SHA-256."
+    assert found["Login"].said == "Logged in as eva (admin) by SCRAM-SHA-256."
     assert found["Rights"].said == "This user reads everything and writes everything."
 
 
@@ -126,7 +126,7 @@ def test_a_client_certificate_logs_in_and_its_locked_key_is_opened(authority: Au
         opened = f"tlsCertificateKeyFilePassword={quote(PASSWORD, safe='')}"
         x509 = "authMechanism=MONGODB-X509"
         found = steps(address(asks, "", ca(authority), mine, opened, x509))
-        assert found["Login"].said == "Logged in as CN=eva of admin by MONGODB-X509."
+        assert found["Login"].said == "Logged in as CN=eva (admin) by MONGODB-X509."
         assert "is locked; give its password" in ended(address(asks, "", ca(authority), mine, x509))
         assert "the password of its key is wrong" in ended(
             address(asks, "", ca(authority), mine, "tlsCertificateKeyFilePassword=mistyped", x509)
