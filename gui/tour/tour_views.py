@@ -16,8 +16,9 @@ from gui.pages.activity_page import ActivityPage
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import ChangeMapPage
+from gui.pages.history_pages import BlamePage, ChangeMapPage, FieldPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
+from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
@@ -45,6 +46,7 @@ LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the chang
 UNPROVEN, REASONED = "K-204120", "insurance.customers"
 THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
 """A time of which the sample is shown with a document that cannot be proven, and one that is shown as deleted."""
+SOUND, ABSENT = "insurance.customers", "nobody wrote this"  # a collection without damage, and what no search finds
 STATED = "K-204109"  # the document that is shown in each state
 OTHERS = (
     ("payload", "shop.posts", "6b030fefec6ce9378f3274c4", ("16", "18")),
@@ -284,6 +286,12 @@ class TourViews:
         page.do_two_times()
         times = window.workspace.tab_area.page
         assert isinstance(times, TimesPage)
+        yield "two-times-first", self._still()
+        for line, years in ((times.panel.first, 9), (times.panel.then, 8)):
+            line.put(THEN - years * dt.timedelta(days=365))
+        times.panel.run.click()
+        yield "two-times-empty", self._still()
+        times.panel.first.put(THEN)
         times.panel.then.put(THEN + dt.timedelta(days=2))
         times.panel.run.click()
         settle(lambda: bool(times.panel.model.rows))
@@ -311,6 +319,13 @@ class TourViews:
         page.do_compare_picked()
         yield "pair", self._still()
         yield from self._of_front("pair")
+        pair = self.window.workspace.page
+        assert isinstance(pair, PairPage)
+        left, right = pair.panel.left, pair.panel.right
+        pair.panel.show_pair(left, left)
+        yield "pair-empty", self._still()
+        pair.panel.show_pair(left, right)
+        settle()
         self.window.commands.choose_other(DocumentSide(self._session, NS, Value.of(ID)), "b")
         yield "other-document", self._still()
         self._close_sheets()
@@ -532,11 +547,19 @@ class TourViews:
         panel.grid.go(row, CROSSHAIR[1] - 1)
         yield "change-map", self._still()
         yield from self._of_front("change-map")
-        window.workspace.open(session, PageRequest("blame", NS, id))
+        blamed = window.workspace.open(session, PageRequest("blame", NS, id))
+        assert isinstance(blamed, BlamePage)
         yield "blame", self._still()
+        blamed.panel.search.setText(ABSENT)
+        yield "blame-empty", self._still()
+        blamed.panel.search.clear()
         yield from self._of_front("blame")
-        window.workspace.open(session, PageRequest("field", NS, id, FieldStart(("premium", "gross"))))
+        followed = window.workspace.open(session, PageRequest("field", NS, id, FieldStart(("premium", "gross"))))
+        assert isinstance(followed, FieldPage)
         yield "field", self._still()
+        followed.panel.search.setText(ABSENT)
+        yield "field-empty", self._still()
+        followed.panel.search.clear()
         yield from self._of_front("field")
         never = window.workspace.open(session, PageRequest("bisect", NS, id, ConditionStart('{ "status": "sold" }')))
         yield "bisect-empty", self._still()
@@ -564,6 +587,7 @@ class TourViews:
         panel.stack.progress(37, 600)
         yield "activity-loading", self._waiting()
         yield "activity", self._still()
+        yield from self._in_the_way("activity", page)
         panel.grouping.button(AUTHOR).click()
         assert panel.newest is not None
         panel.choose_day(panel.newest.days[-1][0])
@@ -588,6 +612,8 @@ class TourViews:
         live = page.live
         assert live is not None
         settle(lambda: live.since is not None)
+        yield "activity-live-empty", self._still()
+        yield from self._in_the_way("activity-live", page)
         live.pause_button.click()
         live.take(rows[:1:-1])
         live.view.setCurrentIndex(live.model.index(1, 0))
@@ -625,6 +651,9 @@ class TourViews:
         yield "pending", self._still()
         yield from self._of_front("pending")
         assert isinstance(page, PendingPage)
+        page.panel.search.setText(ABSENT)
+        yield "pending-empty", self._still()
+        page.panel.search.clear()
         page.panel.preview.dropping.click()
         page.panel.model.tick([row for row in page.panel.model.rows if not row.stale], True)
         page.panel.drop.click()
@@ -642,6 +671,7 @@ class TourViews:
         moving = window.workspace.open(session, PageRequest("migrate", "insurance.claims"))
         assert isinstance(moving, MigratePage)
         moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
+        yield "migrate-empty", self._still()
         moving.panel.try_it()
         yield "migrate", self._still()
         yield from self._of_front("migrate")
@@ -656,6 +686,11 @@ class TourViews:
         settle()
         page.panel.ask_first()
         yield "scan-consent", self._still()
+        window.commands.do_close_tab()
+        sound = window.workspace.open(session, PageRequest("repair", SOUND))
+        assert isinstance(sound, RepairPage)
+        settle(lambda: sound.panel.states.kind == "empty")
+        yield "repair-empty", self._still()
         window.commands.do_close_tab()
         yield from self._healing()
         page = window.workspace.open(session, PageRequest("check"))

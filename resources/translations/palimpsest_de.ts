@@ -364,6 +364,10 @@ Nummern: {numbering}</translation>
       <translation>Ein Datum, mit oder ohne Uhrzeit, oder ein Alter wie 36h.</translation>
     </message>
     <message>
+      <source>A dry run says for each document how copying would end, and writes nothing.</source>
+      <translation>Ein Probelauf sagt für jedes Dokument, wie das Kopieren enden würde, und schreibt nichts.</translation>
+    </message>
+    <message>
       <source>A dump is never written to. In memory edits can be tried; they are thrown away with the window.</source>
       <translation>In einen Dump wird nie geschrieben. Im Speicher lassen sich Bearbeitungen ausprobieren; sie verschwinden mit dem Fenster.</translation>
     </message>
@@ -826,6 +830,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Both</source>
       <translation>Beide</translation>
+    </message>
+    <message>
+      <source>Both are the same time; choose another one.</source>
+      <translation>Beide sind dieselbe Zeit; wählen Sie eine andere.</translation>
     </message>
     <message>
       <source>Both changed</source>
@@ -3360,10 +3368,6 @@ Nummern: {numbering}</translation>
       <translation>Kein lesbares Dokument ist gewählt</translation>
     </message>
     <message>
-      <source>No field is called so</source>
-      <translation>So heißt kein Feld</translation>
-    </message>
-    <message>
       <source>No field is ticked</source>
       <translation>Kein Feld ist angekreuzt</translation>
     </message>
@@ -5596,6 +5600,10 @@ Nummern: {numbering}</translation>
       <translation>Es enthält kein Dokument</translation>
     </message>
     <message>
+      <source>There is no document to copy</source>
+      <translation>Es gibt kein Dokument zu kopieren</translation>
+    </message>
+    <message>
       <source>There is no document yet</source>
       <translation>Es gibt noch kein Dokument</translation>
     </message>
@@ -6134,6 +6142,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What was written stands in the journal, each token with its way back.</source>
       <translation>Was geschrieben wurde, steht im Journal, jedes Token mit seinem Rückweg.</translation>
+    </message>
+    <message>
+      <source>What would be copied?</source>
+      <translation>Was würde kopiert?</translation>
     </message>
     <message>
       <source>What would change</source>
@@ -8602,6 +8614,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{ns} holds no counters that hand out numbers</source>
       <translation>{ns} enthält keine Zähler, die Nummern ausgeben</translation>
+    </message>
+    <message>
+      <source>{ns} is empty.</source>
+      <translation>{ns} ist leer.</translation>
     </message>
     <message>
       <source>{ns} is in {target} too, every version equal</source>

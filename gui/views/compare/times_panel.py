@@ -236,7 +236,11 @@ class TimesPanel(QWidget):
         self._counted.show()
 
     def _typed(self) -> None:
-        self.run.setEnabled(self.first.is_fine and self.then.is_fine)
+        fine = self.first.is_fine and self.then.is_fine
+        first, then = (line.moment if fine else None for line in (self.first, self.then))
+        same = first is not None and then is not None and first.at == then.at
+        self.run.setEnabled(fine and not same)
+        self.run.setToolTip(tr("Both are the same time; choose another one.") if same else "")
 
     def _current_changed(self, now: QModelIndex, _: QModelIndex) -> None:
         if (row := self.model.at(now)) is not None:

@@ -158,7 +158,8 @@ class FieldPanel(ChainPanel):
         right_column.addLayout(head)
         right_column.addWidget(self.plot)
         right_column.addWidget(self.settings, 1)
-        self.split = boxes.split(left, right, sizes=(300, 900), across=True)
+        self._inner = StateStack(right)
+        self.split = boxes.split(left, self._inner, sizes=(300, 900), across=True)
         self.split.setHandleWidth(1)
         self.split.setStretchFactor(1, 1)
         self.stack = StateStack(self.split)
@@ -250,8 +251,12 @@ class FieldPanel(ChainPanel):
             track for track in self.chain.tracks if track.key not in hidden and wanted in key_text(track.key).casefold()
         ]
         refill(self.list, self.fields, rows)
-        if rows and not self.list.currentIndex().isValid():
-            self.list.setCurrentIndex(self.fields.index(0, 0))
+        if rows:
+            self._inner.show_content()
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.fields.index(0, 0))
+        else:
+            self._inner.show_empty(tr("No field matches"), "", [(tr("Show all fields"), self.search.clear)])
         self._chosen()
 
     def _chosen(self, *_: object) -> None:
@@ -261,7 +266,7 @@ class FieldPanel(ChainPanel):
     def _fill(self, *_: object) -> None:
         chain, track = self.chain, self.track
         if chain is None or track is None:
-            self.name.setText("" if chain is None else tr("No field is called so"))
+            self.name.setText("")
             self.summary.setText("")
             self.model.fill([])
             self.plot.hide()

@@ -132,7 +132,8 @@ class MigratePanel(QWidget):
         title.addWidget(button(tr("Copy"), self._copy_toml, "small", icon="copy"))
         column.addLayout(title)
         column.addWidget(self.toml)
-        split = boxes.split(self.list, below, sizes=(330, 200))
+        self._inner = StateStack(self.list)
+        split = boxes.split(self._inner, below, sizes=(330, 200))
         self.states = StateStack(split)
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
@@ -157,6 +158,11 @@ class MigratePanel(QWidget):
         """Drop the findings about the move, as another one is asked for now."""
         self.model.fill([])
         self.report.setText("")
+        self._inner.show_empty(
+            tr("What would be copied?"),
+            tr("A dry run says for each document how copying would end, and writes nothing."),
+            icon="copy",
+        )
         self._show_toml()
         self._ready()
 
@@ -263,6 +269,10 @@ class MigratePanel(QWidget):
         self._stay = {each.id for each in rows if each.kind == "refused"}
         order = ("refused", "conflict", "unknown", "applied", "skipped")
         self.model.fill(sorted(rows, key=lambda each: order.index(each.kind))[:MOST])
+        if rows:
+            self._inner.show_content()
+        else:
+            self._inner.show_empty(tr("There is no document to copy"), tr("{ns} is empty.", ns=self.ns))
 
     def _tried(self, _: object) -> None:
         self.states.show_content()

@@ -30,6 +30,10 @@ VIEWS = {
     ),
     *(f"{view}-unknown" for view in ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")),
     *(f"{view}-empty" for view in ("drafts", "journal", "health", "check", "bisect")),
+    *(f"{view}-empty" for view in
+      ("repair", "pair", "blame", "field", "two-times", "pending", "migrate", "activity", "activity-live")),
+    *(f"{view}-{state}" for view in ("activity", "activity-live") for state in ("read-only", "offline")),
+    "two-times-first",
     "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 

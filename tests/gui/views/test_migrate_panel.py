@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pymongo.database
 import pytest
 from PySide6.QtCore import QThread
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -35,8 +37,27 @@ def panel(qtbot: QtBot, session: Session) -> MigratePanel:
     return made
 
 
+def said(panel: MigratePanel) -> list[str]:
+    return [label.text() for label in panel.findChildren(QLabel) if label.isVisible()]
+
+
 def idle(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not tasks.tasks.running)
+
+
+def test_before_the_first_try_and_over_an_empty_collection_the_list_says_why_it_is_empty(
+    qtbot: QtBot, server_uri: str, database: pymongo.database.Database[dict[str, object]], tmp_path: Path
+) -> None:
+    database.create_collection("nothing")
+    with Session.open(server_uri, home=tmp_path) as session:
+        panel = MigratePanel(session, f"{database.name}.nothing")
+        qtbot.addWidget(panel)
+        panel.show()
+        idle(qtbot)
+        assert "What would be copied?" in said(panel)
+        panel.dry.click()
+        idle(qtbot)
+        assert "There is no document to copy" in said(panel)
 
 
 @pytest.mark.deep

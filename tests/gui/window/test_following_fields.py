@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.pages.base import Page
@@ -101,6 +101,25 @@ def test_a_field_that_is_gone_says_so_and_a_long_value_is_copied_whole(qtbot: Qt
     wait_idle(qtbot, lambda: QGuiApplication.clipboard().text() != "")
     panel.search.setText("premium.discount")
     assert panel.summary.text().endswith("not in the current version")
+
+
+def test_a_search_that_finds_no_field_says_so_and_shows_all_again(qtbot: QtBot, window: Window) -> None:
+    panel = field_page(qtbot, window, ("status",)).panel
+    many = panel.fields.rowCount()
+    panel.search.setFocus()
+    qtbot.keyClicks(panel.search, "nobody")
+
+    def offered() -> list[QPushButton]:
+        return [
+            each for each in panel.findChildren(QPushButton) if each.isVisible() and each.text() == "Show all fields"
+        ]
+
+    qtbot.waitUntil(lambda: len(offered()) == 1)
+    assert not panel.settings.isVisible()
+    offered()[0].click()
+    assert panel.fields.rowCount() == many > 1
+    assert panel.settings.isVisible()
+    assert panel.model.rows
 
 
 def test_a_condition_is_found_from_the_field_and_turns_are_compared(qtbot: QtBot, window: Window) -> None:
