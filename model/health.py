@@ -17,13 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from model import text
 from model.errors import Refused
-from model.repair.damage_classes import CLASSES
-from model.scan import Summary
 from model.userdata import folders as homes
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.scan import Summary
 
 MOST, MOST_OF_ALL = 400, 5000
 MOST_IDS = 5  # of the documents that a scan was for are named
@@ -118,6 +120,8 @@ def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, st
 
 def courses(scans: Iterable[Counted]) -> list[Course]:
     """The course of each class over some scans of one subject, given oldest first; in the order of CLASSES."""
+    from model.repair.damage_classes import CLASSES
+
     listed = list(scans)
     seen = {code for scan in listed for code in scan.counts}
     codes = [*(code for code in CLASSES if code in seen), *sorted(seen - set(CLASSES))]
@@ -140,6 +144,8 @@ def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
 
     The documents in which a condition holds are only compared where both scans judged it.
     """
+    from model.repair.damage_classes import CLASSES
+
     was = before.counts if before is not None else scan.counts
     codes = {code: None for code in (*CLASSES, *scan.counts, *was) if scan.counts.get(code) or was.get(code)}
     found = [(code, was.get(code, 0), scan.counts.get(code, 0)) for code in codes]

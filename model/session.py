@@ -47,15 +47,14 @@ if TYPE_CHECKING:
     from model import sources, text
     from model.address import DOTS, Address
     from model.batches import Batches, Deleted, DeletionPlan, InsertionPlan
-    from model.browsing.explanation import Explained, explain
-    from model.browsing.field_survey import FieldSurvey, FieldUse, survey
-    from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
+    from model.browsing.explanation import Explained
+    from model.browsing.field_survey import FieldSurvey, FieldUse
+    from model.browsing.indexes_in_use import Indexes, IndexUse
     from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
-    from model.counting import pending_tokens as tokens
     from model.counting.pending import in_turn
     from model.exchange.history_files import ExportedDocument, ExportedHistory, Form
-    from model.feed import EVERY, Fed, fed_layouts, feed
-    from model.guarantees import Guarantee, check
+    from model.feed import Fed
+    from model.guarantees import Guarantee
     from model.guarantees.server_verdicts import Measured, ServerVerdicts
     from model.health import Health
     from model.history import following
@@ -73,25 +72,21 @@ if TYPE_CHECKING:
     from model.names import id_name, version_name
     from model.news import News, tell
     from model.over_time.activity import ActivityList
-    from model.over_time.as_of import AsOf, Compared, compared, named_fields
-    from model.over_time.deleted_documents import DeletedDocuments
+    from model.over_time.as_of import AsOf, Compared
     from model.over_time.document_history import DocumentHistory
     from model.over_time.history_list import HistoryList
-    from model.over_time.report import report, report_of_span
-    from model.over_time.span import Span, everyone
     from model.over_time.tail import Tail
     from model.over_time.watched import Watched
     from model.profile import Profile
     from model.profile.profile_file import ProfileEdit
     from model.repair import Repairs
     from model.scan import Mark, Pace, Scan, ScanEstimate
-    from model.server.code_preview import sending
     from model.server.connection_steps import ConnectionStep
     from model.sources import address_trouble, try_source
     from model.taking_back import TakingBack
     from model.text.moments import moment_from_text
     from model.text.paths import fitted
-    from model.text.row_file import Written, write_rows
+    from model.text.row_file import Written
     from model.things_to_try import Thing
     from model.userdata.connections import (
         Connections,
@@ -159,26 +154,34 @@ NOT_READ = "N/A: the file is not read yet; these come first in it."
 SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
-_AT_HAND = {
-    "Journal": "model.userdata.journal",
-    "Thing": "model.things_to_try",
-    "DOTS": "model.address",
-    "Address": "model.address",
-    "Connections": "model.userdata.connections",
-    "SavedConnection": "model.userdata.connections",
-    "label": "model.userdata.connections",
-    "needs_password": "model.userdata.connections",
-    "without_password": "model.userdata.connections",
-    "address_trouble": "model.sources",
-    "try_source": "model.sources",
+_HANDED_ON = {
+    "model.address": ("DOTS", "Address"),
+    "model.batches": ("Batches", "Deleted", "DeletionPlan", "InsertionPlan"),
+    "model.browsing.explanation": ("Explained",),
+    "model.browsing.field_survey": ("FieldSurvey", "FieldUse"),
+    "model.browsing.indexes_in_use": ("Indexes", "IndexUse"),
+    "model.catalogue": ("Comparison",),
+    "model.counting.pending": ("in_turn",),
+    "model.exchange.history_files": ("ExportedDocument", "ExportedHistory", "Form"),
+    "model.guarantees": ("Guarantee",),
+    "model.guarantees.server_verdicts": ("Measured",),
+    "model.history_import": ("ArrivingDocument", "HistoryImport", "ImportPlan"),
+    "model.server.connection_steps": ("ConnectionStep",),
+    "model.sources": ("address_trouble", "try_source"),
+    "model.things_to_try": ("Thing",),
+    "model.userdata.connections": ("Connections", "SavedConnection", "label", "needs_password", "without_password"),
+    "model.userdata.drafts": ("Drafts",),
+    "model.userdata.journal": ("Journal",),
+    "model.writing.edit": ("Conflict",),
+    "model.writing.exactly_once": ("totals",),
 }
-"""Where those of the names are that are wanted while no source is open."""
+"""The names that are handed on, by the modules that have them; each is imported when somebody asks for it."""
 
 _has_parts = False
 
 
 def _bring_parts() -> None:
-    """Import what an open session is made of, into this module: the first window comes before that."""
+    """Import what every open session is made of, into this module: the first window comes before that."""
     global _has_parts
     if not _has_parts:
         from model import session_parts
@@ -189,8 +192,9 @@ def _bring_parts() -> None:
 
 def __getattr__(name: str) -> object:
     """Import a name that is handed on when somebody asks for it."""
-    if name in _AT_HAND:
-        return getattr(importlib.import_module(_AT_HAND[name]), name)
+    for module, names in _HANDED_ON.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
     if not name.startswith("_"):
         _bring_parts()
         if name in globals():
@@ -275,7 +279,6 @@ class Session:
         self.data = f"{opened.text} {lifetime}".rstrip()
         self.drafts = Drafts(home)
         self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
-        self._trust = ServerVerdicts(home)
         self._home = home
         self.named_database = opened.database
         self._port = CompositeIds(opened.server, lambda ns: self._catalogue.id_parts(ns))
@@ -398,6 +401,8 @@ class Session:
     @property
     def statements(self) -> LayoutStatements:
         """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
+        from model.layout_statements import LayoutStatements
+
         return LayoutStatements(self._catalogue, self._port)
 
     def contradictions(self, ns: str) -> tuple[str, ...]:
@@ -504,12 +509,16 @@ class Session:
 
         They are named as a filter names them, wherever the layout keeps the content.
         """
+        from model.browsing.field_survey import survey
+
         layout = self._catalogue.layout(ns)
         rows = layout.page(PageQuery(limit=SURVEYED))
         return survey(replace(row, raw=layout.document(row.raw)) if row.readable else row for row in rows)
 
     def indexes(self, ns: str) -> Indexes:
         """The indexes of a collection, each with how often the server has used it, where it tells."""
+        from model.browsing.indexes_in_use import indexes_in_use
+
         return indexes_in_use(self._opened.server, ns)
 
     def explain(
@@ -519,6 +528,8 @@ class Session:
 
         Raises ``Refused`` where it knows no explain or needs longer than ``max_ms``.
         """
+        from model.browsing.explanation import explain
+
         query = PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version)
         return explain(self._opened.server, self._catalogue, ns, query, max_ms)
 
@@ -527,6 +538,8 @@ class Session:
         checkpoint: Checkpoint = no_checkpoint, skip: int = 0, limit: int = 0,
     ) -> Written:  # fmt: skip
         """Write every document that :meth:`documents` would list to a file, by ``model.text.row_file.write_rows``."""
+        from model.text.row_file import write_rows
+
         self._all_read(ns)
         total, _ = self.count(ns, filter, any_version)
         if total is not None:
@@ -537,6 +550,8 @@ class Session:
 
     def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
         """Write some documents of a list to a file, as they were listed but whole: those that are gone are left out."""
+        from model.text.row_file import write_rows
+
         layout = self._catalogue.layout(ns)
 
         def whole() -> Iterator[Row]:
@@ -560,6 +575,8 @@ class Session:
 
     def content_fields(self, ns: str, id: Value) -> FieldSurvey:
         """The fields in the content of a document's newest version with their types, as :meth:`bisect` judges it."""
+        from model.browsing.field_survey import survey
+
         newest = self.last(ns, id)
         content = self.version(ns, id, newest.v).content or canonical.EMPTY
         return survey([Row(id, newest.v, newest.at, len(content), content)])
@@ -635,6 +652,7 @@ class Session:
 
     def chain_reading(self, ns: str, id: Value, keys: Sequence[str] | None = None) -> ChainReading:
         """The reading of :meth:`chain`, which can be stopped, and goes on where it was; asks nothing yet."""
+        from model.history.chain_reading import ChainReading
 
         def versions() -> Iterator[Version]:
             self._histories_read(ns)
@@ -707,6 +725,9 @@ class Session:
         ``Value`` or a Python object, of the one collection that is named. Raises ``Refused`` where a collection that
         is named keeps no versions, and for a time that is none.
         """
+        from model.over_time.activity import ActivityList
+        from model.over_time.span import Span
+
         places = (places,) if isinstance(places, str) else places
         span = Span(*(None if each is None else _moment(each) for each in (since, until)))
         path = text.path_from_text(path) if isinstance(path, str) else path
@@ -723,6 +744,8 @@ class Session:
 
         Raises ``Refused`` where a collection that is named keeps no versions, or where none of them does.
         """
+        from model.over_time.tail import Tail
+
         self._all_read(*places)
         names = self.with_versions(places)
         if not names:
@@ -748,6 +771,8 @@ class Session:
         The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone. Raises ``Refused``
         where the collection keeps no versions, for a filter that is not understood and for a time that is none.
         """
+        from model.over_time.as_of import AsOf, named_fields
+
         self._histories_read(ns)
         at = _moment(moment)
         (ns,) = self.with_versions([ns])
@@ -761,6 +786,8 @@ class Session:
 
         Raises as :meth:`as_of` does.
         """
+        from model.over_time.history_list import HistoryList
+
         found = self.as_of(ns, moment, filter)
         seen = partial(_as_listed, found.layout)
         return HistoryList(found.layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
@@ -771,6 +798,9 @@ class Session:
         The filter judges the last version of each. What its layout does not tell, the journal of this computer may.
         Raises as :meth:`as_of` does.
         """
+        from model.over_time.deleted_documents import DeletedDocuments
+        from model.over_time.history_list import HistoryList
+
         self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         layout = self._catalogue.layout(ns)
@@ -786,6 +816,8 @@ class Session:
         self, listed: HistoryList, path: str, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint
     ) -> Written:
         """Write the documents of such a list that can be proven to a file."""
+        from model.text.row_file import write_rows
+
         return write_rows(listed.proven(skip, limit, checkpoint), FilePath(path), None, checkpoint)
 
     def asof(
@@ -798,6 +830,8 @@ class Session:
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Compared]:
         """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
+        from model.over_time.as_of import compared
+
         self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
@@ -817,6 +851,8 @@ class Session:
 
         ``ids`` are the documents to look at, where one collection is named. A collection that is not there has none.
         """
+        from model.over_time.watched import Watched
+
         layouts = []
         for ns in self._catalogue.watched(places):
             with suppress(NotFound):
@@ -825,6 +861,8 @@ class Session:
 
     def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
         """Every version of a document, with its changes, as a page that needs nothing beside itself."""
+        from model.over_time.report import report
+
         self._histories_read(ns)
         return report(self._catalogue.layout(ns), id, self.source, dt.datetime.now(dt.UTC), checkpoint)
 
@@ -840,6 +878,9 @@ class Session:
 
         Both times are included. Raises ``Refused`` where the collection keeps no versions.
         """
+        from model.over_time.report import report_of_span
+        from model.over_time.span import Span
+
         self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         now = dt.datetime.now(dt.UTC)
@@ -870,6 +911,8 @@ class Session:
         A check that is stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session
         and for a user who may not write to a database of its own.
         """
+        from model.guarantees import check
+
         found: list[Guarantee] = []
         try:
             for each in check(self._opened.server, quick, checkpoint):
@@ -882,6 +925,12 @@ class Session:
             raise
         if not self.is_local:
             self._trust.keep(self.source, self.facts.version, found)
+
+    @property
+    def _trust(self) -> ServerVerdicts:
+        from model.guarantees.server_verdicts import ServerVerdicts
+
+        return ServerVerdicts(self._home)
 
     @property
     def measured(self) -> Measured | None:
@@ -932,6 +981,8 @@ class Session:
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes, reason: str = "") -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""
+        from model.server.code_preview import sending
+
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), self._writer.author_of(layout), reason=reason or None)
         writes = layout.foreseen(id, base, layout.signed(content, stamp.author, stamp.reason), stamp)
@@ -1140,6 +1191,9 @@ class Session:
         Iterate over it for each document. Raises ``Refused`` where the collection keeps no versions, or where
         something is there that no export of it wrote.
         """
+        from model.exchange.history_files import ExportedHistory
+        from model.over_time.span import everyone
+
         self._histories_read(ns)
         (ns,) = self.with_versions([ns])
         layout = self._catalogue.layout(ns)
@@ -1148,6 +1202,8 @@ class Session:
 
     def history_import(self, ns: str, path: str | FilePath, layout: str = "") -> HistoryImport:
         """The import of what :meth:`export_history` wrote, into a collection that is there or not."""
+        from model.history_import import HistoryImport
+
         allowed = lambda ns: self._check_allowed(ns)  # noqa: E731
         return HistoryImport(self._writer, allowed, ns, FilePath(path), layout, self._is_production)
 
@@ -1169,6 +1225,8 @@ class Session:
         ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
         production.
         """
+        from model.scan import Scan
+
         port = self._port.gentle() if pace == "gentle" else self._port.aside()
         primary = self._port if port.reads_aside else None
         self._all_read(*places)
@@ -1176,6 +1234,8 @@ class Session:
 
     def scan_estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
         """How much a scan of these places would have to read, and about how long that takes."""
+        from model.scan import Scan
+
         checkpoint(0, None)
         return Scan(self._catalogue, self._port, places).estimate()
 
@@ -1185,15 +1245,21 @@ class Session:
         self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[PendingToken]:
         """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
+        from model.counting import pending_tokens as tokens
+
         return tokens.listed(self._opened.server, self._catalogue, ns, older_than, checkpoint)
 
     @staticmethod
     def is_older(token: PendingToken, age: dt.timedelta) -> bool:
         """Whether a token is at least so old; one of unknown age counts as young."""
+        from model.counting import pending_tokens as tokens
+
         return tokens.is_older(token, age)
 
     def preview_finish(self, token: PendingToken, drop: bool = False) -> Sending:
         """The exact write that finishes this token, or drops it."""
+        from model.counting import pending_tokens as tokens
+
         return tokens.preview(self._opened.server, self._catalogue, token, drop)
 
     def finish(
@@ -1224,11 +1290,15 @@ class Session:
     @property
     def batches(self) -> Batches:
         """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
+        from model.batches import Batches
+
         return Batches(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
     @property
     def taking_back(self) -> TakingBack:
         """Changes taken back out of several documents, with a plan before and a way back for all of them."""
+        from model.taking_back import TakingBack
+
         return TakingBack(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
     def because(self, ns: str, reason: str) -> None:
@@ -1264,28 +1334,38 @@ class Session:
     @property
     def repairs(self) -> Repairs:
         """The repair centre: findings become a plan, which is drawn, done and taken back."""
+        from model.repair import Repairs
+
         return Repairs(self._writer, self._check_allowed, self._is_production)
 
     def _is_production(self) -> bool:
         if self.is_local:
             return False
+        from model.userdata.connections import Connections
+
         return any(saved.production and saved.uri == self.source for saved in Connections(self._home).all())
 
     def migration(
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
         """The move of a collection to another layout. Reading and comparing need no permission to write."""
+        from model.migration import Migration
+
         return Migration.of(self._writer, partial(self._check_allowed, ns), ns, to, target, fields or {}, newest_only)
 
     @property
     def once(self) -> Once:
         """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
+        from model.writing.exactly_once import Once
+
         return Once(self._writer, self._check_allowed)
 
     def feed(
         self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None
     ) -> Iterator[Fed]:
         """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
+        from model.feed import EVERY, fed_layouts, feed
+
         names = [ns] if ns is not None else self._catalogue.stated("stream")
         self._check_allowed(*names)
         often = EVERY if every is None else every

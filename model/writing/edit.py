@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from model import text
 from model.diff import Diff, Move, Reorder, Retype, diff
 from model.errors import NotFound, Refused
 from model.layouts import update_operators
 from model.layouts.base import Layout
-from model.merge import Merge, merge
 from model.records import Version
 from model.text import path_text
 from model.values import canonical
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.merge import Merge
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Conflict:
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     """The changes of a document since ``base``, merged with an edit that began there."""
+    from model.merge import merge  # most edits meet nobody else's
+
     origin, keys = base.content or canonical.EMPTY, layout.profile.keys
     by_me = touched(diff(origin, mine, keys))
     try:

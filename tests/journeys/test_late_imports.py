@@ -140,6 +140,13 @@ def test_a_diff_and_a_merge_of_files_import_no_driver_no_session_and_no_server(t
         assert len(ours(there)) <= 80, ours(there)
 
 
+def test_a_history_imports_neither_repairs_nor_what_else_a_session_can_do() -> None:
+    there = modules_of("history", "sample:", "insurance.contracts", "K-204117")
+    assert {"model.catalogue", "model.history.chain"} <= there
+    rooms = ("browsing", "exchange", "feed", "guarantees", "merge", "migration", "repair", "scan", "taking_back")
+    assert not {f"model.{room}" for room in rooms} & there
+
+
 def test_help_and_a_mistake_need_no_driver() -> None:
     for words in (("--help",), ("history", "--help"), ("help", "layouts")):
         assert not {"bson", "pymongo", "PySide6"} & modules_of(*words), words
