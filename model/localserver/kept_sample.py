@@ -1,8 +1,9 @@
 """The sample, built once and kept in a file: building it takes a second, and reading what a command asks for little.
 
-The file holds a compressed block for each collection, which is unpacked when its first document is asked for. Its name
-is made of the code that builds the sample, and its last bytes of all the others: one of another program, and one that
-is damaged, is never read. What is dated from the moment of opening is noted by its place and dated anew.
+The file holds the documents of each collection in compressed blocks, each unpacked when its first document is asked
+for, and the order of them in each index, so that nothing has to be sorted. Its name is made of the code that builds the
+sample, and its last bytes of all the others: one of another program, and one that is damaged, is never read. What is
+dated from the moment of opening is noted by its place and dated anew.
 """
 
 from __future__ import annotations
@@ -13,36 +14,31 @@ import struct
 import sys
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import model
 from model import values
+from model.localserver import store
+from model.localserver.kept_documents import Dated, KeptDocuments, Order
 from model.localserver.local_server import LocalServer
+from model.mql import order
 from model.values import canonical as c
 from model.whole_files import whole_file
 
 if TYPE_CHECKING:
     from model.localserver.sample import IndexSpec
+    from model.localserver.store import Collection
 
-_FORM = b"palimpsest sample 1\n"
+_FORM = b"palimpsest sample 2\n"
 _BUILT_FOR = 1_700_000_000, 1_711_111_111  # two moments: what differs between them is dated from the opening
+_BLOCK = 128 << 10  # bytes of documents that are unpacked together
 _KEPT = 30 * 24 * 3600  # seconds after which the file of another program goes
 _DIGEST = hashlib.sha256().digest_size
-_length = struct.Struct("<i").unpack_from
 _head = struct.Struct("<I")
-
-
-class _Dated(NamedTuple):
-    """A place in a document that holds a time: seconds at the head of an ObjectId, or milliseconds of a date."""
-
-    position: int
-    offset: int
-    kind: int
-    earlier: int  # seconds before the opening
 
 
 def fill(server: LocalServer, folder: Path | None) -> None:
@@ -63,10 +59,11 @@ def fill(server: LocalServer, folder: Path | None) -> None:
 
 
 def _digest_of_code() -> str:
-    """The name of all code that decides on a byte of the sample."""
+    """The name of all code that decides on a byte of the sample, and on the order of its documents."""
     found = hashlib.sha256(_FORM + model.__version__.encode())
     rooms = (Path(__file__).parent / "sample", *map(Path, values.__path__))
-    sources = [file for room in rooms for file in sorted(room.glob("*.py"))]
+    orders = filter(Path.exists, (Path(store.__file__), Path(order.__file__)))
+    sources = [*(file for room in rooms for file in sorted(room.glob("*.py"))), *orders]
     for source in sources:
         found.update(source.name.encode() + b"\0" + source.read_bytes())
     if not sources:  # a program that was compiled as a whole has no sources beside it
@@ -87,21 +84,36 @@ def _read(path: Path) -> bytes | None:
 
 def _packed() -> bytes:
     """The file's bytes."""
-    listed, blocks, at = [], [], 0
-    for (ns, indexes, documents), (_, _, others) in zip(*map(_built, _BUILT_FOR), strict=True):
-        block = zlib.compress(b"".join(documents))
+    listed: list[dict[str, object]] = []
+    packed = bytearray()
+
+    def kept(data: bytes) -> tuple[int, int]:
+        """Where a piece is put, and its length there."""
+        at, piece = len(packed), zlib.compress(data)
+        packed.extend(piece)
+        return at, len(piece)
+
+    for (made, indexes), (other, _) in zip(*map(_built, _BUILT_FOR), strict=True):
+        documents, others = list(made.docs.values()), list(other.docs.values())
         pairs = enumerate(zip(documents, others, strict=True))
-        dated = [found for position, (raw, other) in pairs for found in _dated(position, raw, other)]
-        counted = {"count": len(documents), "size": sum(map(len, documents))}
-        listed.append({"ns": ns, "indexes": indexes, "dated": dated, "at": at, "length": len(block), **counted})
-        blocks.append(block)
-        at += len(block)
+        told = {
+            "ns": made.ns,
+            "indexes": indexes,
+            "count": made.count,
+            "size": made.size,
+            "dated": [found for position, (raw, later) in pairs for found in _dated(position, raw, later)],
+            "blocks": [(first, *kept(b"".join(block))) for first, block in _blocks(documents)],
+            "orders": {
+                name: (*kept(_positions(len(found)).pack(*found)), dated) for name, found, dated in _orders(made, other)
+            },
+        }
+        listed.append(told)
     head = json.dumps(listed).encode()
-    body = b"".join((_FORM, _head.pack(len(head)), head, *blocks))
+    body = b"".join((_FORM, _head.pack(len(head)), head, packed))
     return body + hashlib.sha256(body).digest()
 
 
-def _built(now: int) -> Iterator[tuple[str, Sequence[IndexSpec], list[bytes]]]:
+def _built(now: int) -> Iterator[tuple[Collection, Sequence[IndexSpec]]]:
     """Each collection as it is loaded, its indexes tried."""
     from model.localserver.sample import build  # most starts find the file
 
@@ -111,20 +123,40 @@ def _built(now: int) -> Iterator[tuple[str, Sequence[IndexSpec], list[bytes]]]:
         for keys, unique in indexes:
             server.index(ns, keys, unique)
         database, _, name = ns.partition(".")
-        yield ns, indexes, list(server.store.make(database, name).docs.values())
+        yield server.store.make(database, name), indexes
 
 
-def _dated(position: int, raw: bytes, other: bytes) -> Iterator[_Dated]:
+def _blocks(documents: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """Stretches of documents that are unpacked together, each with the position of its first."""
+    first = size = 0
+    for position, raw in enumerate(documents):
+        if size and size + len(raw) > _BLOCK:
+            yield first, documents[first:position]
+            first, size = position, 0
+        size += len(raw)
+    if documents:
+        yield first, documents[first:]
+
+
+def _orders(made: Collection, later: Collection) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
+    """The positions in the order of each index that has one key of each document, and those of which it is dated."""
+    for name, index in made.indexes.items():
+        keys, others = ([index.keys_of(raw) for raw in built.docs.values()] for built in (made, later))
+        if not index.multikey and all(len(each) == 1 for each in keys):
+            dated = [at for at, (key, other) in enumerate(zip(keys, others, strict=True)) if key != other]
+            rest = sorted((key, at) for at, key in enumerate(keys) if at not in dated)
+            yield name, [at for _, at in rest], dated
+
+
+def _dated(position: int, raw: bytes, other: bytes) -> Iterator[Dated]:
     """The times in which two builds of one document differ."""
     if raw == other:
         return
     for start, kind in _places(raw, 0):
         if kind == c.OBJECT_ID and raw[start : start + 4] != other[start : start + 4]:
-            yield _Dated(position, start, kind, _BUILT_FOR[0] - int.from_bytes(raw[start : start + 4], "big"))
+            yield Dated(position, start, kind, _BUILT_FOR[0] - int.from_bytes(raw[start : start + 4], "big"))
         elif kind == c.DATE and raw[start : start + 8] != other[start : start + 8]:
-            yield _Dated(
-                position, start, kind, _BUILT_FOR[0] - int.from_bytes(raw[start : start + 8], "little") // 1000
-            )
+            yield Dated(position, start, kind, _BUILT_FOR[0] - int.from_bytes(raw[start : start + 8], "little") // 1000)
 
 
 def _places(raw: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -137,28 +169,28 @@ def _places(raw: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _load(server: LocalServer, data: bytes, now: int) -> None:
+    (length,) = _head.unpack_from(data, len(_FORM))
     begin = len(_FORM) + _head.size
-    (head,) = _head.unpack_from(data, len(_FORM))
-    for each in json.loads(data[begin : begin + head]):
-        at = begin + head + each["at"]
-        block = data[at : at + each["length"]]
-        dated = [_Dated(*place) for place in each["dated"]]
-        server.expect(each["ns"], partial(_unpacked, block, dated, now), each["count"], each["size"])
+    start = begin + length
+
+    def piece(at: int, length: int) -> bytes:
+        return data[start + at : start + at + length]
+
+    for each in json.loads(data[begin:start]):
+        blocks = [(first, piece(*place)) for first, *place in each["blocks"]]
+        documents = KeptDocuments(blocks, each["count"], (Dated(*place) for place in each["dated"]), now)
+        orders = {
+            name: partial(_order, piece(at, length), dated, each["count"])
+            for name, (at, length, dated) in each["orders"].items()
+        }
+        server.expect(each["ns"], documents, each["size"], orders)
         for keys, unique in each["indexes"]:
             server.index(each["ns"], [(path, way) for path, way in keys], unique)
 
 
-def _unpacked(block: bytes, dated: Iterable[_Dated], now: int) -> list[bytes]:
-    """The documents of a block, dated from ``now``."""
-    data = zlib.decompress(block)
-    found, at = [], 0
-    while at < len(data):
-        end = at + _length(data, at)[0]
-        found.append(data[at:end])
-        at = end
-    for position, offset, kind, earlier in dated:
-        seconds = now - earlier
-        written = struct.pack(">I", seconds) if kind == c.OBJECT_ID else struct.pack("<q", seconds * 1000)
-        raw = found[position]
-        found[position] = raw[:offset] + written + raw[offset + len(written) :]
-    return found
+def _order(packed: bytes, dated: Sequence[int], count: int) -> Order:
+    return _positions(count - len(dated)).unpack(zlib.decompress(packed)), dated
+
+
+def _positions(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}I")

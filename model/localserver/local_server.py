@@ -25,6 +25,7 @@ from model.localserver import wire
 from model.localserver.change_log import MOST, ChangeLog
 from model.localserver.command_table import CommandTable
 from model.localserver.dump_reading import COMMAND, DumpReading
+from model.localserver.kept_documents import Order
 from model.localserver.large_file import LargeFile
 from model.localserver.physical_ids import identified
 from model.localserver.store import Collection, Index, Store
@@ -97,9 +98,11 @@ class LocalServer:
         collection = self._collection(ns)
         collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
 
-    def expect(self, ns: str, documents: Callable[[], Sequence[bytes]], count: int, size: int) -> None:
-        """Take documents once the first is asked for; each has an ``_id``, and none breaks an index that follows."""
-        self._collection(ns).expect(documents, count, size)
+    def expect(
+        self, ns: str, documents: Mapping[int, bytes], size: int, orders: Mapping[str, Callable[[], Order]]
+    ) -> None:
+        """Take documents as :meth:`.Collection.expect` does; each has an ``_id``, none breaks an index that follows."""
+        self._collection(ns).expect(documents, size, orders)
 
     def begin(self, ns: str, file: LargeFile) -> None:
         """Take the first documents of a large file; the others come once a client asks for their reading."""

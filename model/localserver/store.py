@@ -20,8 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, pairwise, product
-from typing import Any, cast
+from typing import Any
 
 import bson
 
@@ -29,6 +30,7 @@ from model.errors import Unreadable
 from model.localserver.change_log import ChangeLog
 from model.localserver.disk_order import Entry, sorted_on_disk
 from model.localserver.documents_on_disk import AscendingIds, DocumentsOnDisk
+from model.localserver.kept_documents import KeptOrder, Order
 from model.localserver.large_file import LargeFile, Step
 from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql import order
@@ -127,7 +129,8 @@ class Collection:
         self.shard_key: tuple[str, ...] = ()
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
-        self._coming: Callable[[], Sequence[bytes]] | None = None
+        self._coming: Mapping[int, bytes] | None = None  # what is here, as long as nothing was written
+        self._orders: Mapping[str, Callable[[], Order]] = {}
         self.file: LargeFile | None = None  # where its documents are once that was read to its end
         self.large: DocumentsOnDisk | None = None  # its documents, from then on
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
@@ -139,7 +142,10 @@ class Collection:
     @property
     def docs(self) -> Mapping[int, bytes]:
         """The documents under their numbers."""
-        return self._held if self.large is None else self.large
+        if self.large is not None:
+            return self.large
+        coming = self._coming
+        return self._docs if coming is None else coming
 
     @property
     def unread(self) -> bool:
@@ -148,28 +154,32 @@ class Collection:
 
     @property
     def _held(self) -> dict[int, bytes]:
-        """The documents in memory."""
+        """The documents in memory, all of them."""
         if self._coming is not None:
             with self.lock:
                 if self._coming is not None:
-                    self._docs.update(enumerate(self._coming()))
+                    self._docs.update(self._coming)
                     self._coming = None
         return self._docs
 
     @property
     def count(self) -> int:
         """How many documents there are."""
-        return self._next if self._coming is not None else len(self.docs)
+        return len(self.docs)
 
     @property
     def size(self) -> int:
         """The bytes of all documents."""
         return self._size
 
-    def expect(self, documents: Callable[[], Sequence[bytes]], count: int, size: int) -> None:
-        """Take documents once the first is asked for: so many, with so many bytes, that agree with all indexes."""
+    def expect(self, documents: Mapping[int, bytes], size: int, orders: Mapping[str, Callable[[], Order]]) -> None:
+        """Take documents by their positions, with so many bytes, that agree with all indexes; each is got when needed.
+
+        ``orders`` are the positions as some indexes have them, by the names of the indexes. Each of these has one key
+        of each document.
+        """
         with self.lock:
-            self._coming, self._next, self._size = documents, count, size
+            self._coming, self._next, self._size, self._orders = documents, len(documents), size, orders
 
     def load(self, raws: Iterable[bytes]) -> None:
         """Take documents exactly as they are, without a look at them."""
@@ -233,7 +243,7 @@ class Collection:
             self._size += len(raw)
             for index, keys in entries:
                 for key in keys:
-                    insort(self._built(index), (key, position))
+                    insort(self._changeable(index), (key, position))
             if self.log is not None:
                 self.log.note("insert", self.ns, None, raw)
 
@@ -246,7 +256,7 @@ class Collection:
                 if before != keys:
                     self._forget(index, before, position)
                     for key in keys:
-                        insort(self._built(index), (key, position))
+                        insort(self._changeable(index), (key, position))
             self._held[position] = raw
             self._size += len(raw) - len(old)
             if self.log is not None:
@@ -269,7 +279,7 @@ class Collection:
                     self.log.note("delete", self.ns, old, None)
 
     def _forget(self, index: Index, keys: Iterable[tuple[Key, ...]], position: int) -> None:
-        entries = self._built(index)
+        entries = self._changeable(index)
         for key in keys:
             at = bisect_left(entries, (key, position))
             if at < len(entries) and entries[at] == (key, position):
@@ -302,18 +312,30 @@ class Collection:
             keyValue=shown,
         )
 
-    def _built(self, index: Index, allowed: TimeLimit = UNLIMITED) -> list[Entry]:
+    def _built(self, index: Index, allowed: TimeLimit = UNLIMITED) -> Sequence[Entry]:
         if index.entries is None and self.large is not None and self.file is not None:
             index.entries = self._on_disk(self.file, self.large, index, allowed)
+        if index.entries is None and self._coming is not None and index.name in self._orders:
+            index.entries = KeptOrder(self._orders[index.name](), partial(self._key, index))
         if index.entries is None:
             index.multikey = False
-            index.entries = sorted((key, pos) for pos, raw in self.docs.items() for key in index.keys_of(raw))
-        return cast("list[Entry]", index.entries)  # those on disk are read alone, as nothing is written there
+            index.entries = sorted((key, pos) for pos, raw in self._held.items() for key in index.keys_of(raw))
+        return index.entries
+
+    def _key(self, index: Index, position: int) -> tuple[Key, ...]:
+        return index.keys_of(self.docs[position])[0]
+
+    def _changeable(self, index: Index) -> list[Entry]:
+        """The entries in memory, where they can be written: of a large file none ever is."""
+        entries = self._built(index)
+        if not isinstance(entries, list):
+            index.entries = entries = list(entries)
+        return entries
 
     def add_index(self, index: Index) -> None:
         """Add an index; a unique one is refused with 11000 where documents share a key."""
         with self.lock:
-            if self._coming is not None:
+            if self._coming is not None:  # none of them breaks it
                 self.indexes[index.name] = index
                 return
             entries = self._built(index)
@@ -363,11 +385,11 @@ class Collection:
         return nullcontext() if self.large is not None else self.lock
 
     def _natural(self) -> Iterator[tuple[int, bytes]]:
-        return iter(list(self.docs.items())) if self.large is None else self.large.stream()
+        return iter(list(self._held.items())) if self.large is None else self.large.stream()
 
     def backwards(self) -> Iterator[tuple[int, bytes]]:
         """All documents, the one that came last first."""
-        return iter(list(self.docs.items())[::-1]) if self.large is None else self.large.backwards()
+        return iter(list(self._held.items())[::-1]) if self.large is None else self.large.backwards()
 
     def sample(self, count: int) -> list[bytes]:
         """Some documents, each as likely as any other."""

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import bson
+import pymongo
 import pytest
 
 import model
@@ -123,3 +125,47 @@ def test_without_a_folder_that_can_be_written_the_sample_is_built(
 ) -> None:
     folder.write_text("")
     assert held(opened(True)) == built
+
+
+def test_the_kept_order_of_each_index_is_the_one_that_is_built(opened: Callable[[bool], LocalServer]) -> None:
+    kept = 0
+    for each in collections(opened(True)):
+        for index in each.indexes.values():
+            found = each._built(index)
+            kept += not isinstance(found, list)
+            made = sorted((key, at) for at, raw in each.docs.items() for key in index.keys_of(raw))
+            assert list(found) == made, (each.ns, index.name)
+            assert not index.multikey or isinstance(found, list)
+    assert kept > 30
+
+
+def test_an_index_is_right_after_documents_came_moved_and_went(opened: Callable[[bool], LocalServer]) -> None:
+    collection = opened(True).store.get("insurance", "contracts_history")
+    assert collection is not None
+    for index in collection.indexes.values():
+        assert not isinstance(collection._built(index), list)
+    first, second, third = list(collection.docs)[5:8]
+    others = [bson.decode(collection.docs[at]) for at in (first, second)]
+    collection.insert(bson.encode({"_id": "new", "docId": "A-1", "v": 1}))
+    collection.replace(first, bson.encode({**others[0], "docId": "ZZ-1"}))
+    collection.replace(second, bson.encode({**others[1], "note": "no key of an index"}))
+    collection.remove([third])
+    for index in collection.indexes.values():
+        made = sorted((key, at) for at, raw in collection.docs.items() for key in index.keys_of(raw))
+        assert list(collection._built(index)) == made, index.name
+
+
+def test_a_look_at_one_document_unpacks_a_few_blocks_and_sorts_nothing(
+    opened: Callable[[bool], LocalServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = opened(True)
+    unpacked: list[int] = []
+    whole = zlib.decompress
+    monkeypatch.setattr(zlib, "decompress", lambda data: unpacked.append(len(data)) or whole(data))
+    with pymongo.MongoClient(server.uri) as client, server:
+        history = client["insurance"]["contracts_history"]
+        assert history.count_documents({"docId": "K-204117"}) == 10
+        assert history.estimated_document_count() > 8000
+        assert len(unpacked) <= 20
+        assert len(list(history.find())) > 8000
+    assert len(unpacked) > 100
