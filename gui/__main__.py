@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,9 @@ _WITHOUT_DISPLAY = (
     "without one work `palimpsest tour DIR`, which renders every view as a picture, the text commands "
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
 )
+_COLLECTED_AFTER = 100_000
+"""Objects made and not freed until a command looks for garbage: loading modules makes as many, and none of them is."""
+
 _LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 
 
@@ -41,6 +45,7 @@ def _run(words: list[str]) -> int:
     from model.commands import command_line, grammar
 
     if is_command(words):
+        gc.set_threshold(_COLLECTED_AFTER)
         return command_line.main(words)
     try:
         asked, others = grammar.window().parse_known_intermixed_args(words)
