@@ -166,8 +166,22 @@ def translated(sentence: str) -> str:
 
 def _begun(sentence: str) -> str:
     """One sentence of several, which begins as it does in English: large or small."""
-    found = _said(sentence) or _template(f" {sentence}").lstrip() or sentence
+    found = (
+        _known_as(sentence) or _behind(sentence) or _said(sentence) or _template(f" {sentence}").lstrip() or sentence
+    )
     return found[0].upper() + found[1:] if sentence[:1].isupper() else found
+
+
+def _behind(sentence: str) -> str:
+    """A sentence behind the name of a file, a collection or a key: "in.json: the text ends too early"."""
+    for between in (" ", ": "):
+        at = sentence.find(between)
+        while at > 0:
+            before, rest = sentence[:at], sentence[at + len(between) :]
+            if (" " not in before or _known_as(before)) and (said := _known_as(rest) or _behind(rest)):
+                return f"{_known_as(before) or before}{between}{said}"
+            at = sentence.find(between, at + 1) if between == ": " else -1
+    return ""
 
 
 def _said(part: str) -> str:
@@ -207,7 +221,9 @@ def _whole(sentence: str, plainly: bool = False) -> str:
     for inner in (sentence, bare):
         if inner and inner[0].isupper() and (found := _template(inner[0].lower() + inner[1:], plainly)):
             return found[0].upper() + found[1:] + (end if inner is bare else "")
-    return f"{found}." if end and (found := _template(bare, plainly)) else ""
+    if end:
+        return f"{found}." if (found := _template(bare, plainly)) else ""
+    return _template(sentence[0].upper() + sentence[1:], plainly) if sentence[:1].islower() else ""
 
 
 def _template(sentence: str, plainly: bool = False) -> str:
@@ -236,7 +252,7 @@ def _value(value: str, first: bool, stays: bool) -> str:
     if " " not in value and not (first and value.istitle()):
         return value
     inner = value[0].lower() + value[1:] if first and not stays else value
-    return _said(inner) or _said(value) or value
+    return _said(inner) or _said(value) or _behind(value) or value
 
 
 def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:

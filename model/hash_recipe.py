@@ -24,7 +24,9 @@ Encoding = Literal["hex", "hex-upper", "base64", "binary"]
 SIZES: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64}
 _NAMES = {"sha1": "SHA-1", "sha256": "SHA-256", "md5": "MD5", "sha512": "SHA-512"}
 _ORDERS = {"stored": "", "sorted": ", names sorted", "sorted-top": ", names at the top sorted"}
-_ENCODINGS = {"hex": "in hex", "hex-upper": "in capital hex", "base64": "in Base64", "binary": "as Binary"}
+_ENCODINGS = {
+    "hex": "", "hex-upper": ", stored in capital hex", "base64": ", stored in Base64", "binary": ", stored as Binary"
+}  # fmt: skip
 _DIALECTS = {
     "python": "Python's, other values as str()",
     "iso": "Python's, dates by isoformat()",
@@ -110,9 +112,10 @@ class HashRecipe:
     def said(self) -> str:
         """The recipe in a few words: ``SHA-256 of the content as JSON, names sorted``."""
         what = "_id and the content" if self.id else "the content"
-        how = f"as JSON ({_DIALECTS[self.values]}{self._spelling})" if self.over == "json" else "as BSON"
-        stored = "" if self.encoding == "hex" else f", stored {_ENCODINGS[self.encoding]}"
-        return f"{_NAMES[self.algorithm]} of {what} {how}{_ORDERS[self.keys]}{stored}"
+        made = f"{_NAMES[self.algorithm]} of {what} as BSON"
+        if self.over == "json":
+            made = f"{_NAMES[self.algorithm]} of {what} as JSON ({_DIALECTS[self.values]}{self._spelling})"
+        return f"{made}{_ORDERS[self.keys]}{_ENCODINGS[self.encoding]}"
 
     @property
     def _spelling(self) -> str:

@@ -391,16 +391,18 @@ _LEFT: dict[Step, str] = {"add": "added", "finish": "finished", "drop": "dropped
 
 def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now: str) -> Outcome:
     kind, detail = end.kind, end.sentence
-    who = f"Token {token_name(token.token)} of {id_name(token.id)}"
+    name, owner = token_name(token.token), id_name(token.id)
+    who = f"Token {name} of {owner}"
     if kind == "applied":
         counted = what == "finish" and token.applied
-        detail = f"{who} {'was taken out, as it was counted already' if counted else DONE[what]}: {now}."
+        done = "was taken out, as it was counted already" if counted else DONE[what]
+        detail = f"Token {name} of {owner} {done}: {now}."
     elif kind == "conflict" and what in ("finish", "drop"):
         # Nothing matched, so the token is gone or has moved since it was listed: the work is done or not ours.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
     elif kind == "conflict":
         where = "is pending or was counted already" if what == "add" else "is pending again already"
-        detail = f"{who} {where}, or is not where it was left; nothing was written."
+        detail = f"Token {name} of {owner} {where}, or is not where it was left; nothing was written."
     return Outcome(kind, of.ns, token.id, detail or f"{who} could not be {_LEFT[what]}.")
 
 

@@ -205,7 +205,7 @@ def _ended(server: Port, of: Tally, end: End, way: Way = "forth") -> Outcome:
 
 
 def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way = "forth") -> Outcome:
-    who, value = f"{text.shown(of.entry)} of {id_name(of.key)}", None
+    entry, owner, value = text.shown(of.entry), id_name(of.key), None
     try:
         raw = read(server, of)
         value = total_in(raw, of) if raw is not None else None
@@ -213,9 +213,10 @@ def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way
     except Refused:
         now = f"{of.total} could not be read again"
     if kind == "skipped":
-        return Outcome(kind, of.ns, of.key, f"{who} was applied already, nothing was written: {now}.", value=value)
-    how = "was taken back" if way == "back" else "is applied"
-    return Outcome(kind, of.ns, of.key, f"{who} {how}: {now}.", value=value)
+        said = f"{entry} of {owner} was applied already, nothing was written: {now}."
+        return Outcome(kind, of.ns, of.key, said, value=value)
+    said = f"{entry} of {owner} was taken back: {now}." if way == "back" else f"{entry} of {owner} is applied: {now}."
+    return Outcome(kind, of.ns, of.key, said, value=value)
 
 
 def to_fields(of: Tally) -> dict[str, str]:

@@ -282,9 +282,9 @@ class ArchiveReader:
             return ""
         number = number_of(current.v)
         if number is None:
-            return f"{BEHIND}behind"
+            return "archive behind"
         lag = number - (there or 0)
-        return f"{BEHIND}{lag:,} version{'' if lag == 1 else 's'} behind"
+        return "archive 1 version behind" if lag == 1 else f"archive {lag:,} versions behind"
 
     def _compared(self, id: Value, current: Version) -> Version:
         """The current version where the archive holds its number too, with the verdict on both contents."""

@@ -108,8 +108,10 @@ def next_hash(
     if seal and not fits(seal[0], profile):
         own = prove(seal, profile)
         if own.recipe is not None and profile.hash_recipe is not None:
-            said = f"The hash in {profile.hash} of this version is {own.recipe.said}, and {profile.hash_recipe.said} "
-            raise Refused(f"{said}is the recipe here, so no hash can take its place; {STATE}.")
+            raise Refused(
+                f"The hash in {profile.hash} of this version is {own.recipe.said}, and {profile.hash_recipe.said} is "
+                f"the recipe here, so no hash can take its place; {STATE}."
+            )
     if profile.hash_recipe is None and seal:
         profile = settled(profile, seal)
     return content_hash(content, profile, stored, id)
@@ -285,8 +287,10 @@ def doubt_of(name: str, proof: Proof) -> str:
     """Why no hash may be made, one sentence."""
     if not proof.fits or proof.recipe is None:
         return f"How the hash in {name} is made is not proven: no recipe known gives it; {STATE}."
-    said = f"in {proof.fits} of {proof.of} documents looked at, and not in the others"
-    return f"How the hash in {name} is made is not proven: it is {proof.recipe.said} {said}; {STATE}."
+    return (
+        f"How the hash in {name} is made is not proven: {proof.recipe.said} fits in {proof.fits} of {proof.of} "
+        f"documents looked at, and not in the others; {STATE}."
+    )
 
 
 def _unordered(seal: Sealed, profile: CollectionProfile) -> bool:

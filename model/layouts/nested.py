@@ -182,9 +182,11 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
     good = judged.good / max(1, judged.several)
     confidence = 0.7 + 0.15 * good + 0.1 * alike / len(chains) + (0.03 if bare(prev) in BEFORE else 0)
     confidence -= 0.15 if len(chains) < 2 and bare(prev) not in BEFORE else 0
-    whole = f"{'have' if len(chains) > 1 else 'has'} any"
-    why = f"{shape}, and a {version} below its own in {of(len(chains), len(chains), 'document')} that {whole}"
-    why += f"; {judged.said}{'; ' + found.said if found.said else ''}."
+    whole = "have any" if len(chains) > 1 else "has any"
+    why = (
+        f"{shape}, and a {version} below its own in {of(len(chains), len(chains), 'document')} that {whole}; "
+        f"{judged.said}{'; ' + found.said if found.said else ''}."
+    )
     profile = CollectionProfile(
         sample.ns,
         "nested",

@@ -100,7 +100,7 @@ def _reads(written: str, kind: str) -> Value | None:
         return None
 
 
-def document(row: Sequence[str], columns: Sequence[Column], place: str = "") -> bytes:
+def document(row: Sequence[str], columns: Sequence[Column], line: int = 0, name: str = "") -> bytes:
     """The document that a row stands for; raises ``Unreadable`` with the place and the column."""
     tree: dict[str, object] = {}
     for column, cell in zip(columns, row, strict=False):
@@ -109,12 +109,14 @@ def document(row: Sequence[str], columns: Sequence[Column], place: str = "") -> 
         try:
             value = text.parsed(cell, column.kind) if column.kind else _untyped(cell)
         except Refused as error:
-            raise Unreadable(f"{place}column {path_text(column.path)}: {error}") from None
+            raise Unreadable(f"Line {line} of {name}, column {path_text(column.path)}: {error}") from None
         inside = tree
         for step in column.path[:-1]:
             inner = inside.setdefault(step, {})
             if not isinstance(inner, dict):
-                raise Unreadable(f"{place}column {path_text(column.path)}: {step} is a value and holds no fields.")
+                raise Unreadable(
+                    f"Line {line} of {name}, column {path_text(column.path)}: {step} is a value and holds no fields."
+                )
             inside = inner
         inside[column.path[-1]] = value
     return _built(tree)
@@ -177,11 +179,12 @@ def read(file: TextIO, name: str) -> Iterator[bytes]:
             if not columns:
                 columns = heads(row, name)
                 continue
-            place = f"Line {rows.line_num} of {name}, "
             if len(row) > len(columns):
-                more = f"{len(row)} cells under {len(columns)} heads"
-                raise Unreadable(f"{place}there are {more}; quote the cell that holds a comma.")
-            yield document(row, columns, place)
+                raise Unreadable(
+                    f"Line {rows.line_num} of {name}: there are {len(row)} cells under {len(columns)} heads; quote the "
+                    "cell that holds a comma."
+                )
+            yield document(row, columns, rows.line_num, name)
     except csv.Error as error:
         raise Unreadable(f"Line {rows.line_num} of {name} is no CSV ({error}); mend the line.") from None
     except UnicodeDecodeError as error:

@@ -213,5 +213,5 @@ def _notation(text: str, number: int, kind: str) -> Value:
                 raise Unreadable(f"Not {article} {kind}: {str(error)[0].lower()}{str(error)[1:]}") from None
             raise Unreadable(f"Not {article} {kind}: {_HINTS.get(kind, 'choose another type')}.") from None
     if value.type != number:
-        raise Unreadable(f"Not {article} {kind}: {_HINTS.get(kind, 'this is of type ' + value.kind)}.")
+        raise Unreadable(f"Not {article} {kind}: {_HINTS.get(kind, f'this is of type {value.kind}')}.")
     return value

@@ -9133,8 +9133,24 @@ Zum Verbinden öffnen</translation>
   <context>
     <name>model</name>
     <message>
+      <source>    ~ at byte {0}: {1} -&gt; {2}</source>
+      <translation>    ~ bei Byte {0}: {1} -&gt; {2}</translation>
+    </message>
+    <message>
       <source> $set adds new fields in an order of its own.</source>
       <translation> $set fügt neue Felder in eigener Reihenfolge an.</translation>
+    </message>
+    <message>
+      <source> (not in {0}, for one)</source>
+      <translation> (nicht in {0}, zum Beispiel)</translation>
+    </message>
+    <message>
+      <source> A number that the mark leaves out is no gap: nobody used it.</source>
+      <translation> Eine Nummer, die die Markierung auslässt, ist keine Lücke: Niemand hat sie benutzt.</translation>
+    </message>
+    <message>
+      <source> Here they are not marked: a gap is told as either, and no repair is offered for it.</source>
+      <translation> Hier werden sie nicht markiert: Eine Lücke gilt als beides, und es wird keine Reparatur dafür angeboten.</translation>
     </message>
     <message>
       <source> Merge the undo with it, or restore the earlier version or some of its fields.</source>
@@ -9145,8 +9161,24 @@ Zum Verbinden öffnen</translation>
       <translation> Keine Antwort: {0}.</translation>
     </message>
     <message>
+      <source> Nothing keeps two writers apart without a token to mark versions by, so edits are refused.</source>
+      <translation> Ohne ein Token, um Versionen zu markieren, hält nichts zwei Schreiber auseinander, daher werden Bearbeitungen abgelehnt.</translation>
+    </message>
+    <message>
+      <source> State its fields in a profile.</source>
+      <translation> Geben Sie die Felder in einem Profil an.</translation>
+    </message>
+    <message>
       <source> The server stored the fields in another order than they were sent in.</source>
       <translation> Der Server hat die Felder in anderer Reihenfolge gespeichert als gesendet.</translation>
+    </message>
+    <message>
+      <source> The version that is followed is marked with the number of the next one ({claim}), which keeps writers apart.</source>
+      <translation> Die Version davor wird mit der Nummer der nächsten markiert ({claim}); das hält Schreiber auseinander.</translation>
+    </message>
+    <message>
+      <source> This server cannot tell 1.0 from 1.00, or 0.0 from -0.0, in {0}.</source>
+      <translation> Dieser Server kann in {0} 1.0 nicht von 1.00 und 0.0 nicht von -0.0 unterscheiden.</translation>
     </message>
     <message>
       <source> What else was written is undone with palimpsest undo {0}.</source>
@@ -9157,8 +9189,16 @@ Zum Verbinden öffnen</translation>
       <translation> Worauf es beruht, ließ sich nicht erneut lesen; führen Sie den Plan erneut aus.</translation>
     </message>
     <message>
+      <source> and are</source>
+      <translation> und werden</translation>
+    </message>
+    <message>
       <source> and has a unique index on {0} and {1}</source>
       <translation> und hat einen eindeutigen Index auf {0} und {1}</translation>
+    </message>
+    <message>
+      <source> and others</source>
+      <translation> und andere</translation>
     </message>
     <message>
       <source> and stay in {0} once they are counted</source>
@@ -9179,6 +9219,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source> and {0} {1} damaged</source>
       <translation> und {0} sind beschädigt</translation>
+    </message>
+    <message>
+      <source> and {0}.{1} is unchanged</source>
+      <translation> und {0}.{1} unverändert</translation>
+    </message>
+    <message>
+      <source> before the old one loses {0}</source>
+      <translation> schon vor dem Entfernen von {0} aus der alten</translation>
     </message>
     <message>
       <source> by {0}</source>
@@ -9205,6 +9253,22 @@ Zum Verbinden öffnen</translation>
       <translation> {0}: danach im Speicher sortiert.</translation>
     </message>
     <message>
+      <source>$date takes {0} or {"$date": {"$numberLong": "milliseconds"}}.</source>
+      <translation>$date nimmt {0} oder {"$date": {"$numberLong": "Millisekunden"}}.</translation>
+    </message>
+    <message>
+      <source>$numberDecimal takes a number of at most 34 digits with a point, Infinity or NaN.</source>
+      <translation>$numberDecimal nimmt eine Zahl mit höchstens 34 Ziffern und einem Punkt, Infinity oder NaN.</translation>
+    </message>
+    <message>
+      <source>$numberDouble takes a number, Infinity, -Infinity or NaN, in the range of a double.</source>
+      <translation>$numberDouble nimmt eine Zahl, Infinity, -Infinity oder NaN, im Bereich eines Double.</translation>
+    </message>
+    <message>
+      <source>$raw takes a BSON type and bytes, both as hexadecimal digits: {0}.</source>
+      <translation>$raw nimmt einen BSON-Typ und Bytes, beide als hexadezimale Ziffern: {0}.</translation>
+    </message>
+    <message>
       <source>(This is right, but not the shortest: that would have taken too long.)</source>
       <translation>(Das ist richtig, aber nicht das Kürzeste: Das hätte zu lange gedauert.)</translation>
     </message>
@@ -9221,12 +9285,56 @@ Zum Verbinden öffnen</translation>
       <translation>, neben {0}</translation>
     </message>
     <message>
+      <source>, by polling</source>
+      <translation>, durch Nachfragen</translation>
+    </message>
+    <message>
+      <source>, from byte {0} on</source>
+      <translation>, ab Byte {0}</translation>
+    </message>
+    <message>
+      <source>, in UTF-8</source>
+      <translation>, in UTF-8</translation>
+    </message>
+    <message>
       <source>, in a collection called {0}</source>
       <translation>, in einer Sammlung namens {0}</translation>
     </message>
     <message>
+      <source>, names at the top sorted</source>
+      <translation>, Namen auf der obersten Ebene sortiert</translation>
+    </message>
+    <message>
+      <source>, names sorted</source>
+      <translation>, Namen sortiert</translation>
+    </message>
+    <message>
+      <source>, of which only {0}</source>
+      <translation>, davon nur {0}</translation>
+    </message>
+    <message>
+      <source>, or by another recipe that gives the same for what is there</source>
+      <translation>, oder nach einem anderen Rezept, das für das Vorhandene dasselbe ergibt</translation>
+    </message>
+    <message>
+      <source>, stored as Binary</source>
+      <translation>, gespeichert als Binary</translation>
+    </message>
+    <message>
+      <source>, stored in Base64</source>
+      <translation>, gespeichert in Base64</translation>
+    </message>
+    <message>
+      <source>, stored in capital hex</source>
+      <translation>, gespeichert hexadezimal in Großbuchstaben</translation>
+    </message>
+    <message>
       <source>, the archive ends at {0}</source>
       <translation>, das Archiv endet bei {0}</translation>
+    </message>
+    <message>
+      <source>, without spaces</source>
+      <translation>, ohne Leerzeichen</translation>
     </message>
     <message>
       <source>, without {0}</source>
@@ -9239,6 +9347,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>, written by {0}</source>
       <translation>, geschrieben von {0}</translation>
+    </message>
+    <message>
+      <source>1 place</source>
+      <translation>1 Stelle</translation>
     </message>
     <message>
       <source>; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe</source>
@@ -9273,16 +9385,48 @@ Zum Verbinden öffnen</translation>
       <translation>; {0} kennzeichnet {1}</translation>
     </message>
     <message>
+      <source>A DeepDiff Delta cannot say this difference exactly; take another format, such as json-patch.</source>
+      <translation>Ein Delta von DeepDiff kann diesen Unterschied nicht genau ausdrücken; nehmen Sie ein anderes Format, etwa json-patch.</translation>
+    </message>
+    <message>
+      <source>A UUID is written {0}.</source>
+      <translation>Eine UUID schreibt sich {0}.</translation>
+    </message>
+    <message>
       <source>A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address.</source>
       <translation>Eine Zertifikatsdatei kann nicht verwendet werden; prüfen Sie tlsCAFile und tlsCertificateKeyFile in der Adresse.</translation>
+    </message>
+    <message>
+      <source>A change names a field, as in premium.gross or riders[2].</source>
+      <translation>Eine Änderung nennt ein Feld, wie in premium.gross oder riders[2].</translation>
     </message>
     <message>
       <source>A cleanup that does not look at both counts it twice.</source>
       <translation>Ein Aufräumen, das nicht beide ansieht, zählt es doppelt.</translation>
     </message>
     <message>
+      <source>A delete keeps all versions and inserts one that says so, and the profile has no marker for that in {0}; name one (deleted), or purge the document.</source>
+      <translation>Ein Löschen behält alle Versionen und fügt eine ein, die es besagt; dafür hat das Profil in {0} kein Kennzeichen; nennen Sie eines (deleted), oder löschen Sie das Dokument endgültig.</translation>
+    </message>
+    <message>
+      <source>A delete that was in doubt may still arrive; look again in two minutes whether all of them are there.</source>
+      <translation>Ein Löschen mit unklarem Ausgang kann noch ankommen; sehen Sie in zwei Minuten nach, ob alle da sind.</translation>
+    </message>
+    <message>
+      <source>A delta cannot say that fields have moved: later versions only replace in place or add at the end.</source>
+      <translation>Ein Delta kann nicht sagen, dass Felder verschoben sind: Spätere Versionen ersetzen nur an Ort und Stelle oder fügen am Ende an.</translation>
+    </message>
+    <message>
+      <source>A delta cannot say that {0} is removed, as this collection has no field for removed paths; name one in a profile (removed), or set the field to null.</source>
+      <translation>Ein Delta kann nicht sagen, dass {0} entfernt ist, da diese Sammlung kein Feld für entfernte Pfade hat; nennen Sie eines in einem Profil (removed), oder setzen Sie das Feld auf null.</translation>
+    </message>
+    <message>
       <source>A delta is missing, so the states after it cannot be rebuilt for certain.</source>
       <translation>Ein Delta fehlt, die Stände danach lassen sich nicht sicher nachbilden.</translation>
+    </message>
+    <message>
+      <source>A delta with {0} {1} would say whether the document is deleted; name the marker otherwise in a profile (deleted), or leave the field as it is.</source>
+      <translation>Ein Delta mit {0} {1} würde sagen, ob das Dokument gelöscht ist; nennen Sie das Kennzeichen in einem Profil anders (deleted), oder lassen Sie das Feld, wie es ist.</translation>
     </message>
     <message>
       <source>A document that is to be created has no base, and is made of fields to set; say which.</source>
@@ -9309,8 +9453,24 @@ Zum Verbinden öffnen</translation>
       <translation>Jemand sagte, es so zu lassen</translation>
     </message>
     <message>
+      <source>A regular expression cannot hold a NUL character; remove it.</source>
+      <translation>Ein regulärer Ausdruck kann kein NUL-Zeichen enthalten; entfernen Sie es.</translation>
+    </message>
+    <message>
       <source>A repair is undone as a whole, or not at all; edit the document instead.</source>
       <translation>Eine Reparatur wird ganz oder gar nicht rückgängig gemacht; bearbeiten Sie stattdessen das Dokument.</translation>
+    </message>
+    <message>
+      <source>A row cannot be made with ${0} here; check the template in the profile.</source>
+      <translation>Eine Zeile lässt sich hier mit ${0} nicht bilden; prüfen Sie die Vorlage im Profil.</translation>
+    </message>
+    <message>
+      <source>A row made by the profile would not be found as one of this document, in {0}; check its row.</source>
+      <translation>Eine nach dem Profil gebildete Zeile fände sich in {0} nicht als eine dieses Dokuments; prüfen Sie row darin.</translation>
+    </message>
+    <message>
+      <source>A row made by the profile would not be read as what it is about, in {0}; check its row.</source>
+      <translation>Eine nach dem Profil gebildete Zeile würde in {0} nicht als das gelesen, wovon sie handelt; prüfen Sie row darin.</translation>
     </message>
     <message>
       <source>A scan of today does not find this; scan again.</source>
@@ -9345,8 +9505,20 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Wert ist zu lang für einen Index dieser Sammlung; kürzen Sie ihn oder löschen Sie den Index.</translation>
     </message>
     <message>
+      <source>A value of Python's type {0} cannot be stored: {1}.</source>
+      <translation>Ein Wert vom Python-Typ {0} lässt sich nicht speichern: {1}.</translation>
+    </message>
+    <message>
+      <source>A version is a whole number or a date, and this document's {0}; mend that first.</source>
+      <translation>Eine Version ist eine ganze Zahl oder ein Datum, und die dieses Dokuments {0}; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>A version is stored as text or as a fraction where whole numbers are expected.</source>
       <translation>Eine Version ist als Text oder Bruch gespeichert, wo ganze Zahlen erwartet werden.</translation>
+    </message>
+    <message>
+      <source>A version with nothing but {0} says that its document is deleted; delete it, or add a field.</source>
+      <translation>Eine Version mit nichts als {0} besagt, dass ihr Dokument gelöscht ist; löschen Sie es, oder fügen Sie ein Feld hinzu.</translation>
     </message>
     <message>
       <source>A view, which can only be read.</source>
@@ -9389,8 +9561,16 @@ Zum Verbinden öffnen</translation>
       <translation>Alle seine Versionen bleiben; eine, die es für gelöscht erklärt, folgt ihnen, und das Wiederherstellen einer früheren bringt es zurück.</translation>
     </message>
     <message>
+      <source>An ObjectId has 24 hexadecimal digits.</source>
+      <translation>Eine ObjectId hat 24 hexadezimale Ziffern.</translation>
+    </message>
+    <message>
       <source>An access key of AWS needs its secret key; give that as the password.</source>
       <translation>Ein Zugriffsschlüssel von AWS braucht seinen geheimen Schlüssel; geben Sie ihn als Passwort an.</translation>
+    </message>
+    <message>
+      <source>An amount is no 0, and stands in the token: name a token or an amount, not both.</source>
+      <translation>Ein Betrag ist nicht 0 und steht im Token: Nennen Sie ein Token oder einen Betrag, nicht beides.</translation>
     </message>
     <message>
       <source>An application writes these documents together with a snapshot of each, and an edit from here would leave the snapshots behind; edit with that application, or state another layout in a profile.</source>
@@ -9403,6 +9583,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>An edit from here has no entry in {0}.</source>
       <translation>Eine Bearbeitung von hier hat keinen Eintrag in {0}.</translation>
+    </message>
+    <message>
+      <source>An entry is a text, a number, a date, an ObjectId or a UUID; {0} is a {1}.</source>
+      <translation>Ein Eintrag ist ein Text, eine Zahl, ein Datum, eine ObjectId oder eine UUID; {0} ist vom Typ {1}.</translation>
+    </message>
+    <message>
+      <source>An id here has the parts {0}; write it as a document of these.</source>
+      <translation>Eine Id hat hier die Teile {0}; schreiben Sie sie als Dokument aus diesen.</translation>
     </message>
     <message>
       <source>An id is one of a collection; name just that one.</source>
@@ -9421,12 +9609,20 @@ Zum Verbinden öffnen</translation>
       <translation>Ein eingefügtes Dokument kommt mit anderer Feldreihenfolge zurück.{0}</translation>
     </message>
     <message>
+      <source>An old version is flagged as current</source>
+      <translation>Eine alte Version ist als aktuell gekennzeichnet</translation>
+    </message>
+    <message>
       <source>An order for {0} is an array of the same {1} names, each once.</source>
       <translation>Eine Reihenfolge für {0} ist ein Array derselben {1} Namen, jeder einmal.</translation>
     </message>
     <message>
       <source>An upsert raced with another, or did not match, so a key has more than one document.</source>
       <translation>Ein Upsert lief mit einem anderen um die Wette oder traf nicht, so dass ein Schlüssel mehrere Dokumente hat.</translation>
+    </message>
+    <message>
+      <source>Another document has the id {0}; whether yours was there before it nobody can tell.</source>
+      <translation>Ein anderes Dokument hat die Id {0}; ob Ihres vorher da war, kann niemand sagen.</translation>
     </message>
     <message>
       <source>Another write to the same document was in the way; try again.</source>
@@ -9467,6 +9663,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Atomic swaps</source>
       <translation>Atomarer Tausch</translation>
+    </message>
+    <message>
+      <source>Beside $code only a $scope may stand, a document: {0}.</source>
+      <translation>Neben $code darf nur ein $scope stehen, ein Dokument: {0}.</translation>
     </message>
     <message>
       <source>Blocks edits</source>
@@ -9525,6 +9725,10 @@ Zum Verbinden öffnen</translation>
       <translation>Code, der das letzte Element für die Version davor hält, erhält eine andere.</translation>
     </message>
     <message>
+      <source>Code with scope</source>
+      <translation>Code mit Scope</translation>
+    </message>
+    <message>
       <source>Compare both, and save the one that is right as a new version.</source>
       <translation>Vergleichen Sie beide und speichern Sie den richtigen als neue Version.</translation>
     </message>
@@ -9553,6 +9757,14 @@ Zum Verbinden öffnen</translation>
       <translation>Zurückgefallene Zähler</translation>
     </message>
     <message>
+      <source>Counting in {0} would have to renew {1}, the lock of another program; count there.</source>
+      <translation>Zählen in {0} müsste {1} erneuern, die Sperre eines anderen Programms; zählen Sie dort.</translation>
+    </message>
+    <message>
+      <source>Counting the deleted documents takes too long.</source>
+      <translation>Das Zählen der gelöschten Dokumente dauert zu lange.</translation>
+    </message>
+    <message>
       <source>Counts and numbers</source>
       <translation>Zähler und Nummern</translation>
     </message>
@@ -9567,6 +9779,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Created as {0}.</source>
       <translation>Angelegt als {0}.</translation>
+    </message>
+    <message>
+      <source>Created as {0}. {1}</source>
+      <translation>Angelegt als {0}. {1}</translation>
     </message>
     <message>
       <source>Created.</source>
@@ -9587,6 +9803,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Document {0} of {1} is no BSON: its length is wrong.</source>
       <translation>Dokument {0} von {1} ist kein BSON: Seine Länge ist falsch.</translation>
+    </message>
+    <message>
+      <source>Documents are created and deleted through {0}, with rows of its own; do it there.</source>
+      <translation>Dokumente werden über {0} angelegt und gelöscht, mit eigenen Zeilen; tun Sie es dort.</translation>
     </message>
     <message>
       <source>Documents are scanned in one collection at a time; name just that one.</source>
@@ -9619,6 +9839,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Each holds part of the count.</source>
       <translation>Jedes enthält einen Teil der Zählung.</translation>
+    </message>
+    <message>
+      <source>Each number is handed out once by a counter, even after a delete. A writer that loses or dies leaves a gap; unless versions are marked with the number of the next one, a version which is lost looks like that too.</source>
+      <translation>Jede Nummer gibt ein Zähler einmal aus, auch nach einem Löschen. Ein Schreiber, der verliert oder stirbt, lässt eine Lücke; sind Versionen nicht mit der Nummer der nächsten markiert, sieht eine verlorene Version genauso aus.</translation>
+    </message>
+    <message>
+      <source>Earlier versions may still carry {0}: {1}</source>
+      <translation>Frühere Versionen tragen vielleicht noch {0}: {1}</translation>
     </message>
     <message>
       <source>Editing on {0} is refused, as its server is unsafe: {1} To edit all the same, allow it for this connection (palimpsest check SOURCE --allow-edits).</source>
@@ -9657,12 +9885,20 @@ Zum Verbinden öffnen</translation>
       <translation>Eintrag {0} steht nicht mehr im Journal {1}: Die Datei wurde währenddessen verschoben oder neu begonnen, daher lässt er sich von hier nicht zurücknehmen.</translation>
     </message>
     <message>
+      <source>Entry {0} was written in the layout {1}, and {2} is taken for {3} now; choose the layout {4} for it first (--layout {5}).</source>
+      <translation>Eintrag {0} wurde im Layout {1} geschrieben, und {2} wird jetzt für {3} gehalten; wählen Sie dafür zuerst das Layout {4} (--layout {5}).</translation>
+    </message>
+    <message>
       <source>Entry {0} was written to {1}; open that source to look for it.</source>
       <translation>Eintrag {0} wurde in {1} geschrieben; öffnen Sie diese Quelle, um danach zu suchen.</translation>
     </message>
     <message>
       <source>Entry {0} was written to {1}; open that source to undo it.</source>
       <translation>Eintrag {0} wurde in {1} geschrieben; öffnen Sie diese Quelle, um ihn zurückzunehmen.</translation>
+    </message>
+    <message>
+      <source>Entry {0} was written with {1}, and {2} is read otherwise without it; </source>
+      <translation>Eintrag {0} wurde mit {1} geschrieben, und {2} wird ohne das anders gelesen; </translation>
     </message>
     <message>
       <source>Equal hashes</source>
@@ -9717,12 +9953,20 @@ Zum Verbinden öffnen</translation>
       <translation>Zuerst wird die neue Version mit {0} eingefügt; der eindeutige Index auf {1} und {2} gibt einem Schreiber ihre Nummer. Dann verlieren {3} und alle darunter {0}.</translation>
     </message>
     <message>
+      <source>First {0} goes to {1}, as {2} does it. {3}</source>
+      <translation>Zuerst kommt {0} nach {1}, wie {2} es tut. {3}</translation>
+    </message>
+    <message>
       <source>First {0} is copied to {1}. The swap then applies only if {2} is still {3}{4}.</source>
       <translation>Zuerst wird {0} nach {1} kopiert. Der Tausch gilt dann nur, wenn {2} noch {3} ist{4}.</translation>
     </message>
     <message>
       <source>First {0}, the highest version, gets {1} where it has none; then each version below loses it. Each write applies only if that version is as it was seen, and afterwards all is read again until it is right.</source>
       <translation>Zuerst erhält {0}, die höchste Version, {1}, wo es fehlt; dann verliert es jede Version darunter. Jeder Schreibvorgang gilt nur, falls die Version wie gesehen ist, und danach wird alles erneut gelesen, bis es stimmt.</translation>
+    </message>
+    <message>
+      <source>For each document all of {0} is read, as it has no index on {1}: create one.</source>
+      <translation>Für jedes Dokument wird {0} ganz gelesen, da es keinen Index auf {1} hat: Legen Sie einen an.</translation>
     </message>
     <message>
       <source>Gaps in the versions</source>
@@ -9749,12 +9993,28 @@ Zum Verbinden öffnen</translation>
       <translation>Wie weit das Nachführen gekommen ist, ist nicht bekannt. {0}</translation>
     </message>
     <message>
+      <source>How the hash in {0} is made is not proven: no recipe known gives it; {1}.</source>
+      <translation>Wie der Hash in {0} entsteht, ist nicht bewiesen: Kein bekanntes Rezept ergibt ihn; {1}.</translation>
+    </message>
+    <message>
+      <source>How the hash in {0} is made is not proven: {1} fits in {2} of {3} documents looked at, and not in the others; {4}.</source>
+      <translation>Wie der Hash in {0} entsteht, ist nicht bewiesen: {1} passt bei {2} von {3} angesehenen Dokumenten und bei den anderen nicht; {4}.</translation>
+    </message>
+    <message>
       <source>In {0} of {1}, {2} is {3}.</source>
       <translation>In {0} von {1} ist {2} {3}.</translation>
     </message>
     <message>
       <source>Inserted and replaced documents keep the order of their fields.{0}</source>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
+    </message>
+    <message>
+      <source>Inside quotes a " is written \", a backslash \\, a line break \n; correct it or leave the quotes out.</source>
+      <translation>In Anführungszeichen schreibt sich ein " als \", ein Rückstrich als \\, ein Zeilenumbruch als \n; berichtigen Sie es, oder lassen Sie die Anführungszeichen weg.</translation>
+    </message>
+    <message>
+      <source>Int64 or Decimal128</source>
+      <translation>Int64 oder Decimal128</translation>
     </message>
     <message>
       <source>It arrived.</source>
@@ -9791,6 +10051,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is as it was before the {0}.</source>
       <translation>Es ist, wie es vor dem Vorgang war ({0}).</translation>
+    </message>
+    <message>
+      <source>It is deleted already, as {0}; only a purge removes its versions too.</source>
+      <translation>Es ist schon gelöscht, als {0}; nur endgültiges Löschen entfernt auch seine Versionen.</translation>
     </message>
     <message>
       <source>It is empty, so nothing can be told from it.</source>
@@ -9839,6 +10103,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is not known whether this write arrived; check that first.</source>
       <translation>Es ist nicht bekannt, ob dieser Schreibvorgang ankam; prüfen Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>It is not known whether {0} got its row, so {1} was left as it is.</source>
+      <translation>Es ist nicht bekannt, ob {0} seine Zeile bekam, daher blieb {1}, wie es ist.</translation>
+    </message>
+    <message>
+      <source>It is not known whether {0} was applied. </source>
+      <translation>Es ist nicht bekannt, ob {0} angewendet wurde. </translation>
     </message>
     <message>
       <source>It is not known which field the counter {0} numbers; state it in a profile.</source>
@@ -9933,6 +10205,14 @@ Zum Verbinden öffnen</translation>
       <translation>Seine Nummer erhielt niemand; sie bleibt aus, wenn der Zähler weiterging.</translation>
     </message>
     <message>
+      <source>Its place is taken by another document; nothing was put back.</source>
+      <translation>An seiner Stelle ist ein anderes Dokument; nichts wurde zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>Its row is left in {0} and keeps others from saving; look for this write again. {1}</source>
+      <translation>Seine Zeile blieb in {0} und hält andere vom Speichern ab; suchen Sie noch einmal nach diesem Schreibvorgang. {1}</translation>
+    </message>
+    <message>
       <source>Its rows are {0}.</source>
       <translation>Ihre Zeilen sind {0}.</translation>
     </message>
@@ -9949,12 +10229,24 @@ Zum Verbinden öffnen</translation>
       <translation>Ihre Zeilen halten Änderungen oder Ereignisse fest, aber nichts darin nennt ein Dokument, das da ist.</translation>
     </message>
     <message>
+      <source>Its versions are no whole numbers; mend that first.</source>
+      <translation>Seine Versionen sind keine ganzen Zahlen; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>Its versions stay in {0}, and restoring one of them brings it back.</source>
       <translation>Seine Versionen bleiben in {0}, und das Wiederherstellen einer davon bringt es zurück.</translation>
     </message>
     <message>
       <source>Its writer may still be at work; look again after the grace period.</source>
       <translation>Sein Schreiber arbeitet vielleicht noch; sehen Sie nach der Schonfrist erneut nach.</translation>
+    </message>
+    <message>
+      <source>JavaScript has no one word for a value of type {0}</source>
+      <translation>JavaScript hat kein eindeutiges Wort für einen Wert vom Typ {0}</translation>
+    </message>
+    <message>
+      <source>JavaScript's</source>
+      <translation>wie JavaScript</translation>
     </message>
     <message>
       <source>K-204117: pick v11 and v14 on the timeline</source>
@@ -9981,6 +10273,14 @@ Zum Verbinden öffnen</translation>
       <translation>So lassen</translation>
     </message>
     <message>
+      <source>Line 1, column 1: this is a value of type {0}; a document is written {…}.</source>
+      <translation>Zeile 1, Spalte 1: Dies ist ein Wert vom Typ {0}; ein Dokument schreibt sich {…}.</translation>
+    </message>
+    <message>
+      <source>Line 1, column 1: this is a value of type {0}; write a document, as in {"a": 1}.</source>
+      <translation>Zeile 1, Spalte 1: Dies ist ein Wert vom Typ {0}; schreiben Sie ein Dokument, wie in {"a": 1}.</translation>
+    </message>
+    <message>
       <source>Line {0} of {1} has something that is no document; mend the line, or take it out.</source>
       <translation>Zeile {0} von {1} enthält etwas, das kein Dokument ist; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
     </message>
@@ -9995,6 +10295,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Line {0} of {1} is no Extended JSON: {2}; mend the line, or take it out.</source>
       <translation>Zeile {0} von {1} ist kein Extended JSON: {2}; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1}, column {2}: {3}</source>
+      <translation>Zeile {0} von {1}, Spalte {2}: {3}</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1}, column {2}: {3} is a value and holds no fields.</source>
+      <translation>Zeile {0} von {1}, Spalte {2}: {3} ist ein Wert und enthält keine Felder.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1}: there are {2} cells under {3} heads; quote the cell that holds a comma.</source>
+      <translation>Zeile {0} von {1}: Es sind {2} Zellen unter {3} Köpfen; setzen Sie die Zelle mit dem Komma in Anführungszeichen.</translation>
     </message>
     <message>
       <source>Line {0}, column {1}: {2}</source>
@@ -10043,6 +10355,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Lose a race, and keep your edit</source>
       <translation>Ein Rennen verlieren, die Bearbeitung behalten</translation>
+    </message>
+    <message>
+      <source>MaxKey is written {"$maxKey": 1}.</source>
+      <translation>MaxKey schreibt sich {"$maxKey": 1}.</translation>
+    </message>
+    <message>
+      <source>MinKey is written {"$minKey": 1}.</source>
+      <translation>MinKey schreibt sich {"$minKey": 1}.</translation>
     </message>
     <message>
       <source>Missing versions are never invented; if no rule of retention took them, look for them in a backup.</source>
@@ -10125,6 +10445,14 @@ Zum Verbinden öffnen</translation>
       <translation>Kein Dokument hatte damals {0}.</translation>
     </message>
     <message>
+      <source>No document in {0} has the id {1}; check it and its type.</source>
+      <translation>Kein Dokument in {0} hat die Id {1}; prüfen Sie sie und ihren Typ.</translation>
+    </message>
+    <message>
+      <source>No document of {0} has a field {1}, so {2} may not know it, and would leave it out of its rows; add it there.</source>
+      <translation>Kein Dokument von {0} hat ein Feld {1}; {2} kennt es also vielleicht nicht und ließe es in seinen Zeilen weg; fügen Sie es dort hinzu.</translation>
+    </message>
+    <message>
       <source>No document of {0} has {1}, which is stated as current.</source>
       <translation>Kein Dokument von {0} hat {1}, das als current angegeben ist.</translation>
     </message>
@@ -10149,6 +10477,18 @@ Zum Verbinden öffnen</translation>
       <translation>Kein Index von {0} führt zu {1}, daher wurde alles gelesen; legen Sie einen auf {{2}: 1} an.</translation>
     </message>
     <message>
+      <source>No number was handed out, and it is not known whether {0} moved. {1} The next one is good.</source>
+      <translation>Es wurde keine Nummer ausgegeben, und es ist nicht bekannt, ob {0} weiterrückte. {1} Die nächste ist gut.</translation>
+    </message>
+    <message>
+      <source>No patch can say this edit: {0}. Edit it through {1}.</source>
+      <translation>Kein Patch kann diese Bearbeitung ausdrücken: {0}. Bearbeiten Sie es über {1}.</translation>
+    </message>
+    <message>
+      <source>No pending tokens were recognised in {0}; {1}.</source>
+      <translation>In {0} wurden keine offenen Token erkannt; {1}.</translation>
+    </message>
+    <message>
       <source>No saved connection is called {0}.</source>
       <translation>Keine gespeicherte Verbindung heißt {0}.</translation>
     </message>
@@ -10167,6 +10507,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>No version carries the current flag, or several do, or another one than the newest.</source>
       <translation>Keine Version trägt die Kennung der aktuellen, oder mehrere, oder eine andere als die neueste.</translation>
+    </message>
+    <message>
+      <source>No version is flagged as current</source>
+      <translation>Keine Version ist als aktuell gekennzeichnet</translation>
     </message>
     <message>
       <source>No {0} in {1} is a number, so there is none to go on from; name a counter.</source>
@@ -10257,8 +10601,16 @@ Zum Verbinden öffnen</translation>
       <translation>Kein {1}: {2}.</translation>
     </message>
     <message>
+      <source>Not {0} {1}: {2}{3}</source>
+      <translation>Kein {1}: {2}{3}</translation>
+    </message>
+    <message>
       <source>Nothing changed.</source>
       <translation>Nichts hat sich geändert.</translation>
+    </message>
+    <message>
+      <source>Nothing in {0} is about {1}; check the id and its type.</source>
+      <translation>Nichts in {0} handelt von {1}; prüfen Sie die Id und ihren Typ.</translation>
     </message>
     <message>
       <source>Nothing in {0} is above {1} any more.</source>
@@ -10301,12 +10653,20 @@ Zum Verbinden öffnen</translation>
       <translation>Es wurde nichts geschrieben, also gibt es nichts rückgängig zu machen.</translation>
     </message>
     <message>
+      <source>Nothing would change that the rows in {0} tell apart.</source>
+      <translation>Es würde sich nichts ändern, was die Zeilen in {0} unterscheiden.</translation>
+    </message>
+    <message>
       <source>Numbers are missing below the newest version: removed by a rule of retention, or lost.</source>
       <translation>Unter der neuesten Version fehlen Nummern: durch eine Aufbewahrungsregel entfernt oder verloren.</translation>
     </message>
     <message>
       <source>Numbers are never changed from here; decide which document keeps its number.</source>
       <translation>Nummern werden von hier nie geändert; entscheiden Sie, welches Dokument seine behält.</translation>
+    </message>
+    <message>
+      <source>Numbers by {0} do not keep two writers apart unless a version can be marked, and this collection must gain no field; number by next, or name a token in the profile.</source>
+      <translation>Nummern nach {0} halten zwei Schreiber nicht auseinander, wenn sich keine Version markieren lässt, und diese Sammlung darf kein Feld dazubekommen; nummerieren Sie mit next, oder nennen Sie ein Token im Profil.</translation>
     </message>
     <message>
       <source>Numbers used twice or no numbers</source>
@@ -10325,6 +10685,14 @@ Zum Verbinden öffnen</translation>
       <translation>Alte offene Token</translation>
     </message>
     <message>
+      <source>One above the version that was read, and read and tried again where somebody was faster. There are no gaps, and an edit of some fields meets no conflict; of two that set the same field the later one stays.</source>
+      <translation>Eins über der gelesenen Version, und neu gelesen und versucht, wo jemand schneller war. Es gibt keine Lücken, und eine Bearbeitung einiger Felder trifft auf keinen Konflikt; von zweien, die dasselbe Feld setzen, bleibt die spätere.</translation>
+    </message>
+    <message>
+      <source>One above the version that was read; only one writer can have it, and whoever else tried is told of a conflict. There are no gaps, so that a loss shows. The number of a version that is deleted at the top is given again.</source>
+      <translation>Eins über der gelesenen Version; nur ein Schreiber kann sie haben, und wer es sonst versuchte, erfährt von einem Konflikt. Es gibt keine Lücken, so dass ein Verlust zu sehen ist. Die Nummer einer Version, die ganz oben gelöscht wird, wird noch einmal vergeben.</translation>
+    </message>
+    <message>
       <source>One insert of the very bytes that the quarantine kept.</source>
       <translation>Eine Einfügung genau der Bytes, die die Quarantäne aufbewahrt hat.</translation>
     </message>
@@ -10335,6 +10703,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>One insert; {0} keeps it from standing there twice. Nothing that is there is written over.</source>
       <translation>Eine Einfügung; {0} verhindert, dass sie doppelt dasteht. Nichts, was da ist, wird überschrieben.</translation>
+    </message>
+    <message>
+      <source>One of its versions is stored twice; repair that first.</source>
+      <translation>Eine seiner Versionen ist doppelt gespeichert; reparieren Sie das zuerst.</translation>
     </message>
     <message>
       <source>One update copies {0} to the end of {1} and changes the document. It applies only if {2} is still {3}{4}.</source>
@@ -10401,6 +10773,10 @@ Zum Verbinden öffnen</translation>
       <translation>Von {0} sind erst die ersten Dokumente gelesen; das muss auf die übrigen warten.</translation>
     </message>
     <message>
+      <source>Only the program that keeps {0} can make the next one of it, so documents of {1} are read-only here; make this change through that program.</source>
+      <translation>Nur das Programm, das {0} führt, kann das nächste bilden, daher lassen sich Dokumente von {1} hier nur lesen; machen Sie diese Änderung mit jenem Programm.</translation>
+    </message>
+    <message>
       <source>Only what differs from {0} is inserted. The unique index on {1} and {2} lets one writer have the next number.</source>
       <translation>Eingefügt wird nur, was von {0} abweicht. Der eindeutige Index auf {1} und {2} gibt einem Schreiber die nächste Nummer.</translation>
     </message>
@@ -10415,6 +10791,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Others insert into {0} all the time; try again.</source>
       <translation>Andere fügen ständig in {0} ein; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>Others move it all the time; try again.</source>
+      <translation>Andere bewegen ihn ständig; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
       <source>Others write {0} all the time; try again.</source>
@@ -10449,8 +10829,24 @@ Zum Verbinden öffnen</translation>
       <translation>Von Hand gewählt.</translation>
     </message>
     <message>
+      <source>PyMongo cannot decode this document, so no Delta fits it ({0}).</source>
+      <translation>PyMongo kann dieses Dokument nicht lesen, daher passt kein Delta dazu ({0}).</translation>
+    </message>
+    <message>
       <source>PyMongo {0}, the driver of this program</source>
       <translation>PyMongo {0}, den Treiber dieses Programms</translation>
+    </message>
+    <message>
+      <source>PyMongo's json_util</source>
+      <translation>json_util von PyMongo</translation>
+    </message>
+    <message>
+      <source>Python's, dates by isoformat()</source>
+      <translation>wie Python, Daten nach isoformat()</translation>
+    </message>
+    <message>
+      <source>Python's, other values as str()</source>
+      <translation>wie Python, andere Werte als str()</translation>
     </message>
     <message>
       <source>Raise</source>
@@ -10577,6 +10973,10 @@ Zum Verbinden öffnen</translation>
       <translation>Mehrere Dokumente haben denselben Hash, was bei gleichem Inhalt zulässig ist.</translation>
     </message>
     <message>
+      <source>Several ids in {0} are written {1}; say which: {2}.</source>
+      <translation>Mehrere Ids in {0} schreiben sich {1}; sagen Sie, welche: {2}.</translation>
+    </message>
+    <message>
       <source>Several programs keep versions in {0}: of {1} documents sampled {2} are {3}, and {4} are {5}.</source>
       <translation>Mehrere Programme führen Versionen in {0}: Von {1} Dokumenten der Stichprobe sind {2} {3} und {4} {5}.</translation>
     </message>
@@ -10589,8 +10989,28 @@ Zum Verbinden öffnen</translation>
       <translation>Einige von mehreren Schreibvorgängen sind angekommen.</translation>
     </message>
     <message>
+      <source>Somebody created {0} again meanwhile; its versions were put back.</source>
+      <translation>Jemand hat {0} inzwischen neu angelegt; seine Versionen wurden zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>Somebody deleted {0} meanwhile, and only a part of it is there; delete it once more.</source>
+      <translation>Jemand hat {0} inzwischen gelöscht, und nur ein Teil davon ist da; löschen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>Somebody else has written {0} of {1}; nothing was written.</source>
       <translation>Jemand anderes hat {0} von {1} geschrieben; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Somebody else is saving {0}; nothing was written.</source>
+      <translation>Jemand anderes speichert {0} gerade; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Somebody wrote {0} meanwhile; its versions were put back.</source>
+      <translation>Jemand hat {0} inzwischen geschrieben; seine Versionen wurden zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>Somebody wrote {0} meanwhile; {1} versions of it are deleted. {2}</source>
+      <translation>Jemand hat {0} inzwischen geschrieben; {1} Versionen davon sind gelöscht. {2}</translation>
     </message>
     <message>
       <source>Soon no edit of it can be saved.</source>
@@ -10617,6 +11037,10 @@ Zum Verbinden öffnen</translation>
       <translation>Hash weicht ab</translation>
     </message>
     <message>
+      <source>String of {0}</source>
+      <translation>Text von {0}</translation>
+    </message>
+    <message>
       <source>TLS failed; check tls and tlsCAFile in the address</source>
       <translation>TLS schlug fehl; prüfen Sie tls und tlsCAFile in der Adresse</translation>
     </message>
@@ -10627,6 +11051,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Take out</source>
       <translation>Herausnehmen</translation>
+    </message>
+    <message>
+      <source>The $id of a DBPointer is an ObjectId: {0}.</source>
+      <translation>Die $id eines DBPointer ist eine ObjectId: {0}.</translation>
     </message>
     <message>
       <source>The URI names no user for this password; write it as mongodb://user@host.</source>
@@ -10681,8 +11109,16 @@ Zum Verbinden öffnen</translation>
       <translation>Dem Archiv, das ein Change Stream füttert, fehlt die aktuelle Version oder frühere.</translation>
     </message>
     <message>
+      <source>The array has {0}, so there is no position {1} to set.</source>
+      <translation>Das Array hat {0}, also gibt es keine Position {1} zu setzen.</translation>
+    </message>
+    <message>
       <source>The authority's file holds no certificate; check tlsCAFile in the address.</source>
       <translation>Die Datei der Zertifizierungsstelle enthält kein Zertifikat; prüfen Sie tlsCAFile in der Adresse.</translation>
+    </message>
+    <message>
+      <source>The bytes of $binary are base64, padded with = to a multiple of four characters.</source>
+      <translation>Die Bytes von $binary sind Base64, mit = auf ein Vielfaches von vier Zeichen aufgefüllt.</translation>
     </message>
     <message>
       <source>The certificate file {0} cannot be read ({1}); check its path and rights.</source>
@@ -10695,6 +11131,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The client certificate cannot be used: the password of its key is wrong, or the file lacks one of the two.</source>
       <translation>Das Client-Zertifikat kann nicht verwendet werden: Das Passwort seines Schlüssels ist falsch, oder der Datei fehlt eines der beiden.</translation>
+    </message>
+    <message>
+      <source>The clock of whoever writes, in milliseconds, and always later than the version read. It tells when, and not how many: a version that is lost does not show. A clock that is ahead draws all later versions ahead with it.</source>
+      <translation>Die Uhr des Schreibenden, in Millisekunden und immer später als die gelesene Version. Sie sagt, wann, und nicht, wie viele: Eine verlorene Version ist nicht zu sehen. Eine Uhr, die vorgeht, zieht alle späteren Versionen mit nach vorn.</translation>
     </message>
     <message>
       <source>The collection has rules for its documents, and this one does not meet them.</source>
@@ -10725,6 +11165,14 @@ Zum Verbinden öffnen</translation>
       <translation>Die Verbindung ging verloren, während der Schreibvorgang unterwegs war.</translation>
     </message>
     <message>
+      <source>The content cannot be written as JSON: {0}.</source>
+      <translation>Der Inhalt lässt sich nicht als JSON schreiben: {0}.</translation>
+    </message>
+    <message>
+      <source>The content has a field {0}, which the new layout keeps for itself; name that otherwise in a profile.</source>
+      <translation>Der Inhalt hat ein Feld {0}, das das neue Layout selbst führt; nennen Sie jenes in einem Profil anders.</translation>
+    </message>
+    <message>
       <source>The content holds the field {0} twice; take one of them out.</source>
       <translation>Der Inhalt enthält das Feld {0} zweimal; nehmen Sie eines heraus.</translation>
     </message>
@@ -10741,6 +11189,14 @@ Zum Verbinden öffnen</translation>
       <translation>Die Kopie von {0} wurde aus {1} herausgenommen; {2}.</translation>
     </message>
     <message>
+      <source>The counter for this document in {0} is moved by others all the time; try again.</source>
+      <translation>Der Zähler für dieses Dokument in {0} wird ständig von anderen bewegt; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>The counter for this document in {0} is no whole number; mend that first.</source>
+      <translation>Der Zähler für dieses Dokument in {0} ist keine ganze Zahl; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>The counter is lower than the highest number that is in use.</source>
       <translation>Der Zähler ist niedriger als die höchste benutzte Nummer.</translation>
     </message>
@@ -10751,6 +11207,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The counter is too low by what the token stands for.</source>
       <translation>Der Zähler ist um das zu niedrig, wofür das Token steht.</translation>
+    </message>
+    <message>
+      <source>The counter {0} in {1} has handed out the largest number there is.</source>
+      <translation>Der Zähler {0} in {1} hat die größte Nummer ausgegeben, die es gibt.</translation>
     </message>
     <message>
       <source>The counter {0} is gone.</source>
@@ -10771,6 +11231,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The current version alone makes {0} large; there is nothing to move.</source>
       <translation>Die aktuelle Version allein macht {0} groß; es gibt nichts zu verlagern.</translation>
+    </message>
+    <message>
+      <source>The current version, {0}, has no fields that can be followed ({1}); compare earlier versions with `palimpsest diff`.</source>
+      <translation>Die aktuelle Version, {0}, hat keine Felder, die sich verfolgen lassen ({1}); vergleichen Sie frühere Versionen mit `palimpsest diff`.</translation>
     </message>
     <message>
       <source>The databases may not be listed; {0}.</source>
@@ -10833,6 +11297,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument würde größer als die Grenze des Servers von 16 MB.</translation>
     </message>
     <message>
+      <source>The document would be {0} MB, and a server takes 16 MB at most; make it smaller.</source>
+      <translation>Das Dokument hätte {0} MB, und ein Server nimmt höchstens 16 MB; machen Sie es kleiner.</translation>
+    </message>
+    <message>
       <source>The draft in {0} cannot be read; look into the file, then move it away.</source>
       <translation>Der Entwurf in {0} kann nicht gelesen werden; sehen Sie in die Datei, und verschieben Sie sie dann.</translation>
     </message>
@@ -10841,8 +11309,16 @@ Zum Verbinden öffnen</translation>
       <translation>Der Dump kann nicht gelesen werden ({0}: {1}); melden Sie das.</translation>
     </message>
     <message>
+      <source>The earlier versions are rows of {0}, which belong to its feed and are not removed from here; delete the document, and remove the rows where the feed is run.</source>
+      <translation>Die früheren Versionen sind Zeilen von {0}, die zu dessen Fütterung gehören und von hier nicht entfernt werden; löschen Sie das Dokument, und entfernen Sie die Zeilen dort, wo die Fütterung läuft.</translation>
+    </message>
+    <message>
       <source>The edit that wrote it may still be at work; look again later.</source>
       <translation>Die Bearbeitung, die sie schrieb, läuft vielleicht noch; sehen Sie später erneut nach.</translation>
+    </message>
+    <message>
+      <source>The elements of {0} have the shape of the document itself</source>
+      <translation>Die Elemente von {0} haben die Form des Dokuments selbst</translation>
     </message>
     <message>
       <source>The embedded earlier versions are out of order, repeated or not all there.</source>
@@ -10901,8 +11377,20 @@ Zum Verbinden öffnen</translation>
       <translation>Die Felder des Dokuments</translation>
     </message>
     <message>
+      <source>The fields of {0}</source>
+      <translation>Die Felder von {0}</translation>
+    </message>
+    <message>
       <source>The folder {0} for journal and drafts cannot be used ({1}); set PALIMPSEST_HOME to a folder that you can write.</source>
       <translation>Der Ordner {0} für Journal und Entwürfe kann nicht verwendet werden ({1}); setzen Sie PALIMPSEST_HOME auf einen Ordner, in den Sie schreiben können.</translation>
+    </message>
+    <message>
+      <source>The hash covers _id, so it is known only once the document has one.</source>
+      <translation>Der Hash schließt _id ein und ist daher erst bekannt, wenn das Dokument eine hat.</translation>
+    </message>
+    <message>
+      <source>The hash in {0} of this version is {1}, and {2} is the recipe here, so no hash can take its place; {3}.</source>
+      <translation>Der Hash in {0} dieser Version ist {1}, und hier ist {2} das Rezept, daher kann kein Hash an seine Stelle treten; {3}.</translation>
     </message>
     <message>
       <source>The hash is that of the content now.</source>
@@ -10915,6 +11403,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The hashes were not checked. {0}</source>
       <translation>Die Hashes wurden nicht geprüft. {0}</translation>
+    </message>
+    <message>
+      <source>The highest {0} in {1} is {2}, and no whole number follows that; mend it first.</source>
+      <translation>Das höchste {0} in {1} ist {2}, und darauf folgt keine ganze Zahl; beheben Sie das zuerst.</translation>
     </message>
     <message>
       <source>The history ends, or has holes, where the feed did not run.</source>
@@ -10957,6 +11449,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Kopie des Dokuments im Journal ist beschädigt, daher ist nichts davon bekannt; der Eintrag lässt sich nicht zurücknehmen.</translation>
     </message>
     <message>
+      <source>The journal's entry does not say which token it was; nothing can be put back.</source>
+      <translation>Der Eintrag im Journal sagt nicht, welches Token es war; es lässt sich nichts zurücklegen.</translation>
+    </message>
+    <message>
       <source>The key in {0} is locked; give its password (tlsCertificateKeyFilePassword).</source>
       <translation>Der Schlüssel in {0} ist verschlossen; geben Sie sein Passwort an (tlsCertificateKeyFilePassword).</translation>
     </message>
@@ -10997,6 +11493,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Liste verarbeiteter Einträge enthält einen Eintrag mehrfach.</translation>
     </message>
     <message>
+      <source>The list of removed paths cannot name {0} without ambiguity; nothing was written.</source>
+      <translation>Die Liste der entfernten Pfade kann {0} nicht eindeutig nennen; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>The list {0} holds ids of {1}, so nothing waits in it to be counted.</source>
       <translation>Die Liste {0} enthält Ids von {1}, also wartet darin nichts aufs Zählen.</translation>
     </message>
@@ -11017,6 +11517,14 @@ Zum Verbinden öffnen</translation>
       <translation>Die neue Version wird neben {0} eingefügt. Der eindeutige Index auf {1} und {2} gibt einem Schreiber ihre Nummer.</translation>
     </message>
     <message>
+      <source>The newest row in {0} is not what this document is; save it once through {1}.</source>
+      <translation>Die neueste Zeile in {0} entspricht diesem Dokument nicht; speichern Sie es einmal über {1}.</translation>
+    </message>
+    <message>
+      <source>The newest version of {0} has no number, so it cannot be told.</source>
+      <translation>Die neueste Version von {0} hat keine Nummer, daher ist sie nicht zu erkennen.</translation>
+    </message>
+    <message>
       <source>The next edit of the document absorbs the copy; nothing needs to be done.</source>
       <translation>Die nächste Bearbeitung des Dokuments nimmt die Kopie auf; es ist nichts zu tun.</translation>
     </message>
@@ -11029,6 +11537,14 @@ Zum Verbinden öffnen</translation>
       <translation>Die Nummer in {0} lässt sich auf diesem Server nicht absichern, da kein Filter ihr Feld eindeutig nennen kann; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>The number of the next version could not be settled; try again.</source>
+      <translation>Die Nummer der nächsten Version ließ sich nicht klären; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>The oldest versions of {0} are in {1}, so the document alone is no history; remove these rows with your own tools first, or delete the document.</source>
+      <translation>Die ältesten Versionen von {0} sind in {1}, daher ist das Dokument allein kein Verlauf; entfernen Sie diese Zeilen zuerst mit eigenen Werkzeugen, oder löschen Sie das Dokument.</translation>
+    </message>
+    <message>
       <source>The options of the address are divided by &amp; and by ; as well; use &amp; alone, and write %3B for a ;.</source>
       <translation>Die Optionen der Adresse sind durch &amp; und auch durch ; getrennt; nehmen Sie nur &amp; und schreiben Sie %3B für ein ;.</translation>
     </message>
@@ -11039,6 +11555,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The order of {0} is 1, ascending, or -1, descending; {1} is neither.</source>
       <translation>Die Reihenfolge von {0} ist 1, aufsteigend, oder -1, absteigend; {1} ist keines von beiden.</translation>
+    </message>
+    <message>
+      <source>The path {0} is unclear at column {1}: {2}.</source>
+      <translation>Der Pfad {0} ist bei Spalte {1} unklar: {2}.</translation>
     </message>
     <message>
       <source>The plan</source>
@@ -11105,6 +11625,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Port in der Adresse ist keine Zahl von 1 bis 65535; schreiben Sie ihn wie host:27017.</translation>
     </message>
     <message>
+      <source>The profile numbers versions by time, and this document's version is a number; correct either.</source>
+      <translation>Das Profil nummeriert Versionen nach der Zeit, und die Version dieses Dokuments ist eine Zahl; berichtigen Sie eines von beiden.</translation>
+    </message>
+    <message>
       <source>The profile states it.</source>
       <translation>Das Profil gibt es an.</translation>
     </message>
@@ -11127,6 +11651,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The query of {0} took longer than allowed; create the index {1} there, or ask for less.</source>
       <translation>Die Abfrage von {0} dauerte länger als erlaubt; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
+    </message>
+    <message>
+      <source>The rows in {0} have {1}, which is not known from here; edit through {2}.</source>
+      <translation>Die Zeilen in {0} haben {1}, was von hier aus nicht bekannt ist; bearbeiten Sie über {2}.</translation>
     </message>
     <message>
       <source>The server answered with a document that has no _id; read it again.</source>
@@ -11213,6 +11741,14 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hat seine Rolle abgegeben oder wurde beendet, während der Schreibvorgang unterwegs war.</translation>
     </message>
     <message>
+      <source>The server stored the fields in another order than they were sent in.</source>
+      <translation>Der Server hat die Felder in anderer Reihenfolge gespeichert als gesendet.</translation>
+    </message>
+    <message>
+      <source>The server stored {0} differently from what was sent.</source>
+      <translation>Der Server hat {0} anders gespeichert als gesendet.</translation>
+    </message>
+    <message>
       <source>The server took the login, and does not tell who that is.</source>
       <translation>Der Server hat die Anmeldung angenommen und sagt nicht, wer das ist.</translation>
     </message>
@@ -11257,6 +11793,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Tausch gilt nur, wenn {0}{1} und der Inhalt in genau diesem Dokument unverändert sind; der neue Hash wird mitgeschrieben.</translation>
     </message>
     <message>
+      <source>The text holds half a character (a lone surrogate); retype it.</source>
+      <translation>Der Text enthält ein halbes Zeichen (ein einzelnes Surrogat); tippen Sie ihn neu.</translation>
+    </message>
+    <message>
       <source>The text of {0} changed in {1}: {2}.</source>
       <translation>Der Text von {0} hat sich an {1} geändert: {2}.</translation>
     </message>
@@ -11277,8 +11817,24 @@ Zum Verbinden öffnen</translation>
       <translation>Das Token wurde schon gezählt und wird nur herausgenommen, sofern es noch offen und angewendet ist.</translation>
     </message>
     <message>
+      <source>The token {0} is a value of type {1}, which no filter finds exactly.</source>
+      <translation>Das Token {0} ist ein Wert vom Typ {1}, den kein Filter genau findet.</translation>
+    </message>
+    <message>
+      <source>The token {0}.</source>
+      <translation>Das Token {0}.</translation>
+    </message>
+    <message>
       <source>The unique index {0} holds {1} already; choose another value.</source>
       <translation>Der eindeutige Index {0} enthält {1} schon; wählen Sie einen anderen Wert.</translation>
+    </message>
+    <message>
+      <source>The unique index {0} lets one version of a document have {1}, so no further version can be inserted; drop this index, or change the value.</source>
+      <translation>Der eindeutige Index {0} lässt {1} nur eine Version eines Dokuments haben, daher kann keine weitere eingefügt werden; löschen Sie diesen Index, oder ändern Sie den Wert.</translation>
+    </message>
+    <message>
+      <source>The unique index {0} lets only one {1}, and an edit inserts the new version{2}, so no edit can be written here; drop this index.</source>
+      <translation>Der eindeutige Index {0} lässt nur eine {1}, und eine Bearbeitung fügt die neue Version{2} ein; daher kann hier keine geschrieben werden; löschen Sie diesen Index.</translation>
     </message>
     <message>
       <source>The value at byte {0} leads out of its document.</source>
@@ -11289,12 +11845,32 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version</translation>
     </message>
     <message>
+      <source>The version of this document is a date beyond the year 9999; mend that first.</source>
+      <translation>Die Version dieses Dokuments ist ein Datum nach dem Jahr 9999; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>The version of this document is a {0} and no whole number; mend that before editing.</source>
+      <translation>Die Version dieses Dokuments ist ein {0} und keine ganze Zahl; beheben Sie das vor dem Bearbeiten.</translation>
+    </message>
+    <message>
+      <source>The version of this document is the largest number there is; mend that first.</source>
+      <translation>Die Version dieses Dokuments ist die größte Zahl, die es gibt; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>The version of {0} is no number; settle that first.</source>
       <translation>Die Version von {0} ist keine Zahl; klären Sie das zuerst.</translation>
     </message>
     <message>
       <source>The versions differ, so a person has to say which is right: compare them, and delete the other by hand.</source>
       <translation>Die Versionen weichen ab, also muss ein Mensch sagen, welche stimmt: Vergleichen Sie sie und löschen Sie die andere von Hand.</translation>
+    </message>
+    <message>
+      <source>The versions of {0} changed while they were being kept; nothing was removed.</source>
+      <translation>Die Versionen von {0} änderten sich, während sie aufbewahrt wurden; nichts wurde entfernt.</translation>
+    </message>
+    <message>
+      <source>The versions of {0} were put back. {1}</source>
+      <translation>Die Versionen von {0} wurden zurückgelegt. {1}</translation>
     </message>
     <message>
       <source>The watched conditions of {0} {1} are not known: {2}</source>
@@ -11309,8 +11885,20 @@ Zum Verbinden öffnen</translation>
       <translation>Der Schreibvorgang endete mit einem unerwarteten {0}.</translation>
     </message>
     <message>
+      <source>There are fewer than the 5 bytes of an empty document at byte {0}.</source>
+      <translation>Bei Byte {0} sind weniger als die 5 Byte eines leeren Dokuments.</translation>
+    </message>
+    <message>
+      <source>There are fewer than the 5 bytes of an empty document.</source>
+      <translation>Es sind weniger als die 5 Byte eines leeren Dokuments.</translation>
+    </message>
+    <message>
       <source>There are no change streams. {0}</source>
       <translation>Es gibt keine Change Streams. {0}</translation>
+    </message>
+    <message>
+      <source>There are {0} bytes, and the document ends before the last of them.</source>
+      <translation>Es sind {0} Byte, und das Dokument endet vor dem letzten davon.</translation>
     </message>
     <message>
       <source>There have to be the parts 1 to {0}, each once, and there are {1}.</source>
@@ -11341,6 +11929,10 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Verbindung zu {0}: {1}.</translation>
     </message>
     <message>
+      <source>There is no counter {0} in {1}; create it, or check its name.</source>
+      <translation>Es gibt keinen Zähler {0} in {1}; legen Sie ihn an, oder prüfen Sie den Namen.</translation>
+    </message>
+    <message>
       <source>There is no counter {0}, which the profile states.</source>
       <translation>Es gibt keinen Zähler {0}, den das Profil angibt.</translation>
     </message>
@@ -11349,8 +11941,20 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt keine Datenbank {0} in {1}; prüfen Sie den Namen.</translation>
     </message>
     <message>
+      <source>There is no document {0} in {1} any more; refresh the list.</source>
+      <translation>Es gibt kein Dokument {0} in {1} mehr; laden Sie die Liste neu.</translation>
+    </message>
+    <message>
       <source>There is no document {0} in {1}; create it, or check its id.</source>
       <translation>Es gibt kein Dokument {0} in {1}; legen Sie es an, oder prüfen Sie die Id.</translation>
+    </message>
+    <message>
+      <source>There is no document {0} in {1}; create it, or check the key.</source>
+      <translation>Es gibt kein Dokument {0} in {1}; legen Sie es an, oder prüfen Sie den Schlüssel.</translation>
+    </message>
+    <message>
+      <source>There is no document {0} in {1}; refresh the list.</source>
+      <translation>Es gibt kein Dokument {0} in {1}; laden Sie die Liste neu.</translation>
     </message>
     <message>
       <source>There is no file {0}; check its name.</source>
@@ -11359,6 +11963,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>There is no host {0}: the name is not known; check its spelling and the network.</source>
       <translation>Es gibt keinen Host {0}: Der Name ist unbekannt; prüfen Sie Schreibweise und Netz.</translation>
+    </message>
+    <message>
+      <source>There is no layout {0}; the layouts are {1}.</source>
+      <translation>Es gibt kein Layout {0}; die Layouts sind {1}.</translation>
     </message>
     <message>
       <source>There is no plan {0}; `palimpsest scan SOURCE --plan {1}` writes one.</source>
@@ -11387,6 +11995,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>There is no time zone {0}; choose one like Europe/Berlin or UTC.</source>
       <translation>Es gibt keine Zeitzone {0}; wählen Sie eine wie Europe/Berlin oder UTC.</translation>
+    </message>
+    <message>
+      <source>There is no writer {0}; the writers are {1}.</source>
+      <translation>Es gibt keinen Schreiber {0}; die Schreiber sind {1}.</translation>
     </message>
     <message>
       <source>There is no {0} to hold the counter; mend that by an edit.</source>
@@ -11421,8 +12033,28 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Versionen lassen sich nicht zeigen, vergleichen oder wiederherstellen.</translation>
     </message>
     <message>
+      <source>These {0} bytes are no BSON document: their length says otherwise.</source>
+      <translation>Diese {0} Byte sind kein BSON-Dokument: Ihre Länge widerspricht.</translation>
+    </message>
+    <message>
+      <source>These {0} bytes are no {1}.</source>
+      <translation>Diese {0} Byte sind kein {1}.</translation>
+    </message>
+    <message>
       <source>This cannot be sent: {0}.</source>
       <translation>Das kann nicht gesendet werden: {0}.</translation>
+    </message>
+    <message>
+      <source>This change does not fit the document: an array has too few elements.</source>
+      <translation>Diese Änderung passt nicht zum Dokument: Ein Array hat zu wenige Elemente.</translation>
+    </message>
+    <message>
+      <source>This change does not fit the document: {0} is not what it was; compare the two again.</source>
+      <translation>Diese Änderung passt nicht zum Dokument: {0} ist nicht mehr, was es war; vergleichen Sie beide neu.</translation>
+    </message>
+    <message>
+      <source>This change would leave no document.</source>
+      <translation>Diese Änderung ließe kein Dokument übrig.</translation>
     </message>
     <message>
       <source>This cluster is sharded, and the shard key of {0} cannot be seen, without which no write of one document is safe: let this user read config.collections (the role clusterMonitor does), and try again. Nothing was written.</source>
@@ -11441,8 +12073,32 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Verbindung ist als Produktion gekennzeichnet; bestätigen Sie die Schreibvorgänge zuerst mit dem Namen der Sammlung.</translation>
     </message>
     <message>
+      <source>This decision belongs to another merge; choose among those of this one.</source>
+      <translation>Diese Entscheidung gehört zu einer anderen Zusammenführung; wählen Sie unter denen von dieser.</translation>
+    </message>
+    <message>
       <source>This document cannot be read, so it can be shown and not written.</source>
       <translation>Dieses Dokument ist nicht lesbar; es kann gezeigt, aber nicht geschrieben werden.</translation>
+    </message>
+    <message>
+      <source>This document {0}, so it can be shown and not written.</source>
+      <translation>Dieses Dokument {0}; es kann gezeigt, aber nicht geschrieben werden.</translation>
+    </message>
+    <message>
+      <source>This document {0}: it was changed beside its history, and an edit from here would lose what it is now. Save it once through {1}.</source>
+      <translation>Dieses Dokument {0}: Es wurde neben seinem Verlauf geändert, und eine Bearbeitung von hier verlöre seinen jetzigen Stand. Speichern Sie es einmal über {1}.</translation>
+    </message>
+    <message>
+      <source>This filter cannot be used on deltas, which are put together here</source>
+      <translation>Dieser Filter lässt sich nicht auf Deltas anwenden, die hier zusammengesetzt werden</translation>
+    </message>
+    <message>
+      <source>This filter cannot be used on states that are put together here</source>
+      <translation>Dieser Filter lässt sich nicht auf Stände anwenden, die hier zusammengesetzt werden</translation>
+    </message>
+    <message>
+      <source>This filter has too many alternatives on both the id and other fields; split it.</source>
+      <translation>Dieser Filter hat zu viele Alternativen zu Id und anderen Feldern zugleich; teilen Sie ihn.</translation>
     </message>
     <message>
       <source>This is a view, and views cannot be written to; write to the collection behind it.</source>
@@ -11457,6 +12113,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das ist keine Marke einer Prüfung; beginnen Sie neu.</translation>
     </message>
     <message>
+      <source>This is not complete, or says too much; it is written {0}.</source>
+      <translation>Das ist unvollständig oder sagt zu viel; es schreibt sich {0}.</translation>
+    </message>
+    <message>
       <source>This plan</source>
       <translation>Dieser Plan</translation>
     </message>
@@ -11469,12 +12129,20 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Server kann Felder nicht zählen, deshalb ist ein Ersetzen nicht abzusichern; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>This server cannot tell a name with a dot in it, such as {0}, from a path, and may damage a document that has one; nothing was written.</source>
+      <translation>Dieser Server kann einen Namen mit Punkt wie {0} nicht von einem Pfad unterscheiden und beschädigt vielleicht ein Dokument, das einen hat; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>This server does not count how often its indexes are used ($indexStats).</source>
       <translation>Dieser Server zählt nicht, wie oft seine Indexe benutzt werden ($indexStats).</translation>
     </message>
     <message>
       <source>This server does not explain queries.</source>
       <translation>Dieser Server erklärt keine Abfragen.</translation>
+    </message>
+    <message>
+      <source>This server finds the document changed although it is not: it cannot compare all values exactly, so this edit cannot be guarded; nothing was written.</source>
+      <translation>Dieser Server findet das Dokument geändert, obwohl es das nicht ist: Er kann nicht alle Werte genau vergleichen, daher ist diese Bearbeitung nicht abzusichern; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>This server has no change streams.</source>
@@ -11487,6 +12155,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This session is read-only; allow writes to save changes.</source>
       <translation>Diese Sitzung ist schreibgeschützt; erlauben Sie das Schreiben, um Änderungen zu speichern.</translation>
+    </message>
+    <message>
+      <source>This takes a list of pairs of a name and a value: {0}.</source>
+      <translation>Das nimmt eine Liste von Paaren aus Name und Wert: {0}.</translation>
     </message>
     <message>
       <source>This user lacks the privilege {0}; ask for it, or use another user.</source>
@@ -11545,6 +12217,26 @@ Zum Verbinden öffnen</translation>
       <translation>Der heutige Inhalt ist jetzt {0}; das Archiv behält sein {1}.</translation>
     </message>
     <message>
+      <source>Token {0} of {1}</source>
+      <translation>Token {0} von {1}</translation>
+    </message>
+    <message>
+      <source>Token {0} of {1} {2}, or is not where it was left; nothing was written.</source>
+      <translation>Token {0} von {1} {2} oder ist nicht, wo es gelassen wurde; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>Token {0} of {1} {2}.</source>
+      <translation>Token {0} von {1} {2}.</translation>
+    </message>
+    <message>
+      <source>Token {0} of {1} {2}: {3}.</source>
+      <translation>Token {0} von {1} {2}: {3}.</translation>
+    </message>
+    <message>
+      <source>Token {0} waits in {1} and is not counted yet; repeat it with this token. {2}</source>
+      <translation>Token {0} wartet in {1} und ist noch nicht gezählt; wiederholen Sie es mit diesem Token. {2}</translation>
+    </message>
+    <message>
       <source>Tokens pending and applied</source>
       <translation>Token doppelt geführt</translation>
     </message>
@@ -11567,6 +12259,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Types come back exact</source>
       <translation>Typen kommen genau zurück</translation>
+    </message>
+    <message>
+      <source>Undefined is written {"$undefined": true}.</source>
+      <translation>Undefined schreibt sich {"$undefined": true}.</translation>
     </message>
     <message>
       <source>Undone: {0} has {1}. {2}</source>
@@ -11647,6 +12343,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>What was chosen for the whole document is no document; choose again.</source>
       <translation>Was für das ganze Dokument gewählt wurde, ist kein Dokument; wählen Sie neu.</translation>
+    </message>
+    <message>
+      <source>What was deleted is there again.</source>
+      <translation>Das Gelöschte ist wieder da.</translation>
     </message>
     <message>
       <source>What was read cannot be sorted on disk ({0}); make room for temporary files, set TMPDIR to a folder that has it, or create an index on the id.</source>
@@ -11741,8 +12441,24 @@ Zum Verbinden öffnen</translation>
       <translation>_etag ist die Sperre von Eve, das allein die nächste bilden kann; daher lassen sich Dokumente hier nur lesen.</translation>
     </message>
     <message>
+      <source>_id and the content</source>
+      <translation>_id und dem Inhalt</translation>
+    </message>
+    <message>
       <source>a DBPointer, which comes back as a reference</source>
       <translation>ein DBPointer, der als Verweis zurückkommt</translation>
+    </message>
+    <message>
+      <source>a JSON Patch between the stored documents, with a test before all that it takes away; lock aside</source>
+      <translation>ein JSON Patch zwischen den gespeicherten Dokumenten, mit einem Test vor allem, was er wegnimmt; ohne die Sperre</translation>
+    </message>
+    <message>
+      <source>a JSON Patch from the state before to the new one</source>
+      <translation>ein JSON Patch vom Stand davor zum neuen</translation>
+    </message>
+    <message>
+      <source>a UUID, an ObjectId or a hash</source>
+      <translation>eine UUID, eine ObjectId oder ein Hash</translation>
     </message>
     <message>
       <source>a blank</source>
@@ -11761,6 +12477,14 @@ Zum Verbinden öffnen</translation>
       <translation>eine Kopie wird in der Quarantäne aufbewahrt</translation>
     </message>
     <message>
+      <source>a date is outside of the years 1 to 9999</source>
+      <translation>ein Datum liegt außerhalb der Jahre 1 bis 9999</translation>
+    </message>
+    <message>
+      <source>a document began anew in the middle of its history</source>
+      <translation>ein Dokument begann mitten in seinem Verlauf neu</translation>
+    </message>
+    <message>
       <source>a document for every version</source>
       <translation>ein Dokument für jede Version</translation>
     </message>
@@ -11777,6 +12501,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument ohne Version</translation>
     </message>
     <message>
+      <source>a field that comes back stands behind all others</source>
+      <translation>ein Feld, das wiederkommt, steht hinter allen anderen</translation>
+    </message>
+    <message>
       <source>a layout that was stated by hand</source>
       <translation>ein von Hand angegebenes Layout</translation>
     </message>
@@ -11785,8 +12513,32 @@ Zum Verbinden öffnen</translation>
       <translation>ein Zeilenumbruch oder Steuerzeichen in einer Zeichenkette; schreiben Sie es als \n, \t oder \u00XX.</translation>
     </message>
     <message>
+      <source>a list</source>
+      <translation>eine Liste</translation>
+    </message>
+    <message>
       <source>a look before and behind it</source>
       <translation>ein Blick davor und danach</translation>
+    </message>
+    <message>
+      <source>a name is missing between . and [</source>
+      <translation>zwischen . und [ fehlt ein Name</translation>
+    </message>
+    <message>
+      <source>a name is missing; an empty one is written ""</source>
+      <translation>ein Name fehlt; ein leerer schreibt sich ""</translation>
+    </message>
+    <message>
+      <source>a new counter</source>
+      <translation>ein neuer Zähler</translation>
+    </message>
+    <message>
+      <source>a number that can go up by one</source>
+      <translation>eine Zahl, die um eins steigen kann</translation>
+    </message>
+    <message>
+      <source>a place in an array or a text is no number</source>
+      <translation>eine Stelle in einem Array oder Text ist keine Zahl</translation>
     </message>
     <message>
       <source>a record of changes to other documents</source>
@@ -11809,12 +12561,32 @@ Zum Verbinden öffnen</translation>
       <translation>ein Symbol, das als Text zurückkommt</translation>
     </message>
     <message>
+      <source>a value of the newest row that is there</source>
+      <translation>ein Wert der neuesten Zeile, die da ist</translation>
+    </message>
+    <message>
+      <source>a value of the stored document before the edit</source>
+      <translation>ein Wert des gespeicherten Dokuments vor der Bearbeitung</translation>
+    </message>
+    <message>
+      <source>a value of the stored document behind it</source>
+      <translation>ein Wert des gespeicherten Dokuments danach</translation>
+    </message>
+    <message>
       <source>a whole number has no fraction; choose Double or Decimal128</source>
       <translation>eine ganze Zahl hat keinen Bruchteil; wählen Sie Double oder Decimal128</translation>
     </message>
     <message>
+      <source>a {0} is no value of JSON</source>
+      <translation>{0} ist kein Wert von JSON</translation>
+    </message>
+    <message>
       <source>a {0}, as Extended JSON</source>
       <translation>{0} als Extended JSON</translation>
+    </message>
+    <message>
+      <source>above the current version</source>
+      <translation>über der aktuellen Version</translation>
     </message>
     <message>
       <source>add a token</source>
@@ -11837,8 +12609,20 @@ Zum Verbinden öffnen</translation>
       <translation>alle {whole} Ids</translation>
     </message>
     <message>
+      <source>also in the archive</source>
+      <translation>auch im Archiv</translation>
+    </message>
+    <message>
+      <source>an ObjectId that no other row has</source>
+      <translation>eine ObjectId, die keine andere Zeile hat</translation>
+    </message>
+    <message>
       <source>an archive fed by a change stream</source>
       <translation>ein Archiv, das ein Change Stream füttert</translation>
+    </message>
+    <message>
+      <source>an array of {0}</source>
+      <translation>ein Array von {0}</translation>
     </message>
     <message>
       <source>an escape that JSON does not know; write a backslash as \\.</source>
@@ -11851,6 +12635,26 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>an index of {0} was lost; open it again</source>
       <translation>ein Index von {0} ging verloren; öffnen Sie es neu</translation>
+    </message>
+    <message>
+      <source>an object of {0} field{1}</source>
+      <translation>ein Objekt mit {0} Feldern</translation>
+    </message>
+    <message>
+      <source>an operation at {0} is not known</source>
+      <translation>eine Operation bei {0} ist nicht bekannt</translation>
+    </message>
+    <message>
+      <source>an operation has no op</source>
+      <translation>eine Operation hat kein op</translation>
+    </message>
+    <message>
+      <source>an operation has no path</source>
+      <translation>eine Operation hat keinen Pfad</translation>
+    </message>
+    <message>
+      <source>an operation of the type {0} is not known</source>
+      <translation>eine Operation vom Typ {0} ist nicht bekannt</translation>
     </message>
     <message>
       <source>an unknown time</source>
@@ -11889,12 +12693,32 @@ Zum Verbinden öffnen</translation>
       <translation>Einmalverarbeitung</translation>
     </message>
     <message>
+      <source>apply-once lists</source>
+      <translation>Listen zur Einmalverarbeitung</translation>
+    </message>
+    <message>
       <source>archive</source>
       <translation>Archiv</translation>
     </message>
     <message>
+      <source>archive 1 version behind</source>
+      <translation>Archiv 1 Version hinterher</translation>
+    </message>
+    <message>
+      <source>archive behind</source>
+      <translation>Archiv hinterher</translation>
+    </message>
+    <message>
+      <source>archive {0} versions behind</source>
+      <translation>Archiv {0} Versionen hinterher</translation>
+    </message>
+    <message>
       <source>archived</source>
       <translation>archiviert</translation>
+    </message>
+    <message>
+      <source>as it was</source>
+      <translation>wie es war</translation>
     </message>
     <message>
       <source>ask for the role read</source>
@@ -11905,6 +12729,10 @@ Zum Verbinden öffnen</translation>
       <translation>an ihrem Anfang</translation>
     </message>
     <message>
+      <source>at most a copy is in the archive</source>
+      <translation>höchstens eine Kopie ist im Archiv</translation>
+    </message>
+    <message>
       <source>at the top</source>
       <translation>auf der obersten Ebene</translation>
     </message>
@@ -11913,8 +12741,16 @@ Zum Verbinden öffnen</translation>
       <translation>authMechanismProperties in der Adresse sind NAME:Wert, durch Kommas getrennt; kein Wert kann eines enthalten.</translation>
     </message>
     <message>
+      <source>behind a tombstone</source>
+      <translation>hinter einem Grabstein</translation>
+    </message>
+    <message>
       <source>beside it</source>
       <translation>daneben</translation>
+    </message>
+    <message>
+      <source>brought up to date</source>
+      <translation>auf den Stand gebracht</translation>
     </message>
     <message>
       <source>by time</source>
@@ -11925,12 +12761,24 @@ Zum Verbinden öffnen</translation>
       <translation>Byte {0} ist kein UTF-8.</translation>
     </message>
     <message>
+      <source>cannot be followed</source>
+      <translation>lässt sich nicht verfolgen</translation>
+    </message>
+    <message>
       <source>cannot go up by one</source>
       <translation>lässt sich nicht um eins erhöhen</translation>
     </message>
     <message>
+      <source>changed in place later, before the next version</source>
+      <translation>später an Ort und Stelle geändert, vor der nächsten Version</translation>
+    </message>
+    <message>
       <source>changed since ({0} → {1})</source>
       <translation>hat sich seitdem geändert ({0} → {1})</translation>
+    </message>
+    <message>
+      <source>choose another type</source>
+      <translation>wählen Sie einen anderen Typ</translation>
     </message>
     <message>
       <source>comes back as other bytes once it is written again</source>
@@ -11971,6 +12819,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>delete</source>
       <translation>Löschen</translation>
+    </message>
+    <message>
+      <source>deleted {0} UTC as its feed saw</source>
+      <translation>gelöscht {0} UTC, wie die Fütterung sah</translation>
     </message>
     <message>
       <source>delta</source>
@@ -12073,6 +12925,10 @@ Zum Verbinden öffnen</translation>
       <translation>alles</translation>
     </message>
     <message>
+      <source>expected . or [</source>
+      <translation>erwartet wird . oder [</translation>
+    </message>
+    <message>
       <source>expected a value</source>
       <translation>erwartet wird ein Wert</translation>
     </message>
@@ -12125,12 +12981,28 @@ Zum Verbinden öffnen</translation>
       <translation>hat inzwischen ein anderes an seiner Stelle; eine Kopie ist aufbewahrt</translation>
     </message>
     <message>
+      <source>has any</source>
+      <translation>das welche hat</translation>
+    </message>
+    <message>
       <source>has its own {0} in {1} rows</source>
       <translation>hat sein eigenes {0} in {1} Zeilen</translation>
     </message>
     <message>
       <source>has little in {0} of what it is made of itself</source>
       <translation>hat in {0} wenig von dem, woraus es selbst besteht</translation>
+    </message>
+    <message>
+      <source>has no document in {0}</source>
+      <translation>hat kein Dokument in {0}</translation>
+    </message>
+    <message>
+      <source>has no key {0}; its keys are {1}</source>
+      <translation>hat keinen Schlüssel {0}; die Schlüssel sind {1}</translation>
+    </message>
+    <message>
+      <source>has no version</source>
+      <translation>hat keine Version</translation>
     </message>
     <message>
       <source>has no {0}</source>
@@ -12143,6 +13015,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>has no {0} in {1} of {2} versions</source>
       <translation>hat in {1} von {2} Versionen kein {0}</translation>
+    </message>
+    <message>
+      <source>has none</source>
+      <translation>fehlt</translation>
     </message>
     <message>
       <source>has only {0} different {1} in {2} rows</source>
@@ -12165,8 +13041,20 @@ Zum Verbinden öffnen</translation>
       <translation>Hash weicht nur in der Feldreihenfolge ab</translation>
     </message>
     <message>
+      <source>hash is a {0}</source>
+      <translation>Hash ist ein {0}</translation>
+    </message>
+    <message>
+      <source>hash_recipe says {0}, which {1} holds in {2} documents looked at{3}; correct it, or hash_fields, before anything is written here.</source>
+      <translation>hash_recipe besagt {0}, was {1} in {2} angesehenen Dokumenten enthält{3}; berichtigen Sie es oder hash_fields, bevor hier etwas geschrieben wird.</translation>
+    </message>
+    <message>
       <source>have an array as {0}</source>
       <translation>haben ein Array als {0}</translation>
+    </message>
+    <message>
+      <source>have any</source>
+      <translation>die welche haben</translation>
     </message>
     <message>
       <source>have no {0}</source>
@@ -12187,6 +13075,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>holds text that is no UTF-8</source>
       <translation>enthält Text, der kein UTF-8 ist</translation>
+    </message>
+    <message>
+      <source>holds the field {0} twice</source>
+      <translation>enthält das Feld {0} zweimal</translation>
     </message>
     <message>
       <source>how long a writer may still be at work</source>
@@ -12225,8 +13117,16 @@ Zum Verbinden öffnen</translation>
       <translation>fügten denselben Schlüssel {0}-mal ein: Jedes Mal kam genau einer hinein.</translation>
     </message>
     <message>
+      <source>is a {0}</source>
+      <translation>ist ein {0}</translation>
+    </message>
+    <message>
       <source>is changing over or shutting down</source>
       <translation>wechselt gerade die Rolle oder wird beendet</translation>
+    </message>
+    <message>
+      <source>is counted</source>
+      <translation>ist gezählt</translation>
     </message>
     <message>
       <source>is cut off: document {0}, which begins at byte {1}, is not whole; {2}</source>
@@ -12257,8 +13157,28 @@ Zum Verbinden öffnen</translation>
       <translation>fehlt</translation>
     </message>
     <message>
+      <source>is nested too deeply</source>
+      <translation>ist zu tief geschachtelt</translation>
+    </message>
+    <message>
+      <source>is no TOML: {0}</source>
+      <translation>ist kein TOML: {0}</translation>
+    </message>
+    <message>
       <source>is no UUID, ObjectId or hash</source>
       <translation>ist weder UUID noch ObjectId noch Hash</translation>
+    </message>
+    <message>
+      <source>is pending</source>
+      <translation>ist offen</translation>
+    </message>
+    <message>
+      <source>is pending again already</source>
+      <translation>ist schon wieder offen</translation>
+    </message>
+    <message>
+      <source>is pending or was counted already</source>
+      <translation>ist offen oder war schon gezählt</translation>
     </message>
     <message>
       <source>is too busy</source>
@@ -12357,6 +13277,10 @@ Zum Verbinden öffnen</translation>
       <translation>sein Zertifikat stammt von einer Stelle, die hier nicht bekannt ist; nennen Sie deren Datei als tlsCAFile</translation>
     </message>
     <message>
+      <source>its content</source>
+      <translation>sein Inhalt</translation>
+    </message>
+    <message>
       <source>its counter</source>
       <translation>sein Zähler</translation>
     </message>
@@ -12365,8 +13289,28 @@ Zum Verbinden öffnen</translation>
       <translation>ihre Dokumente sind keine Namen mit je einer ganzen Zahl.</translation>
     </message>
     <message>
+      <source>its feed has come to {0} UTC</source>
+      <translation>seine Fütterung ist bis {0} UTC gekommen</translation>
+    </message>
+    <message>
+      <source>its feed has seen no change so far</source>
+      <translation>seine Fütterung hat bisher keine Änderung gesehen</translation>
+    </message>
+    <message>
       <source>its feeder keeps its place in {0}{1}</source>
       <translation>ihr Zubringer merkt sich seine Stelle in {0}{1}</translation>
+    </message>
+    <message>
+      <source>its patch does not apply: {0}</source>
+      <translation>sein Patch lässt sich nicht anwenden: {0}</translation>
+    </message>
+    <message>
+      <source>its row in the history</source>
+      <translation>seine Zeile im Verlauf</translation>
+    </message>
+    <message>
+      <source>its rows can be written in many ways.</source>
+      <translation>ihre Zeilen können auf viele Arten geschrieben sein.</translation>
     </message>
     <message>
       <source>its rows carry the documents' own {0}</source>
@@ -12379,6 +13323,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>kept</source>
       <translation>aufbewahrt</translation>
+    </message>
+    <message>
+      <source>knows no {0}; it may hold {1}</source>
+      <translation>kennt kein {0}; möglich sind {1}</translation>
     </message>
     <message>
       <source>lost</source>
@@ -12417,8 +13365,48 @@ Zum Verbinden öffnen</translation>
       <translation>ging weiter</translation>
     </message>
     <message>
+      <source>must be a path such as "d._id", not {0}</source>
+      <translation>muss ein Pfad wie "d._id" sein, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must be a table of fields, as in { t = "$now", d = "$document" }</source>
+      <translation>muss eine Tabelle von Feldern sein, wie in { t = "$now", d = "$document" }</translation>
+    </message>
+    <message>
       <source>must be null</source>
       <translation>muss null sein</translation>
+    </message>
+    <message>
+      <source>must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }</source>
+      <translation>muss { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" } geschrieben werden</translation>
+    </message>
+    <message>
+      <source>must be written { field = "o", insert = "i", remove = "r" }</source>
+      <translation>muss { field = "o", insert = "i", remove = "r" } geschrieben werden</translation>
+    </message>
+    <message>
+      <source>must be written { path = "text" }</source>
+      <translation>muss { path = "text" } geschrieben werden</translation>
+    </message>
+    <message>
+      <source>must be { field = "…", how = … }, where how is {0}</source>
+      <translation>muss { field = "…", how = … } sein, mit how als {0}</translation>
+    </message>
+    <message>
+      <source>must be {0} or {1}, not {2}</source>
+      <translation>muss {0} oder {1} sein, nicht {2}</translation>
+    </message>
+    <message>
+      <source>must list the names of fields in quotes, as in ["__v"]</source>
+      <translation>muss Feldnamen in Anführungszeichen auflisten, wie in ["__v"]</translation>
+    </message>
+    <message>
+      <source>must name a field at the top, without dots or dollars, not {0}</source>
+      <translation>muss ein Feld auf der obersten Ebene nennen, ohne Punkte und Dollarzeichen, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must stand on one line</source>
+      <translation>muss auf einer Zeile stehen</translation>
     </message>
     <message>
       <source>name a user</source>
@@ -12437,6 +13425,22 @@ Zum Verbinden öffnen</translation>
       <translation>kein Zubringer ist bekannt, also schreibt eine Anwendung beide</translation>
     </message>
     <message>
+      <source>no field looks like a hash.</source>
+      <translation>kein Feld sieht wie ein Hash aus.</translation>
+    </message>
+    <message>
+      <source>no field with a whole number and one with an id were found in it.</source>
+      <translation>darin fanden sich kein Feld mit einer ganzen Zahl und eines mit einer Id.</translation>
+    </message>
+    <message>
+      <source>no field with a whole number was found in it.</source>
+      <translation>darin fand sich kein Feld mit einer ganzen Zahl.</translation>
+    </message>
+    <message>
+      <source>no field with the ids of documents in another collection was found in it.</source>
+      <translation>darin fand sich kein Feld mit den Ids von Dokumenten einer anderen Sammlung.</translation>
+    </message>
+    <message>
       <source>no list of keys was found in it.</source>
       <translation>darin fand sich keine Liste von Schlüsseln.</translation>
     </message>
@@ -12445,12 +13449,28 @@ Zum Verbinden öffnen</translation>
       <translation>darin fand sich keine Liste von Token.</translation>
     </message>
     <message>
+      <source>no second collection with versions of its documents was found.</source>
+      <translation>eine zweite Sammlung mit Versionen ihrer Dokumente fand sich nicht.</translation>
+    </message>
+    <message>
+      <source>no sub-document with a version, and an array of earlier ones, were found in it.</source>
+      <translation>darin fanden sich kein Unterdokument mit einer Version und kein Array früherer.</translation>
+    </message>
+    <message>
       <source>no version carries {0}; {1} is the highest</source>
       <translation>keine Version trägt {0}; {1} ist die höchste</translation>
     </message>
     <message>
+      <source>no version, and no array of earlier states of the same document, were found in it.</source>
+      <translation>darin fanden sich keine Version und kein Array früherer Stände desselben Dokuments.</translation>
+    </message>
+    <message>
       <source>no versions recognised</source>
       <translation>keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>none of {0}</source>
+      <translation>keinem von {0}</translation>
     </message>
     <message>
       <source>none of {whole} documents</source>
@@ -12459,6 +13479,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>none of {whole} ids</source>
       <translation>keine von {whole} Ids</translation>
+    </message>
+    <message>
+      <source>none so far</source>
+      <translation>bisher nichts</translation>
     </message>
     <message>
       <source>none: nothing is added</source>
@@ -12487,6 +13511,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>numbers handed out one by one</source>
       <translation>Nummern, eine nach der anderen vergeben</translation>
+    </message>
+    <message>
+      <source>of no characters</source>
+      <translation>ohne Zeichen</translation>
     </message>
     <message>
       <source>of the type {0} and no id</source>
@@ -12521,6 +13549,14 @@ Zum Verbinden öffnen</translation>
       <translation>auf diese Felder</translation>
     </message>
     <message>
+      <source>one more than it was, of a field around the rows</source>
+      <translation>eins mehr als bisher, von einem Feld um die Zeilen herum</translation>
+    </message>
+    <message>
+      <source>one more than the highest number of the rows that are there</source>
+      <translation>eins mehr als die höchste Nummer der Zeilen, die da sind</translation>
+    </message>
+    <message>
       <source>one version</source>
       <translation>eine Version</translation>
     </message>
@@ -12541,6 +13577,10 @@ Zum Verbinden öffnen</translation>
       <translation>Vorgänge, über eine Liste von Token nur einmal angewendet</translation>
     </message>
     <message>
+      <source>order of fields</source>
+      <translation>Reihenfolge der Felder</translation>
+    </message>
+    <message>
       <source>ordered</source>
       <translation>geordnet</translation>
     </message>
@@ -12551,6 +13591,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>purge</source>
       <translation>Endlöschung</translation>
+    </message>
+    <message>
+      <source>purge it once more</source>
+      <translation>löschen Sie es noch einmal endgültig</translation>
     </message>
     <message>
       <source>put a token back</source>
@@ -12565,12 +13609,20 @@ Zum Verbinden öffnen</translation>
       <translation>zurückgelegt, wie es war</translation>
     </message>
     <message>
+      <source>put back what was deleted</source>
+      <translation>zurücklegen, was gelöscht wurde</translation>
+    </message>
+    <message>
       <source>put back what was removed</source>
       <translation>zurücklegen, was entfernt wurde</translation>
     </message>
     <message>
       <source>put token back</source>
       <translation>Tokenrückgabe</translation>
+    </message>
+    <message>
+      <source>raise the total once</source>
+      <translation>die Summe einmal erhöhen</translation>
     </message>
     <message>
       <source>raised</source>
@@ -12581,12 +13633,36 @@ Zum Verbinden öffnen</translation>
       <translation>neu gebildet</translation>
     </message>
     <message>
+      <source>rebuilt over a gap</source>
+      <translation>über eine Lücke nachgebildet</translation>
+    </message>
+    <message>
+      <source>rebuilt over a version stored twice</source>
+      <translation>über eine doppelt gespeicherte Version nachgebildet</translation>
+    </message>
+    <message>
+      <source>rebuilt over a version that cannot be read</source>
+      <translation>über eine unlesbare Version nachgebildet</translation>
+    </message>
+    <message>
+      <source>rebuilt without a base</source>
+      <translation>ohne Basis nachgebildet</translation>
+    </message>
+    <message>
       <source>refuses the connection; check the port</source>
       <translation>lehnt die Verbindung ab; prüfen Sie den Port</translation>
     </message>
     <message>
       <source>removed</source>
       <translation>entfernt</translation>
+    </message>
+    <message>
+      <source>renamed from {0}</source>
+      <translation>umbenannt von {0}</translation>
+    </message>
+    <message>
+      <source>renamed to {0}</source>
+      <translation>umbenannt in {0}</translation>
     </message>
     <message>
       <source>repair</source>
@@ -12607,6 +13683,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>saved</source>
       <translation>gespeichert</translation>
+    </message>
+    <message>
+      <source>say --layout pending, or state its fields in a profile</source>
+      <translation>wählen Sie das Layout pending, oder geben Sie die Felder in einem Profil an</translation>
     </message>
     <message>
       <source>set</source>
@@ -12653,8 +13733,32 @@ Zum Verbinden öffnen</translation>
       <translation>ssh zu {0} endete{1}; versuchen Sie `ssh {2}` in einem Terminal.</translation>
     </message>
     <message>
+      <source>state hash_recipe, and hash_fields for what it leaves out, in a profile before anything is written here</source>
+      <translation>geben Sie hash_recipe und für das Ausgelassene hash_fields in einem Profil an, bevor hier etwas geschrieben wird</translation>
+    </message>
+    <message>
+      <source>stored twice</source>
+      <translation>doppelt gespeichert</translation>
+    </message>
+    <message>
+      <source>subType takes two hexadecimal digits, as in 00.</source>
+      <translation>subType nimmt zwei hexadezimale Ziffern, wie in 00.</translation>
+    </message>
+    <message>
       <source>swapped the same version {0} times: exactly one won, every time.</source>
       <translation>tauschten dieselbe Version {0}-mal: Jedes Mal gewann genau einer.</translation>
+    </message>
+    <message>
+      <source>t and i are whole numbers: {0}.</source>
+      <translation>t und i sind ganze Zahlen: {0}.</translation>
+    </message>
+    <message>
+      <source>t and i of a timestamp are from 0 to 4294967295.</source>
+      <translation>t und i eines Zeitstempels gehen von 0 bis 4294967295.</translation>
+    </message>
+    <message>
+      <source>take an entry back</source>
+      <translation>einen Eintrag zurücknehmen</translation>
     </message>
     <message>
       <source>take out a token that was counted already</source>
@@ -12663,6 +13767,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>take out what was added</source>
       <translation>herausnehmen, was hinzugefügt wurde</translation>
+    </message>
+    <message>
+      <source>taken back by a failover or a restored backup, or of a document before this one</source>
+      <translation>durch einen Ausfall oder eine zurückgespielte Sicherung zurückgenommen oder von einem Dokument vor diesem</translation>
     </message>
     <message>
       <source>taken out</source>
@@ -12679,6 +13787,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>text of a hash</source>
       <translation>Text eines Hashes</translation>
+    </message>
+    <message>
+      <source>the application that writes this history</source>
+      <translation>die Anwendung, die diesen Verlauf schreibt</translation>
+    </message>
+    <message>
+      <source>the archive holds another {0}</source>
+      <translation>das Archiv enthält ein anderes {0}</translation>
     </message>
     <message>
       <source>the archive holds current {0} too, with the same content</source>
@@ -12705,8 +13821,20 @@ Zum Verbinden öffnen</translation>
       <translation>das Array eines Dokuments, das die Zeilen enthält</translation>
     </message>
     <message>
+      <source>the change has no original and modified fields</source>
+      <translation>der Änderung fehlen die Felder original und modified</translation>
+    </message>
+    <message>
+      <source>the change of a text is written in an unknown way</source>
+      <translation>die Änderung eines Textes ist auf unbekannte Art geschrieben</translation>
+    </message>
+    <message>
       <source>the changes</source>
       <translation>die Änderungen</translation>
+    </message>
+    <message>
+      <source>the changes behind it do not begin with it</source>
+      <translation>die Änderungen danach beginnen nicht damit</translation>
     </message>
     <message>
       <source>the character {0}</source>
@@ -12719,6 +13847,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the collection with the earlier versions</source>
       <translation>die Sammlung mit den früheren Versionen</translation>
+    </message>
+    <message>
+      <source>the content</source>
+      <translation>dem Inhalt</translation>
     </message>
     <message>
       <source>the content of {0}</source>
@@ -12741,8 +13873,16 @@ Zum Verbinden öffnen</translation>
       <translation>der Zähler</translation>
     </message>
     <message>
+      <source>the counter begins</source>
+      <translation>der Zähler beginnt</translation>
+    </message>
+    <message>
       <source>the counter goes up to {0}</source>
       <translation>der Zähler steigt auf {0}</translation>
+    </message>
+    <message>
+      <source>the counter hands out the number</source>
+      <translation>der Zähler gibt die Nummer aus</translation>
     </message>
     <message>
       <source>the counter of versions is raised first</source>
@@ -12769,12 +13909,44 @@ Zum Verbinden öffnen</translation>
       <translation>die aktuelle Version oben im Dokument, frühere in einem Array darin</translation>
     </message>
     <message>
+      <source>the delta at {0} is said in an unknown way</source>
+      <translation>das Delta bei {0} ist auf unbekannte Art ausgedrückt</translation>
+    </message>
+    <message>
+      <source>the delta at {0} is {1}</source>
+      <translation>das Delta bei {0} ist {1}</translation>
+    </message>
+    <message>
+      <source>the delta is about the whole document</source>
+      <translation>das Delta betrifft das ganze Dokument</translation>
+    </message>
+    <message>
       <source>the document</source>
       <translation>das Dokument</translation>
     </message>
     <message>
+      <source>the document holds a field twice</source>
+      <translation>das Dokument enthält ein Feld zweimal</translation>
+    </message>
+    <message>
+      <source>the document is gone since</source>
+      <translation>das Dokument ist seitdem weg</translation>
+    </message>
+    <message>
+      <source>the document was deleted after it</source>
+      <translation>das Dokument wurde danach gelöscht</translation>
+    </message>
+    <message>
+      <source>the document with its first entry</source>
+      <translation>das Dokument mit seinem ersten Eintrag</translation>
+    </message>
+    <message>
       <source>the document {0}</source>
       <translation>das Dokument {0}</translation>
+    </message>
+    <message>
+      <source>the document's id</source>
+      <translation>die Id des Dokuments</translation>
     </message>
     <message>
       <source>the dump</source>
@@ -12845,8 +14017,16 @@ Zum Verbinden öffnen</translation>
       <translation>die Form der Patches</translation>
     </message>
     <message>
+      <source>the hash as stored</source>
+      <translation>der Hash, wie gespeichert wurde</translation>
+    </message>
+    <message>
       <source>the hash of the content</source>
       <translation>der Hash des Inhalts</translation>
+    </message>
+    <message>
+      <source>the hash of the new document, and of the hash that it had, by hash_recipe</source>
+      <translation>der Hash des neuen Dokuments und des Hashes, den es hatte, nach hash_recipe</translation>
     </message>
     <message>
       <source>the highest number</source>
@@ -12885,8 +14065,20 @@ Zum Verbinden öffnen</translation>
       <translation>das neue Dokument</translation>
     </message>
     <message>
+      <source>the new document is numbered above an earlier life</source>
+      <translation>das neue Dokument wird über einem früheren Leben nummeriert</translation>
+    </message>
+    <message>
       <source>the newest {0}</source>
       <translation>die neuesten {0}</translation>
+    </message>
+    <message>
+      <source>the next number</source>
+      <translation>die nächste Nummer</translation>
+    </message>
+    <message>
+      <source>the number of the next version</source>
+      <translation>die Nummer der nächsten Version</translation>
     </message>
     <message>
       <source>the one document</source>
@@ -12905,12 +14097,56 @@ Zum Verbinden öffnen</translation>
       <translation>das, was bleiben sollte, ist weg</translation>
     </message>
     <message>
+      <source>the operation inside of a text is no list</source>
+      <translation>die Operation in einem Text ist keine Liste</translation>
+    </message>
+    <message>
+      <source>the operation inside of a text is no object</source>
+      <translation>die Operation in einem Text ist kein Objekt</translation>
+    </message>
+    <message>
+      <source>the operation is about the whole document</source>
+      <translation>die Operation betrifft das ganze Dokument</translation>
+    </message>
+    <message>
+      <source>the operation is not one of the type json0</source>
+      <translation>die Operation ist keine vom Typ json0</translation>
+    </message>
+    <message>
+      <source>the patch above it does not apply: {0}</source>
+      <translation>der Patch darüber lässt sich nicht anwenden: {0}</translation>
+    </message>
+    <message>
+      <source>the patch is about the whole document</source>
+      <translation>der Patch betrifft das ganze Dokument</translation>
+    </message>
+    <message>
+      <source>the patch is no list of operations</source>
+      <translation>der Patch ist keine Liste von Operationen</translation>
+    </message>
+    <message>
+      <source>the patch moves a value from one field to another</source>
+      <translation>der Patch verschiebt einen Wert von einem Feld in ein anderes</translation>
+    </message>
+    <message>
       <source>the program that writes the history</source>
       <translation>das Programm, das den Verlauf schreibt</translation>
     </message>
     <message>
+      <source>the quoted name does not end; close it with "</source>
+      <translation>der Name in Anführungszeichen endet nicht; schließen Sie ihn mit "</translation>
+    </message>
+    <message>
       <source>the regular expression that begins here does not end; close it with /.</source>
       <translation>der reguläre Ausdruck, der hier beginnt, endet nicht; schließen Sie ihn mit /.</translation>
+    </message>
+    <message>
+      <source>the row has no {0}</source>
+      <translation>die Zeile hat kein {0}</translation>
+    </message>
+    <message>
+      <source>the row of a swap that failed</source>
+      <translation>die Zeile eines Tauschs, der scheiterte</translation>
     </message>
     <message>
       <source>the row that is missing</source>
@@ -12923,6 +14159,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the rows that can be current</source>
       <translation>die Zeilen, die aktuell sein können</translation>
+    </message>
+    <message>
+      <source>the same in whole seconds</source>
+      <translation>dieselbe in ganzen Sekunden</translation>
+    </message>
+    <message>
+      <source>the same with _id</source>
+      <translation>derselbe mit _id</translation>
     </message>
     <message>
       <source>the second {0}</source>
@@ -12941,6 +14185,14 @@ Zum Verbinden öffnen</translation>
       <translation>der Server ist geschlossen</translation>
     </message>
     <message>
+      <source>the state is no document</source>
+      <translation>der Stand ist kein Dokument</translation>
+    </message>
+    <message>
+      <source>the state: without _id, and without what is ignored</source>
+      <translation>der Stand: ohne _id und ohne, was ignoriert wird</translation>
+    </message>
+    <message>
       <source>the string that begins here does not end; close it with ".</source>
       <translation>die Zeichenkette, die hier beginnt, endet nicht; schließen Sie sie mit ".</translation>
     </message>
@@ -12949,8 +14201,20 @@ Zum Verbinden öffnen</translation>
       <translation>die Zeichenkette, die hier beginnt, endet nicht; schließen Sie sie mit '.</translation>
     </message>
     <message>
+      <source>the swap</source>
+      <translation>der Tausch</translation>
+    </message>
+    <message>
+      <source>the text at {0} is not the one that was changed</source>
+      <translation>der Text bei {0} ist nicht der, der geändert wurde</translation>
+    </message>
+    <message>
       <source>the text ends too early</source>
       <translation>der Text endet zu früh</translation>
+    </message>
+    <message>
+      <source>the time, later than that of any row that is there</source>
+      <translation>die Zeit, später als die jeder Zeile, die da ist</translation>
     </message>
     <message>
       <source>the token is pending again</source>
@@ -12985,6 +14249,42 @@ Zum Verbinden öffnen</translation>
       <translation>die Version ist der Hash in {hash}</translation>
     </message>
     <message>
+      <source>the whole document</source>
+      <translation>das ganze Dokument</translation>
+    </message>
+    <message>
+      <source>there is already a {0}</source>
+      <translation>{0} gibt es schon</translation>
+    </message>
+    <message>
+      <source>there is no element to move from {0} to {1}</source>
+      <translation>es gibt kein Element, das von {0} nach {1} rücken könnte</translation>
+    </message>
+    <message>
+      <source>there is no element {0}</source>
+      <translation>es gibt kein Element {0}</translation>
+    </message>
+    <message>
+      <source>there is no operation {0}</source>
+      <translation>es gibt keine Operation {0}</translation>
+    </message>
+    <message>
+      <source>there is no place {0}</source>
+      <translation>es gibt keine Stelle {0}</translation>
+    </message>
+    <message>
+      <source>there is no {0}</source>
+      <translation>es gibt kein {0}</translation>
+    </message>
+    <message>
+      <source>there is no {0} in {1}</source>
+      <translation>es gibt kein {0} in {1}</translation>
+    </message>
+    <message>
+      <source>there is {0} {1}</source>
+      <translation>da ist {0} {1}</translation>
+    </message>
+    <message>
       <source>there twice</source>
       <translation>doppelt da</translation>
     </message>
@@ -12997,8 +14297,16 @@ Zum Verbinden öffnen</translation>
       <translation>dies ist keine Zahl.</translation>
     </message>
     <message>
+      <source>this is of type {0}</source>
+      <translation>dies ist vom Typ {0}</translation>
+    </message>
+    <message>
       <source>today's content, as {0}; the archive keeps its {1}</source>
       <translation>der heutige Inhalt als {0}; das Archiv behält sein {1}</translation>
+    </message>
+    <message>
+      <source>two-step counters</source>
+      <translation>Zähler in zwei Schritten</translation>
     </message>
     <message>
       <source>undefined, which comes back as null</source>
@@ -13025,8 +14333,20 @@ Zum Verbinden öffnen</translation>
       <translation>von {0} Dokumenten benutzt</translation>
     </message>
     <message>
+      <source>version is a {0}</source>
+      <translation>Version ist ein {0}</translation>
+    </message>
+    <message>
       <source>version is the lock of Spring Data (@Version): guarded, and raised with every edit.</source>
       <translation>version ist die Sperre von Spring Data (@Version): Sie wird geprüft und mit jeder Bearbeitung erhöht.</translation>
+    </message>
+    <message>
+      <source>version of a document have {0}</source>
+      <translation>Version eines Dokuments {0} haben</translation>
+    </message>
+    <message>
+      <source>version of a document in</source>
+      <translation>Version eines Dokuments zu</translation>
     </message>
     <message>
       <source>version {0} is a {1}</source>
@@ -13037,12 +14357,44 @@ Zum Verbinden öffnen</translation>
       <translation>wurde seitdem von jemandem geändert</translation>
     </message>
     <message>
+      <source>was counted already, nothing was written</source>
+      <translation>war schon gezählt, es wurde nichts geschrieben</translation>
+    </message>
+    <message>
+      <source>was created again since</source>
+      <translation>wurde seitdem neu angelegt</translation>
+    </message>
+    <message>
+      <source>was created and deleted again since</source>
+      <translation>wurde seitdem neu angelegt und gelöscht</translation>
+    </message>
+    <message>
       <source>was deleted</source>
       <translation>wurde gelöscht</translation>
     </message>
     <message>
       <source>was deleted since</source>
       <translation>wurde seitdem gelöscht</translation>
+    </message>
+    <message>
+      <source>was dropped</source>
+      <translation>wurde gestrichen</translation>
+    </message>
+    <message>
+      <source>was finished</source>
+      <translation>wurde abgeschlossen</translation>
+    </message>
+    <message>
+      <source>was purged since</source>
+      <translation>wurde seitdem endgültig gelöscht</translation>
+    </message>
+    <message>
+      <source>was put back</source>
+      <translation>wurde zurückgelegt</translation>
+    </message>
+    <message>
+      <source>was taken out, as it was counted already</source>
+      <translation>wurde herausgenommen, da es schon gezählt war</translation>
     </message>
     <message>
       <source>what a row did</source>
@@ -13065,6 +14417,14 @@ Zum Verbinden öffnen</translation>
       <translation>was jeder Zähler nummeriert</translation>
     </message>
     <message>
+      <source>what left {0} at {1} is said in an unknown way</source>
+      <translation>was {0} bei {1} verließ, ist auf unbekannte Art ausgedrückt</translation>
+    </message>
+    <message>
+      <source>what left {0} at {1} is {2}</source>
+      <translation>was {0} bei {1} verließ, ist {2}</translation>
+    </message>
+    <message>
       <source>what orders the rows</source>
       <translation>wonach die Zeilen geordnet sind</translation>
     </message>
@@ -13075,6 +14435,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>what the repair removed is put back</source>
       <translation>was die Reparatur entfernte, wird zurückgelegt</translation>
+    </message>
+    <message>
+      <source>what was put back below a later life</source>
+      <translation>was unter einem späteren Leben zurückgelegt wurde</translation>
     </message>
     <message>
       <source>what was there before the repair</source>
@@ -13097,8 +14461,16 @@ Zum Verbinden öffnen</translation>
       <translation>welche Versionen eine Zeile haben</translation>
     </message>
     <message>
+      <source>who makes the edit</source>
+      <translation>wer die Bearbeitung macht</translation>
+    </message>
+    <message>
       <source>whose name a version made here bears</source>
       <translation>wessen Name in einer Version steht, die hier entsteht</translation>
+    </message>
+    <message>
+      <source>why, where a person says so</source>
+      <translation>warum, wo jemand es sagt</translation>
     </message>
     <message>
       <source>with different contents</source>
@@ -13111,6 +14483,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>without gaps</source>
       <translation>lückenlos</translation>
+    </message>
+    <message>
+      <source>would be finished: {0} + {1} ({2})</source>
+      <translation>würde abgeschlossen: {0} + {1} ({2})</translation>
+    </message>
+    <message>
+      <source>would be taken out, as it was counted already</source>
+      <translation>würde herausgenommen, da es schon gezählt war</translation>
     </message>
     <message>
       <source>write 24 hexadecimal digits</source>
@@ -13129,8 +14509,36 @@ Zum Verbinden öffnen</translation>
       <translation>schreiben Sie eine ganze Zahl</translation>
     </message>
     <message>
+      <source>write it as /pattern/i</source>
+      <translation>schreiben Sie es als /muster/i</translation>
+    </message>
+    <message>
       <source>write it as 2026-11-20 14:26, with seconds and zone if need be</source>
       <translation>schreiben Sie es als 2026-11-20 14:26, nötigenfalls mit Sekunden und Zone</translation>
+    </message>
+    <message>
+      <source>write it as BinData(0, "SGVsbG8=") or UUID("…")</source>
+      <translation>schreiben Sie es als BinData(0, "SGVsbG8=") oder UUID("…")</translation>
+    </message>
+    <message>
+      <source>write it as Code("text")</source>
+      <translation>schreiben Sie es als Code("text")</translation>
+    </message>
+    <message>
+      <source>write it as Code("text", {})</source>
+      <translation>schreiben Sie es als Code("text", {})</translation>
+    </message>
+    <message>
+      <source>write it as Timestamp(1700000000, 1)</source>
+      <translation>schreiben Sie es als Timestamp(1700000000, 1)</translation>
+    </message>
+    <message>
+      <source>write it as ["value", "value"]</source>
+      <translation>schreiben Sie es als ["value", "value"]</translation>
+    </message>
+    <message>
+      <source>write it as {"name": "value"}</source>
+      <translation>schreiben Sie es als {"name": "value"}</translation>
     </message>
     <message>
       <source>write the text in double quotes</source>
@@ -13145,12 +14553,24 @@ Zum Verbinden öffnen</translation>
       <translation>jünger als die Schonfrist</translation>
     </message>
     <message>
+      <source>{0} Its hash does not fit the order in which it was stored.</source>
+      <translation>{0} Sein Hash passt nicht zu der Reihenfolge, in der es gespeichert wurde.</translation>
+    </message>
+    <message>
+      <source>{0} Its hash is that of the order in which this server stored it, {1}.</source>
+      <translation>{0} Sein Hash ist der jener Reihenfolge, in der dieser Server es speicherte, {1}.</translation>
+    </message>
+    <message>
       <source>{0} Its number is {1}.</source>
       <translation>{0} Die Nummer ist {1}.</translation>
     </message>
     <message>
       <source>{0} MiB of the 16 that fit</source>
       <translation>{0} MiB der 16, die passen</translation>
+    </message>
+    <message>
+      <source>{0} Nothing was changed.</source>
+      <translation>{0} Nichts wurde geändert.</translation>
     </message>
     <message>
       <source>{0} Nothing was written.</source>
@@ -13173,6 +14593,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Die Sammlung {1} ist neu.</translation>
     </message>
     <message>
+      <source>{0} The layout's usual names are filled in.</source>
+      <translation>{0} Die üblichen Namen des Layouts sind eingetragen.</translation>
+    </message>
+    <message>
       <source>{0} The plan has repairs for it; scan again.</source>
       <translation>{0} Der Plan hat Reparaturen dafür; prüfen Sie erneut.</translation>
     </message>
@@ -13181,12 +14605,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Die Werte, die dort einzugeben sind: {1}.</translation>
     </message>
     <message>
+      <source>{0} Then {1} gets the row that {2} would write.</source>
+      <translation>{0} Dann bekommt {1} die Zeile, die {2} schreiben würde.</translation>
+    </message>
+    <message>
       <source>{0} They may be in another collection. {1}</source>
       <translation>{0} Sie können in einer anderen Collection sein. {1}</translation>
     </message>
     <message>
       <source>{0} To have it once more, insert it under another id.</source>
       <translation>{0} Um es noch einmal zu haben, fügen Sie es unter einer anderen Id ein.</translation>
+    </message>
+    <message>
+      <source>{0} What was stored could not be hashed again. {1}</source>
+      <translation>{0} Vom Gespeicherten ließ sich der Hash nicht neu bilden. {1}</translation>
     </message>
     <message>
       <source>{0} a {1} that is constant, repeats or falls as time goes on{2}</source>
@@ -13229,6 +14661,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} und {1} weitere</translation>
     </message>
     <message>
+      <source>{0} and {1} name one place twice; keep one of them.</source>
+      <translation>{0} und {1} nennen eine Stelle zweimal; behalten Sie eines davon.</translation>
+    </message>
+    <message>
       <source>{0} answers with an error: {1}.</source>
       <translation>{0} antwortet mit einem Fehler: {1}.</translation>
     </message>
@@ -13245,6 +14681,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} als {1}.</translation>
     </message>
     <message>
+      <source>{0} at {1} has no value</source>
+      <translation>{0} bei {1} hat keinen Wert</translation>
+    </message>
+    <message>
+      <source>{0} became {1}</source>
+      <translation>{0} wurde zu {1}</translation>
+    </message>
+    <message>
       <source>{0} becomes what it was before the {1}</source>
       <translation>{0} wird, was es vor dem Vorgang war ({1})</translation>
     </message>
@@ -13253,8 +14697,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} bricht vor dem Ende ab; prüfen Sie diesen Teil erneut.</translation>
     </message>
     <message>
+      <source>{0} cannot be asked of {1}; ask it of {2}.</source>
+      <translation>{0} lässt sich von {1} nicht fragen; fragen Sie es von {2}.</translation>
+    </message>
+    <message>
       <source>{0} cannot be reached safely: {1}.</source>
       <translation>{0} ist nicht sicher erreichbar: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read ({1}), so this history cannot be moved.</source>
+      <translation>{0} lässt sich nicht lesen ({1}), daher kann dieser Verlauf nicht umziehen.</translation>
     </message>
     <message>
       <source>{0} cannot be read ({1}).</source>
@@ -13267,6 +14719,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be read as {1}: {2} State its fields in a profile.</source>
       <translation>{0} lässt sich nicht als {1} lesen: {2} Geben Sie die Felder in einem Profil an.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read, so it is not written.</source>
+      <translation>{0} lässt sich nicht lesen, daher wird es nicht geschrieben.</translation>
     </message>
     <message>
       <source>{0} cannot be read: {1}.</source>
@@ -13293,8 +14749,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht geschrieben werden ({1}); nennen Sie eine andere Datei.</translation>
     </message>
     <message>
+      <source>{0} cannot be {1}: {2}</source>
+      <translation>{0} kann nicht {1} werden: {2}</translation>
+    </message>
+    <message>
       <source>{0} cannot have this unique index: {1}.</source>
       <translation>{0} kann diesen eindeutigen Index nicht haben: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot hold the number; name a field of the content, without dots or dollars.</source>
+      <translation>{0} kann die Nummer nicht enthalten; nennen Sie ein Feld des Inhalts, ohne Punkte und Dollarzeichen.</translation>
+    </message>
+    <message>
+      <source>{0} cannot stand beside a typed value; it is written {1}.</source>
+      <translation>{0} kann nicht neben einem Wert mit Typ stehen; er schreibt sich {1}.</translation>
     </message>
     <message>
       <source>{0} carries {1}; {2} is the highest</source>
@@ -13313,8 +14781,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde von {1}, {2}, zu {3}, {4}.</translation>
     </message>
     <message>
+      <source>{0} changed in this moment; nothing was written.</source>
+      <translation>{0} änderte sich in diesem Augenblick; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>{0} changed meanwhile</source>
       <translation>{0} hat sich inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>{0} changed meanwhile without a new version, and was kept.</source>
+      <translation>{0} änderte sich inzwischen ohne neue Version und wurde behalten.</translation>
     </message>
     <message>
       <source>{0} changed since ({1} → {2}); nothing was written.</source>
@@ -13337,6 +14813,22 @@ Zum Verbinden öffnen</translation>
       <translation>{0} schließt die Verbindung; vielleicht verlangt er TLS (tls=true) oder ist kein MongoDB-Server.</translation>
     </message>
     <message>
+      <source>{0} could not be archived, so {1}. {2}</source>
+      <translation>{0} ließ sich nicht archivieren, also: {1}. {2}</translation>
+    </message>
+    <message>
+      <source>{0} could not be found in {1}, so nothing was changed.</source>
+      <translation>{0} war in {1} nicht zu finden, also wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>{0} could not be read again</source>
+      <translation>{0} ließ sich nicht erneut lesen</translation>
+    </message>
+    <message>
+      <source>{0} could not be {1}.</source>
+      <translation>{0} ließ sich nicht ausführen ({1}).</translation>
+    </message>
+    <message>
       <source>{0} current documents have this id, {1}</source>
       <translation>{0} aktuelle Dokumente haben diese Id, {1}</translation>
     </message>
@@ -13351,6 +14843,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} did not answer in time; try again.</source>
       <translation>{0} antwortete nicht rechtzeitig; versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+      <source>{0} did not get its row</source>
+      <translation>{0} bekam seine Zeile nicht</translation>
+    </message>
+    <message>
+      <source>{0} did not get its row. {1}</source>
+      <translation>{0} bekam seine Zeile nicht. {1}</translation>
     </message>
     <message>
       <source>{0} documents for this key</source>
@@ -13385,8 +14885,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} gehört nicht zu dem Replica Set, das die Adresse nennt; prüfen Sie replicaSet.</translation>
     </message>
     <message>
+      <source>{0} does not fit an Int64; write it as {"$numberDecimal": "…"}.</source>
+      <translation>{0} passt nicht in ein Int64; schreiben Sie es als {"$numberDecimal": "…"}.</translation>
+    </message>
+    <message>
       <source>{0} does not hold the current version any more.</source>
       <translation>{0} enthält die aktuelle Version nicht mehr.</translation>
+    </message>
+    <message>
+      <source>{0} does not take this; write it as in {1}.</source>
+      <translation>{0} nimmt das nicht an; schreiben Sie es wie in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} fits {1} as well as {2}, which differ here; {3}.</source>
+      <translation>{0} passt zu {1} wie zu {2}, die sich hier unterscheiden; {3}.</translation>
+    </message>
+    <message>
+      <source>{0} flagged as current</source>
+      <translation>{0} als aktuell gekennzeichnet</translation>
     </message>
     <message>
       <source>{0} further documents could not be read.</source>
@@ -13401,12 +14917,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} steigt um {1}, während das Token herausgenommen wird, in einem Schreibvorgang und nur, solange das Token noch offen und nicht angewendet ist: Zweimal senden ändert nichts weiter.</translation>
     </message>
     <message>
+      <source>{0} got another row at this very moment; try again.</source>
+      <translation>{0} bekam in diesem Augenblick eine weitere Zeile; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} got {1} since the scan</source>
       <translation>{0} hat seit der Prüfung {1} bekommen</translation>
     </message>
     <message>
+      <source>{0} handed out {1}.</source>
+      <translation>{0} gab {1} aus.</translation>
+    </message>
+    <message>
       <source>{0} has a document {1} ({2}), and the server finds {3} ({4}) equal to it; write the id as it is stored.</source>
       <translation>{0} hat ein Dokument {1} ({2}), und der Server hält {3} ({4}) für gleich; schreiben Sie die Id, wie sie gespeichert ist.</translation>
+    </message>
+    <message>
+      <source>{0} has a field {1} of its own, in which {2} keeps the document's id, so no version of it can be archived; name archive_id otherwise in a profile.</source>
+      <translation>{0} hat ein eigenes Feld {1}, in dem {2} die Id des Dokuments führt, daher lässt sich keine Version davon archivieren; nennen Sie archive_id in einem Profil anders.</translation>
     </message>
     <message>
       <source>{0} has a field {1} of its own, in which {2} keeps the document's id; name archive_id otherwise in a profile.</source>
@@ -13441,6 +14969,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keinen Inhalt zum Vergleichen ({1}).</translation>
     </message>
     <message>
+      <source>{0} has no element {1}</source>
+      <translation>{0} hat kein Element {1}</translation>
+    </message>
+    <message>
+      <source>{0} has no entry {1} in {2}.</source>
+      <translation>{0} hat keinen Eintrag {1} in {2}.</translation>
+    </message>
+    <message>
       <source>{0} has no field that looks like the lock of another program.</source>
       <translation>{0} hat kein Feld, das wie die Sperre eines anderen Programms aussieht.</translation>
     </message>
@@ -13449,12 +14985,40 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat kein Feld {1}; sagen Sie, welches Feld die Summe ist{2}.</translation>
     </message>
     <message>
+      <source>{0} has no path</source>
+      <translation>{0} hat keinen Pfad</translation>
+    </message>
+    <message>
+      <source>{0} has no place {1}</source>
+      <translation>{0} hat keine Stelle {1}</translation>
+    </message>
+    <message>
+      <source>{0} has no row of this document yet; save it once through {1}.</source>
+      <translation>{0} hat noch keine Zeile dieses Dokuments; speichern Sie es einmal über {1}.</translation>
+    </message>
+    <message>
       <source>{0} has no unique index on {1} and {2}, so two writers could archive one version twice; create the index to write here.</source>
       <translation>{0} hat keinen eindeutigen Index auf {1} und {2}, also könnten zwei Schreiber eine Version doppelt archivieren; legen Sie zum Schreiben den Index an.</translation>
     </message>
     <message>
+      <source>{0} has no unique index on {1} and {2}, so two writers could both insert the next version; create the index to write here.</source>
+      <translation>{0} hat keinen eindeutigen Index auf {1} und {2}, also könnten zwei Schreiber beide die nächste Version einfügen; legen Sie zum Schreiben den Index an.</translation>
+    </message>
+    <message>
       <source>{0} has no unique index on {1}, so two could get one number; create the index first.</source>
       <translation>{0} hat keinen eindeutigen Index auf {1}, deshalb könnten zwei eine Nummer erhalten; legen Sie den Index zuerst an.</translation>
+    </message>
+    <message>
+      <source>{0} has no unique index on {1}, so two could make the document of {2} at once; create the index, or the document, first.</source>
+      <translation>{0} hat keinen eindeutigen Index auf {1}, also könnten zwei gleichzeitig das Dokument von {2} anlegen; legen Sie zuerst den Index oder das Dokument an.</translation>
+    </message>
+    <message>
+      <source>{0} has no version {1} in {2} or {3}.</source>
+      <translation>{0} hat keine Version {1} in {2} oder {3}.</translation>
+    </message>
+    <message>
+      <source>{0} has no version {1} in {2}.</source>
+      <translation>{0} hat keine Version {1} in {2}.</translation>
     </message>
     <message>
       <source>{0} has no version {1}.</source>
@@ -13465,8 +15029,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keine Version {1}; der Verlauf listet seine Versionen auf.</translation>
     </message>
     <message>
+      <source>{0} has no version {1}; {2} keeps the current one alone.</source>
+      <translation>{0} hat keine Version {1}; {2} bewahrt nur die aktuelle.</translation>
+    </message>
+    <message>
       <source>{0} has no zone and is taken as {1} {2}.</source>
       <translation>{0} hat keine Zone und gilt als {1} {2}.</translation>
+    </message>
+    <message>
+      <source>{0} has nothing of {1} yet; save it once through {2}.</source>
+      <translation>{0} hat noch nichts von {1}; speichern Sie es einmal über {2}.</translation>
     </message>
     <message>
       <source>{0} has the column {1} twice; take one of them out.</source>
@@ -13489,6 +15061,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat genau diesen Hash schon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} has {1} already: somebody is saving this document, or died while saving it. Try again; where nobody is saving, take that row out.</source>
+      <translation>{0} hat {1} schon: Jemand speichert dieses Dokument gerade oder starb dabei. Versuchen Sie es noch einmal; wo niemand speichert, nehmen Sie jene Zeile heraus.</translation>
+    </message>
+    <message>
       <source>{0} hash differs</source>
       <translation>{0} Hash weicht ab</translation>
     </message>
@@ -13497,8 +15073,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Hashes weichen ab</translation>
     </message>
     <message>
+      <source>{0} holds a later life, below which nobody can edit it; settle that in the repair centre.</source>
+      <translation>{0} enthält ein späteres Leben, unter dem es niemand bearbeiten kann; klären Sie das im Reparaturzentrum.</translation>
+    </message>
+    <message>
       <source>{0} holds a number that is larger than any counter; mend that first.</source>
       <translation>{0} enthält eine Zahl, die größer ist als jeder Zähler; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} holds a value of type {1} and no hash; name the field with the hash in a profile.</source>
+      <translation>{0} enthält einen Wert vom Typ {1} und keinen Hash; nennen Sie das Feld mit dem Hash in einem Profil.</translation>
     </message>
     <message>
       <source>{0} holds a version above {1}; settle that first.</source>
@@ -13521,6 +15105,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat genau diesen Inhalt schon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} holds more of {1} than {2} does; settle that by hand.</source>
+      <translation>{0} enthält mehr von {1} als {2}; klären Sie das von Hand.</translation>
+    </message>
+    <message>
       <source>{0} holds more than one document; give a file with one.</source>
       <translation>{0} enthält mehr als ein Dokument; nehmen Sie eine Datei mit einem.</translation>
     </message>
@@ -13533,8 +15121,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält davon kein anderes {1} mehr.</translation>
     </message>
     <message>
+      <source>{0} holds nothing but {1}, which would say that it is deleted.</source>
+      <translation>{0} enthält nichts als {1}, was besagen würde, dass es gelöscht ist.</translation>
+    </message>
+    <message>
       <source>{0} holds nothing of {1} any more.</source>
       <translation>{0} enthält nichts mehr von {1}.</translation>
+    </message>
+    <message>
+      <source>{0} holds several documents for {1}, so nobody can say which one counts; settle that first.</source>
+      <translation>{0} enthält mehrere Dokumente für {1}, also kann niemand sagen, welches gilt; klären Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} holds several documents with the same {1}: {2}{3}. Settle these duplicates first, then create the index.</source>
+      <translation>{0} enthält mehrere Dokumente mit demselben {1}: {2}{3}. Klären Sie zuerst diese Duplikate, und legen Sie dann den Index an.</translation>
     </message>
     <message>
       <source>{0} holds something that is no version</source>
@@ -13549,6 +15149,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält die früheren Versionen von {1} und wird durch das Speichern von Dokumenten dort geschrieben.</translation>
     </message>
     <message>
+      <source>{0} holds the largest number there is in {1}; mend that first.</source>
+      <translation>{0} enthält in {1} die größte Zahl, die es gibt; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
       <source>{0} holds versions of {1}; name that collection.</source>
       <translation>{0} enthält Versionen von {1}; nennen Sie jene Sammlung.</translation>
     </message>
@@ -13559,6 +15163,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds {1}</source>
       <translation>{0} enthält {1}</translation>
+    </message>
+    <message>
+      <source>{0} holds {1} already, and the unique index {2} lets no other document have it; choose another value.</source>
+      <translation>{0} enthält {1} schon, und der eindeutige Index {2} lässt es kein anderes Dokument haben; wählen Sie einen anderen Wert.</translation>
     </message>
     <message>
       <source>{0} holds {1} now.</source>
@@ -13579,6 +15187,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} in the document</source>
       <translation>{0} im Dokument</translation>
+    </message>
+    <message>
+      <source>{0} in {1} is no sequence: tokens wait in its list {2}, so {3} counts events. Count one with `palimpsest count`.</source>
+      <translation>{0} in {1} ist keine Nummernfolge: In der Liste {2} warten Token, also zählt {3} Ereignisse. Zählen Sie eines mit `palimpsest count`.</translation>
+    </message>
+    <message>
+      <source>{0} in {1} looks like the lock of another program, and nothing states how it moves; state guard = { field = "{2}", how = "inc" } in a profile, or how = "uuid" where each write makes a new one, or how = "none" where it is an ordinary field.</source>
+      <translation>{0} in {1} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft; geben Sie guard = { field = "{2}", how = "inc" } in einem Profil an, oder how = "uuid", wo jeder Schreibvorgang eine neue bildet, oder how = "none", wo es ein gewöhnliches Feld ist.</translation>
     </message>
     <message>
       <source>{0} in {1}, above the current {2}</source>
@@ -13609,8 +15225,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein neuer Zähler.</translation>
     </message>
     <message>
+      <source>{0} is a part of the document's id, and stays as it is; take it out of the edit.</source>
+      <translation>{0} ist ein Teil der Id des Dokuments und bleibt, wie es ist; nehmen Sie es aus der Bearbeitung heraus.</translation>
+    </message>
+    <message>
       <source>{0} is a value of type {1} and has no {2} inside.</source>
       <translation>{0} ist ein Wert vom Typ {1} und hat kein {2} in sich.</translation>
+    </message>
+    <message>
+      <source>{0} is a value of type {1} and no list; mend it by hand.</source>
+      <translation>{0} ist ein Wert vom Typ {1} und keine Liste; berichtigen Sie es von Hand.</translation>
     </message>
     <message>
       <source>{0} is a value of type {1} and no list; mend that first.</source>
@@ -13629,16 +15253,36 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} und keine Liste</translation>
     </message>
     <message>
+      <source>{0} is a {1} and no list of earlier versions; mend that before editing.</source>
+      <translation>{0} ist {1} und keine Liste früherer Versionen; beheben Sie das vor dem Bearbeiten.</translation>
+    </message>
+    <message>
       <source>{0} is a {1} and no version</source>
       <translation>{0} ist ein {1} und keine Version</translation>
+    </message>
+    <message>
+      <source>{0} is about JSON; say over = "json" with it, or leave it out</source>
+      <translation>bei {0} geht es um JSON; geben Sie dazu over = "json" an, oder lassen Sie es weg</translation>
     </message>
     <message>
       <source>{0} is another collection than the one that was scanned: it was made anew since, or this address leads to another server now; scan again.</source>
       <translation>{0} ist eine andere Sammlung als die geprüfte: Sie wurde seitdem neu angelegt, oder diese Adresse führt jetzt zu einem anderen Server; prüfen Sie erneut.</translation>
     </message>
     <message>
+      <source>{0} is archived</source>
+      <translation>{0} wird archiviert</translation>
+    </message>
+    <message>
       <source>{0} is as it was before the {1}.</source>
       <translation>{0} ist, wie es vor dem Vorgang war ({1}).</translation>
+    </message>
+    <message>
+      <source>{0} is as it was read, and the delete may arrive.</source>
+      <translation>{0} ist, wie es gelesen wurde, und das Löschen kann noch ankommen.</translation>
+    </message>
+    <message>
+      <source>{0} is as it was read, and the edit may arrive.</source>
+      <translation>{0} ist, wie es gelesen wurde, und die Bearbeitung kann noch ankommen.</translation>
     </message>
     <message>
       <source>{0} is at {1}, not at the base of this edit; nothing was written.</source>
@@ -13647,6 +15291,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is at {1}, not at the base of this; nothing was written.</source>
       <translation>{0} ist bei {1}, nicht bei der Grundlage hiervon; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} is changed, and {1} so far; look for this write again. {2}</source>
+      <translation>{0} ist geändert, und bisher gilt: {1}; suchen Sie noch einmal nach diesem Schreibvorgang. {2}</translation>
     </message>
     <message>
       <source>{0} is cut off in the middle of document {1}, which begins at byte {2}; {3}, or keep only its first {4} bytes to open the {5} before.</source>
@@ -13669,8 +15317,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist beschädigt: Dokument {1} bei Byte {2} ist kein BSON-Dokument; {3}, oder behalten Sie nur die ersten {4} Byte, um die davor zu öffnen.</translation>
     </message>
     <message>
+      <source>{0} is deleted</source>
+      <translation>{0} wird gelöscht</translation>
+    </message>
+    <message>
       <source>{0} is deleted as {1}. All its versions stay; restore one to bring it back.</source>
       <translation>{0} ist als {1} gelöscht. Alle seine Versionen bleiben; stellen Sie eine wieder her, um es zurückzubringen.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted, and some of its versions are left; {1}. {2}</source>
+      <translation>{0} ist gelöscht, und einige seiner Versionen sind noch da; {1}. {2}</translation>
+    </message>
+    <message>
+      <source>{0} is deleted, and somebody archived another version of it meanwhile; {1}.</source>
+      <translation>{0} ist gelöscht, und jemand hat inzwischen eine weitere Version davon archiviert; {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted, and {1} of its versions are there; {2}.</source>
+      <translation>{0} ist gelöscht, und {1} seiner Versionen sind noch da; {2}.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted, some of its versions are left. {1}</source>
+      <translation>{0} ist gelöscht, einige seiner Versionen sind noch da. {1}</translation>
     </message>
     <message>
       <source>{0} is deleted. {1}</source>
@@ -13683,6 +15351,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is deleted; restore it first.</source>
       <translation>{0} ist gelöscht; stellen Sie es zuerst wieder her.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted; somebody else deleted it at the same time.</source>
+      <translation>{0} ist gelöscht; jemand anderes hat es gleichzeitig gelöscht.</translation>
     </message>
     <message>
       <source>{0} is far from full now.</source>
@@ -13717,6 +15389,22 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist jetzt in {1}.</translation>
     </message>
     <message>
+      <source>{0} is inserted</source>
+      <translation>{0} wird eingefügt</translation>
+    </message>
+    <message>
+      <source>{0} is inserted, which says that the document is deleted</source>
+      <translation>{0} wird eingefügt und besagt, dass das Dokument gelöscht ist</translation>
+    </message>
+    <message>
+      <source>{0} is inserted, with what changed</source>
+      <translation>{0} wird eingefügt, mit dem, was sich änderte</translation>
+    </message>
+    <message>
+      <source>{0} is inside of {1}</source>
+      <translation>{0} liegt in {1}</translation>
+    </message>
+    <message>
       <source>{0} is kept by the layout and changes with each version; leave it out.</source>
       <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
     </message>
@@ -13727,6 +15415,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is named as the history of {1}. {2}</source>
       <translation>{0} heißt wie die Historie von {1}. {2}</translation>
+    </message>
+    <message>
+      <source>{0} is named twice; keep one of them.</source>
+      <translation>{0} ist zweimal genannt; behalten Sie eines davon.</translation>
     </message>
     <message>
       <source>{0} is neither BSON nor text in UTF-8; give a file with one document.</source>
@@ -13757,6 +15449,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine MongoDB-Adresse: Sie beginnt mit mongodb:// oder mongodb+srv://.</translation>
     </message>
     <message>
+      <source>{0} is no array</source>
+      <translation>{0} ist kein Array</translation>
+    </message>
+    <message>
       <source>{0} is no collection; write it as database.collection.</source>
       <translation>{0} ist keine Sammlung; schreiben Sie sie als datenbank.sammlung.</translation>
     </message>
@@ -13781,6 +15477,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine Zahl; klären Sie das zuerst.</translation>
     </message>
     <message>
+      <source>{0} is no object</source>
+      <translation>{0} ist kein Objekt</translation>
+    </message>
+    <message>
       <source>{0} is no part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.</source>
       <translation>{0} ist kein Teil einer Prüfung; `palimpsest scan SOURCE --range 1/4` schreibt einen.</translation>
     </message>
@@ -13793,12 +15493,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Plan von `palimpsest revert`.</translation>
     </message>
     <message>
+      <source>{0} is no pointer</source>
+      <translation>{0} ist kein Zeiger</translation>
+    </message>
+    <message>
       <source>{0} is no repair plan: it does not begin with "palimpsest": "repair plan".</source>
       <translation>{0} ist kein Reparaturplan: Er beginnt nicht mit "palimpsest": "repair plan".</translation>
     </message>
     <message>
       <source>{0} is no source: give a mongodb:// URI, a dump's folder or file, or sample:.</source>
       <translation>{0} ist keine Quelle: Geben Sie eine Adresse mit mongodb://, Ordner oder Datei eines Dumps oder sample: an.</translation>
+    </message>
+    <message>
+      <source>{0} is no text</source>
+      <translation>{0} ist kein Text</translation>
     </message>
     <message>
       <source>{0} is no text in UTF-8 (byte {1}); save it as UTF-8.</source>
@@ -13829,6 +15537,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Schreib-Token: Es nennt {1}</translation>
     </message>
     <message>
+      <source>{0} is not a total; name the field that is to be raised.</source>
+      <translation>{0} ist keine Summe; nennen Sie das Feld, das erhöht werden soll.</translation>
+    </message>
+    <message>
       <source>{0} is not as it was opened; nothing was written. {1}</source>
       <translation>{0} ist nicht mehr, wie es geöffnet wurde; es wurde nichts geschrieben. {1}</translation>
     </message>
@@ -13843,6 +15555,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not followed: {1}</source>
       <translation>{0} wird nicht verfolgt: {1}</translation>
+    </message>
+    <message>
+      <source>{0} is not in {1} of {2} any more; nothing was written.</source>
+      <translation>{0} steht nicht mehr in {1} von {2}; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>{0} is not known here; write text in double quotes.</source>
@@ -13863,6 +15579,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is part of the shard key of {1}, and its value decides where the document lies: a guarded write cannot change it, and nothing was written. Leave it as it is, or save as a new document and delete this one.</source>
       <translation>{0} gehört zum Shard-Schlüssel von {1}, und sein Wert bestimmt, wo das Dokument liegt: Ein abgesicherter Schreibvorgang kann ihn nicht ändern, und es wurde nichts geschrieben. Lassen Sie ihn, wie er ist, oder speichern Sie als neues Dokument und löschen Sie dieses.</translation>
+    </message>
+    <message>
+      <source>{0} is purged, all {1} versions of it.</source>
+      <translation>{0} ist endgültig gelöscht, alle {1} Versionen davon.</translation>
     </message>
     <message>
       <source>{0} is purged, with all its versions in {1}.</source>
@@ -13901,6 +15621,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} gespeichert, {2}</translation>
     </message>
     <message>
+      <source>{0} is taken for {1} and not for {2}; say --layout {3}, or state its fields in a profile.</source>
+      <translation>{0} wird für {1} gehalten und nicht für {2}; wählen Sie das Layout {3}, oder geben Sie die Felder in einem Profil an.</translation>
+    </message>
+    <message>
       <source>{0} is taken for {1} here, which has no archive; state its layout.</source>
       <translation>{0} wird hier für {1} gehalten, das kein Archiv hat; geben Sie das Layout an.</translation>
     </message>
@@ -13921,6 +15645,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird als {1} gelesen, wo keine früheren Versionen aufbewahrt werden.</translation>
     </message>
     <message>
+      <source>{0} is taken out</source>
+      <translation>{0} wird herausgenommen</translation>
+    </message>
+    <message>
       <source>{0} is taken out of the archive</source>
       <translation>{0} wird aus dem Archiv genommen</translation>
     </message>
@@ -13933,6 +15661,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
     </message>
     <message>
+      <source>{0} is too large for a Double; write it as {"$numberDecimal": "{1}"}.</source>
+      <translation>{0} ist zu groß für ein Double; schreiben Sie es als {"$numberDecimal": "{1}"}.</translation>
+    </message>
+    <message>
       <source>{0} is too new for {1}; update PyMongo.</source>
       <translation>{0} ist zu neu für {1}; aktualisieren Sie PyMongo.</translation>
     </message>
@@ -13941,8 +15673,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist zu alt für {1}: Er spricht Version {2} des Protokolls, und nötig ist Version {3}, die von MongoDB {4}; PyMongo 4.11 spricht noch mit MongoDB 4.0 und Ähnlichem.</translation>
     </message>
     <message>
+      <source>{0} is written all the time; repair it again later.</source>
+      <translation>{0} wird ständig geschrieben; reparieren Sie es später.</translation>
+    </message>
+    <message>
       <source>{0} is {1} already.</source>
       <translation>{0} ist schon {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is {1} and has no room for {2}; say by an edit what it is.</source>
+      <translation>{0} ist {1} und hat keinen Platz für {2}; sagen Sie durch eine Bearbeitung, was es ist.</translation>
+    </message>
+    <message>
+      <source>{0} is {1} and should be {2}</source>
+      <translation>{0} ist {1} und müsste {2} sein</translation>
+    </message>
+    <message>
+      <source>{0} is {1} now</source>
+      <translation>{0} ist jetzt {1}</translation>
     </message>
     <message>
       <source>{0} is {1} now instead of {2}; its value, {3}, is the same.</source>
@@ -13955,6 +15703,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is {1}, no number</source>
       <translation>{0} ist {1}, keine Zahl</translation>
+    </message>
+    <message>
+      <source>{0} is {1}, which is no number; say by an edit what it is.</source>
+      <translation>{0} ist {1}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
       <source>{0} is {1}, {2} is in use</source>
@@ -13993,6 +15745,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hält vielleicht die früheren Versionen von {1} und lässt sich nicht lesen. {2}</translation>
     </message>
     <message>
+      <source>{0} may still carry {1}; the next edit takes it away.</source>
+      <translation>{0} trägt vielleicht noch {1}; die nächste Bearbeitung nimmt es weg.</translation>
+    </message>
+    <message>
       <source>{0} missing</source>
       <translation>{0} fehlen</translation>
     </message>
@@ -14009,8 +15765,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist nach {1} gerückt; es ist {2}.</translation>
     </message>
     <message>
+      <source>{0} must be a text or a list of texts</source>
+      <translation>{0} muss ein Text oder eine Liste von Texten sein</translation>
+    </message>
+    <message>
       <source>{0} must be an object in braces.</source>
       <translation>{0} muss ein Objekt in geschweiften Klammern sein.</translation>
+    </message>
+    <message>
+      <source>{0} must be {1} where values are JavaScript's, which knows no other</source>
+      <translation>{0} muss {1} sein, wo die Werte wie in JavaScript sind, das nichts anderes kennt</translation>
+    </message>
+    <message>
+      <source>{0} must be {1}, not {2}</source>
+      <translation>{0} muss {1} sein, nicht {2}</translation>
     </message>
     <message>
       <source>{0} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, or save the connection with its password in the window.</source>
@@ -14021,6 +15789,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} braucht einen Wert in Klammern, wie in {1}.</translation>
     </message>
     <message>
+      <source>{0} needs no further index.</source>
+      <translation>{0} braucht keinen weiteren Index.</translation>
+    </message>
+    <message>
+      <source>{0} now</source>
+      <translation>jetzt {0}</translation>
+    </message>
+    <message>
       <source>{0} of a document that is gone, up to {1}</source>
       <translation>{0} eines Dokuments, das weg ist, bis {1}</translation>
     </message>
@@ -14029,8 +15805,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} mit falschem Typ</translation>
     </message>
     <message>
+      <source>{0} of the counter {1} in {2} is {3}, which is no whole number.</source>
+      <translation>{0} des Zählers {1} in {2} ist {3}, was keine ganze Zahl ist.</translation>
+    </message>
+    <message>
+      <source>{0} of this document is not made in the way that is known from here, so the next one cannot be made either; edit it through {1}.</source>
+      <translation>{0} dieses Dokuments ist nicht auf die hier bekannte Weise entstanden, daher lässt sich auch das nächste nicht bilden; bearbeiten Sie es über {1}.</translation>
+    </message>
+    <message>
+      <source>{0} of this document is {1} ({2}) and not {3}, as the guard of {4} wants it; mend that first, or state another guard.</source>
+      <translation>{0} dieses Dokuments ist {1} ({2}) und nicht, wie guard von {4} es verlangt, {3}; beheben Sie das zuerst, oder geben Sie etwas anderes als guard an.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} as BSON</source>
+      <translation>{0} aus {1} als BSON</translation>
+    </message>
+    <message>
+      <source>{0} of {1} as JSON ({2}{3})</source>
+      <translation>{0} aus {1} als JSON ({2}{3})</translation>
+    </message>
+    <message>
       <source>{0} of {1} cannot be read.</source>
       <translation>{0} von {1} ist nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents are there again, the next one is not.</source>
+      <translation>{0} von {1} Dokumenten sind wieder da, das nächste nicht.</translation>
     </message>
     <message>
       <source>{0} of {1} documents had no {2} then.</source>
@@ -14049,6 +15849,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} enthält {2}, das unter v{3} keinen Platz hat; klären Sie das zuerst.</translation>
     </message>
     <message>
+      <source>{0} of {1} is a {2} and no list; mend it by hand.</source>
+      <translation>{0} von {1} ist vom Typ {2} und keine Liste; berichtigen Sie es von Hand.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is applied: {2}.</source>
+      <translation>{0} von {1} ist angewendet: {2}.</translation>
+    </message>
+    <message>
       <source>{0} of {1} is no array, or {2} no document; mend that first.</source>
       <translation>{0} von {1} ist kein Array oder {2} kein Dokument; beheben Sie das zuerst.</translation>
     </message>
@@ -14065,12 +15873,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist jetzt einmal gespeichert.</translation>
     </message>
     <message>
+      <source>{0} of {1} is {2}, which is no number; say by an edit what it is.</source>
+      <translation>{0} von {1} ist {2}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
+    </message>
+    <message>
       <source>{0} of {1} taken back.</source>
       <translation>{0} von {1} zurückgenommen.</translation>
     </message>
     <message>
+      <source>{0} of {1} was applied already, nothing was written: {2}.</source>
+      <translation>{0} von {1} war schon angewendet, es wurde nichts geschrieben: {2}.</translation>
+    </message>
+    <message>
       <source>{0} of {1} was stored once more since</source>
       <translation>{0} von {1} wurde seitdem noch einmal gespeichert</translation>
+    </message>
+    <message>
+      <source>{0} of {1} was taken back: {2}.</source>
+      <translation>{0} von {1} wurde zurückgenommen: {2}.</translation>
     </message>
     <message>
       <source>{0} of {1}: nothing of it is left to take back.</source>
@@ -14089,6 +15909,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} offen, {1}</translation>
     </message>
     <message>
+      <source>{0} places</source>
+      <translation>{0} Stellen</translation>
+    </message>
+    <message>
       <source>{0} refuses the connection; check the port, and that a server runs there.</source>
       <translation>{0} lehnt die Verbindung ab; prüfen Sie den Port und ob dort ein Server läuft.</translation>
     </message>
@@ -14103,6 +15927,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} sampled {1} a name as _id and one whole number, {2}</source>
       <translation>in {0} der Stichprobe stehen ein Name als _id und eine ganze Zahl, {2}</translation>
+    </message>
+    <message>
+      <source>{0} says that the document is deleted, which only layouts with a document for every version can say; its history stays in the old collection.</source>
+      <translation>{0} besagt, dass das Dokument gelöscht ist; das können nur Layouts mit einem Dokument je Version ausdrücken, daher bleibt sein Verlauf in der alten Sammlung.</translation>
     </message>
     <message>
       <source>{0} says that {1} is deleted; restore a version before it.</source>
@@ -14137,8 +15965,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} doppelt gespeichert</translation>
     </message>
     <message>
+      <source>{0} takes a whole number from {1} to {2}; {3} is none.</source>
+      <translation>{0} nimmt eine ganze Zahl von {1} bis {2}; {3} ist keine.</translation>
+    </message>
+    <message>
       <source>{0} takes connections.</source>
       <translation>{0} nimmt Verbindungen an.</translation>
+    </message>
+    <message>
+      <source>{0} takes text, as in {1}.</source>
+      <translation>{0} nimmt Text, wie in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} to {1} has no from</source>
+      <translation>{0} nach {1} hat kein from</translation>
     </message>
     <message>
       <source>{0} unpacks to more than {1} times its size, as no dump does; if it is meant so, unpack it with gunzip and open the file that comes out.</source>
@@ -14157,6 +15997,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Versionen</translation>
     </message>
     <message>
+      <source>{0} versions, v{1} to v{2}: {3}</source>
+      <translation>{0} Versionen, v{1} bis v{2}: {3}</translation>
+    </message>
+    <message>
       <source>{0} version{1} missing</source>
       <translation>{0} Version(en) fehlen</translation>
     </message>
@@ -14165,12 +16009,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} verlangt dafür Benutzer und Passwort oder einen anderen Benutzer.</translation>
     </message>
     <message>
+      <source>{0} was added</source>
+      <translation>{0} kam hinzu</translation>
+    </message>
+    <message>
       <source>{0} was added: {1}.</source>
       <translation>{0} kam hinzu: {1}.</translation>
     </message>
     <message>
       <source>{0} was changed in place since; nothing was written.</source>
       <translation>{0} wurde seitdem an Ort und Stelle geändert; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} was changed in {1} by somebody else; settle that by hand.</source>
+      <translation>{0} wurde in {1} von jemand anderem geändert; klären Sie das von Hand.</translation>
     </message>
     <message>
       <source>{0} was changed later in {1}; take {2} back by hand.</source>
@@ -14185,12 +16037,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde beim Lesen geschlossen.</translation>
     </message>
     <message>
+      <source>{0} was created again since; none of its versions were put back.</source>
+      <translation>{0} wurde seitdem neu angelegt; keine seiner Versionen wurde zurückgelegt.</translation>
+    </message>
+    <message>
+      <source>{0} was created again; nothing was removed.</source>
+      <translation>{0} wurde neu angelegt; nichts wurde entfernt.</translation>
+    </message>
+    <message>
+      <source>{0} was created and deleted again since, as {1} shows; nothing was put back. Create it again and restore one of its versions.</source>
+      <translation>{0} wurde seitdem neu angelegt und gelöscht, wie {1} zeigt; nichts wurde zurückgelegt. Legen Sie es neu an, und stellen Sie eine seiner Versionen wieder her.</translation>
+    </message>
+    <message>
       <source>{0} was created by somebody else meanwhile; nothing was written.</source>
       <translation>{0} wurde inzwischen von jemand anderem angelegt; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was deleted as {1} in {2}, and its versions are kept; restore one of them to bring it back.</source>
+      <translation>{0} wurde als {1} in {2} gelöscht, und seine Versionen sind aufbewahrt; stellen Sie eine davon wieder her, um es zurückzubringen.</translation>
+    </message>
+    <message>
       <source>{0} was deleted since it was opened; nothing was written.</source>
       <translation>{0} wurde gelöscht, seit es geöffnet wurde; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} was deleted since; undo its deletion first, or restore one of its versions.</source>
+      <translation>{0} wurde seitdem gelöscht; nehmen Sie zuerst das Löschen zurück, oder stellen Sie eine seiner Versionen wieder her.</translation>
     </message>
     <message>
       <source>{0} was divided in different ways, as documents came or went meanwhile; scan the parts again.</source>
@@ -14217,8 +16089,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde aus diesem Inhalt gemacht und seither geändert; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was purged meanwhile; nothing was removed.</source>
+      <translation>{0} wurde inzwischen endgültig gelöscht; nichts wurde entfernt.</translation>
+    </message>
+    <message>
       <source>{0} was put back, as the one that was to stay is gone.</source>
       <translation>{0} wurde zurückgelegt, da das, was bleiben sollte, weg ist.</translation>
+    </message>
+    <message>
+      <source>{0} was removed</source>
+      <translation>{0} wurde entfernt</translation>
     </message>
     <message>
       <source>{0} was removed; it was {1}.</source>
@@ -14249,6 +16129,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ohne {1} Wiederholungen {2}</translation>
     </message>
     <message>
+      <source>{0} would be a {1}, and has been a {2} so far, which {3} may not be able to read; keep its type.</source>
+      <translation>{0} würde ein {1} und war bisher ein {2}, was {3} vielleicht nicht lesen kann; behalten Sie den Typ bei.</translation>
+    </message>
+    <message>
       <source>{0} writers inserted the same key: in {1} of {2} rounds more than one got in ({3} documents for {4} keys).</source>
       <translation>{0} Schreiber fügten denselben Schlüssel ein: In {1} von {2} Runden kam mehr als einer hinein ({3} Dokumente für {2} Schlüssel).</translation>
     </message>
@@ -14269,6 +16153,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} schreibt {1}: Jede Zeile der Stichprobe hat {2}; von {3} angesehenen Dokumenten sind so, wie es die Zeilen sagen: {5}</translation>
     </message>
     <message>
+      <source>{0} {1} could not be looked at again: {2}</source>
+      <translation>{0} {1} ließ sich nicht noch einmal ansehen: {2}</translation>
+    </message>
+    <message>
       <source>{0} {1} in {2} now, and the document has {3} MiB. Programs that read {4} themselves find the older ones there.</source>
       <translation>{0} {1} jetzt in {2}, und das Dokument hat {3} MiB. Programme, die {4} selbst lesen, finden die älteren dort.</translation>
     </message>
@@ -14279,6 +16167,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} of this cannot be undone from here. {2}{3}</source>
       <translation>{0} {1} hiervon lassen sich von hier nicht rückgängig machen. {2}{3}</translation>
+    </message>
+    <message>
+      <source>{0} {1} of {2} versions are deleted.</source>
+      <translation>{0} {1} von {2} Versionen sind gelöscht.</translation>
     </message>
     <message>
       <source>{0} {1} pending and applied</source>
@@ -14295,6 +16187,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} times</source>
       <translation>{0} {1}-mal</translation>
+    </message>
+    <message>
+      <source>{0} {1} versions are deleted.</source>
+      <translation>{0} {1} Versionen sind gelöscht.</translation>
     </message>
     <message>
       <source>{0} {1}, and that a server runs there.</source>
@@ -14315,6 +16211,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}, and a {1} above theirs in {2} that {3} any; {4}</source>
       <translation>{0}, und ein {1} über ihrem steht in {2}, die welche haben; {4}</translation>
+    </message>
+    <message>
+      <source>{0}, and a {1} below its own in {2} that {3}; {4}{5}.</source>
+      <translation>{0}, und ein {1} unter dem eigenen steht in {2}, {3}; {4}{5}.</translation>
     </message>
     <message>
       <source>{0}, and it is not known whether {1} was {2}.</source>
@@ -14349,12 +16249,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0}, beruht auf {1}</translation>
     </message>
     <message>
+      <source>{0}, so the document was put back. {1}</source>
+      <translation>{0}, daher wurde das Dokument zurückgelegt. {1}</translation>
+    </message>
+    <message>
       <source>{0}, so {1} was {2}.</source>
       <translation>{0}, daher wurde {1} {2}.</translation>
     </message>
     <message>
       <source>{0}, stored twice</source>
       <translation>{0}, doppelt gespeichert</translation>
+    </message>
+    <message>
+      <source>{0}, the lock of another program, must still be {1}, and becomes {2}.</source>
+      <translation>{0}, die Sperre eines anderen Programms, muss noch {1} sein und wird {2}.</translation>
     </message>
     <message>
       <source>{0}, to {1}; {2} keeps {3}</source>
@@ -14385,12 +16293,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0}: "item" muss {1} sein, denn Posten werden in der Reihenfolge ihrer Nummern erledigt.</translation>
     </message>
     <message>
+      <source>{0}: fields in another order</source>
+      <translation>{0}: Felder in anderer Reihenfolge</translation>
+    </message>
+    <message>
       <source>{0}: hash differs</source>
       <translation>{0}: Hash weicht ab</translation>
     </message>
     <message>
+      <source>{0}: moved to {1}: {2}</source>
+      <translation>{0}: verschoben nach {1}: {2}</translation>
+    </message>
+    <message>
       <source>{0}: nothing is asked here, so there is no "answer".</source>
       <translation>{0}: Hier wird nichts gefragt, also gibt es kein "answer".</translation>
+    </message>
+    <message>
+      <source>{0}: text changed</source>
+      <translation>{0}: Text geändert</translation>
     </message>
     <message>
       <source>{0}: the repair for {1} {2}, not {3}.</source>
@@ -14463,6 +16383,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}; {1} names {2} looked up there</source>
       <translation>{0}; {1} nennt Dokumente, die dort nachgeschlagen wurden: {2}</translation>
+    </message>
+    <message>
+      <source>{0}open the source with it, as in `palimpsest undo {1} {2}`.</source>
+      <translation>{0}öffnen Sie die Quelle damit, wie in `palimpsest undo {1} {2}`.</translation>
+    </message>
+    <message>
+      <source>{0}state it again in the window.</source>
+      <translation>{0}geben Sie es im Fenster noch einmal an.</translation>
     </message>
     <message>
       <source>{0}{1} kept in the journal, from where it can be brought back.</source>

@@ -147,6 +147,22 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
          "closed."),
         ("in.bson.gz is cut off: its gzip data ends too early; copy it or dump it again.",
          "in.bson.gz ist abgeschnitten: Die gzip-Daten enden zu früh; kopieren Sie es neu, oder sichern Sie sie neu."),
+        ("Not an Object: line 1, column 3: the text ends too early; expected a comma or }.",
+         "Kein Object: Zeile 1, Spalte 3: der Text endet zu früh; erwartet wird ein Komma oder }."),
+        ("Line 2 of t.csv, column n: Not an Int32: write a whole number.",
+         "Zeile 2 von t.csv, Spalte n: Kein Int32: schreiben Sie eine ganze Zahl."),
+        ("broken.json: Line 1, column 4: expected a value; expected a name in double quotes.",
+         "broken.json: Zeile 1, Spalte 4: erwartet wird ein Wert; erwartet wird ein Name in doppelten "
+         "Anführungszeichen."),
+        ("Token abc of K-1 was taken out, as it was counted already: count is 41 now.",
+         "Token abc von K-1 wurde herausgenommen, da es schon gezählt war: count ist jetzt 41."),
+        ("SHA-256 of the content as JSON (Python's, other values as str(), without spaces), names sorted, without x.",
+         "SHA-256 aus dem Inhalt als JSON (wie Python, andere Werte als str(), ohne Leerzeichen), Namen sortiert, "
+         "ohne x."),
+        ('archive_id must be a path such as "d._id", not 3',
+         'archive_id muss ein Pfad wie "d._id" sein, nicht 3'),
+        ("its patch does not apply: a.b is an object of 3 fields and should be 7",
+         "sein Patch lässt sich nicht anwenden: a.b ist ein Objekt mit 3 Feldern und müsste 7 sein"),
         ("", ""),
     ],
 )  # fmt: skip
