@@ -11,16 +11,18 @@ time; a counter does not forget it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model import text
-from model.errors import Refused
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable
 from model.layouts.foreign_guard import raised_with
 from model.layouts.recognition.patterns import waiting_list
 from model.layouts.reserved_fields import number_of, whole_number
 from model.names import id_name
 from model.records import Outcome
 from model.server.guards import by_id, exact, refuse_twin
+from model.server.known_types import takes_types
 from model.server.retry import Port, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -121,8 +123,7 @@ def _without_number(of: Counter, why: str, doubts: int) -> Outcome:
 
 def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
     """The highest number that stands in a field, 0 where none does; raises ``Refused`` where it is no whole one."""
-    found = server.find(ns, {field: {"$type": list(_TYPES)}}, sort={field: -1}, projection={field: 1}, limit=1)
-    for raw in found:
+    for raw in _with_a_number(server, ns, field):
         value = c.get(raw, (field,))
         number = number_of(value)
         if value is None or value.type not in _TYPES or number is None:
@@ -130,6 +131,22 @@ def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
             raise Refused(f"The highest {field} in {ns} is {shown}, and no whole number follows that; mend it first.")
         return number, value
     return 0, None
+
+
+def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
+    """The document with the highest number in a field, alone; a server that knows no Decimal128 has none of them."""
+
+    def of(types: Sequence[int]) -> list[bytes]:
+        return [*server.find(ns, {field: {"$type": [*types]}}, sort={field: -1}, projection={field: 1}, limit=1)]
+
+    try:
+        return of(_TYPES)
+    except (NotAllowed, TooMuch, Unreachable):
+        raise
+    except Refused:
+        if takes_types(server, ns, [c.DECIMAL128]):
+            raise
+        return of(_NUMBERS)
 
 
 def after(server: Port, ns: str, field: str) -> Value:

@@ -13,7 +13,7 @@ from bson import Binary, Decimal128, Int64, ObjectId
 from bson.binary import UUID_SUBTYPE
 
 from model import text
-from model.errors import NotFound, Refused, Unreadable
+from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -67,7 +67,7 @@ def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
     values = candidates(bare)
     if bare != typed:
         values += [value for value in candidates(typed) if value not in values]  # blanks may be part of an id
-    found = [value for value in values if exists(value)]
+    found = [value for value in values if _is_there(value, exists)]
     if len(found) > 1:  # else there would be no way to say null beside "null"
         found = [value for value in found if text.value_text(value) == bare] or found
     if len(found) == 1:
@@ -77,6 +77,18 @@ def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
         raise NotFound(f"No document in {ns} has the id {shown or 'of no characters'}; check it and its type.")
     ways = " or ".join(text.value_text(value) for value in found)
     raise Refused(f"Several ids in {ns} are written {shown}; say which: {ways}.")
+
+
+def _is_there(value: Value, exists: Callable[[Value], bool]) -> bool:
+    """Whether an id is stored; a server that takes no Decimal128 in a query stores none."""
+    try:
+        return exists(value)
+    except (NotAllowed, TooMuch, Unreachable):
+        raise
+    except Refused:
+        if value.type != c.DECIMAL128:
+            raise
+        return False
 
 
 def id_of(raw: bytes, name: str) -> Value | None:

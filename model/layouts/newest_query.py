@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable
+from model.errors import NotFound
 from model.layouts.checks.id_order import key_of
 from model.layouts.field_reader import FieldReader
 from model.layouts.reserved_fields import number_of
+from model.server.known_types import takes_types
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -296,20 +297,9 @@ class TypeNumbers:
         if self._known is None:
             rest = (kind for kind in ALL_TYPES if kind not in RARE)
             every = (*RARE, *rest)  # there are servers that look at no number behind one that fits
-            whole = _names(server, ns, every)
-            self._known = every if whole else [kind for kind in every if _names(server, ns, [kind])]
+            whole = takes_types(server, ns, every)
+            self._known = every if whole else [kind for kind in every if takes_types(server, ns, [kind])]
         return self._known
-
-
-def _names(server: Port, ns: str, kinds: Sequence[int]) -> bool:
-    """Whether a filter may name some types."""
-    try:
-        next(server.find(ns, {"_id": {"$type": [*map(_number, kinds)]}}, projection={"_id": 1}, limit=1), None)
-    except (NotAllowed, TooMuch, Unreachable):
-        raise
-    except Refused:
-        return False
-    return True
 
 
 def _number(kind: int) -> int:

@@ -22,6 +22,7 @@ from model.repair.items import Item
 from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, refused
 from model.scan import sequences
 from model.scan.sequences import Sequences, Target
+from model.server.known_types import takes_types
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
@@ -83,7 +84,9 @@ def _of_its_type(number: int, like: Value) -> Value:
 def _numbers(ground: RepairContext, ns: str, field: str) -> Iterator[int]:
     """The highest number in a field, of each type; a fraction counts as the whole number above it."""
     endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: Decimal128("Infinity")}
-    for kind in (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128):
+    kinds = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+    known = takes_types(ground.server, ns, [c.DECIMAL128])
+    for kind in kinds if known else kinds[:-1]:
         below = {"$lt": endless[kind]} if kind in endless else {}
         filter = {field: {"$type": kind, "$not": {"$type": c.ARRAY}, **below}}
         for raw in ground.server.find(ns, filter, {field: -1}, {field: 1}, limit=1):

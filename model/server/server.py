@@ -48,12 +48,13 @@ from model.server.driver_errors import (
     refuses_for_good,
     without_password,
 )
+from model.server.known_types import names_decimals, takes_types, without_decimals
 from model.server.port import Reply, Terms, Write, bson_of
 from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
 from model.server.shard_keys import ShardKeys
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
-from model.values.canonical import decode
+from model.values.canonical import DECIMAL128, decode
 
 
 class _Raw(RawBSONDocument):
@@ -128,6 +129,7 @@ LONGEST_MS = 600_000
 
 NAMESPACE_NOT_FOUND = 26
 COMMAND_NOT_FOUND = 59
+NOT_UNDERSTOOD = (2, 9, 14, 115, 238)  # BadValue, FailedToParse, TypeMismatch, and what others say of an unknown type
 NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions, which older versions say
 
 LOST_BEFORE = Reply(
@@ -198,6 +200,7 @@ class Server:
         self._tunnel: Tunnel | None = None
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
+        self._decimals = True  # whether its filters may name Decimal128
         self._brings = True  # whether the server knows the command that brings the document it wrote
         self.read_only = read_only
 
@@ -700,7 +703,7 @@ class Server:
     def _send_routed(self, write: Write, sent: driver.Sent) -> Reply:
         """Send a write with its shard key, once more where the collection was sharded since the key was asked for.
 
-        Once more as well where the server knows no command that brings the document.
+        Once more as well where the server knows no command that brings the document, or no Decimal128.
         """
         routed = self._routed(write)
         try:
@@ -708,6 +711,10 @@ class Server:
         except OperationFailure as error:  # refused before anything was done
             if error.code == COMMAND_NOT_FOUND and write.returns and self._brings:
                 self._brings = False
+                sent.attempts = 0
+                return self._send_routed(write, sent)
+            if error.code in NOT_UNDERSTOOD and self._decimals and self._names_unknown(write):
+                self._decimals = False
                 sent.attempts = 0
                 return self._send_routed(write, sent)
             if error.code not in NO_SHARD_KEY or self.facts().topology != "sharded":
@@ -719,10 +726,15 @@ class Server:
             sent.attempts = 0
             return Reply("no") if again is None else self._send(again)
 
+    def _names_unknown(self, write: Write) -> bool:
+        return names_decimals(write.filter) and not takes_types(self, write.ns, [DECIMAL128])
+
     def _routed(self, write: Write) -> Write | None:
         sharded = self.facts().topology == "sharded"
         if write.returns and (sharded or not self._brings):
             write = replace(write, returns=False)  # of a cluster, older ones want the whole shard key for that
+        if not self._decimals:
+            write = replace(write, filter=without_decimals(write.filter))
         return self._shard_keys.routed(write) if sharded else write
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:

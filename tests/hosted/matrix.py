@@ -54,7 +54,7 @@ def done(action: Action, profile: ServerProfile, stock: ServerProfile | None = N
     ):
         patch.setenv("PALIMPSEST_HOME", str(Path(folder) / "home"))
         fill(server, stock or profile)
-        bench = Bench("&".join(filter(None, (server.uri, profile.options))), Path(folder))
+        bench = Bench(server.address, Path(folder))
         before = told(bench, server)
         action.work(bench)
         return before, told(bench, server)

@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import bson
+import pymongo
 import pytest
+from bson import Int64
 
+from model.errors import NotFound
 from model.layouts import update_operators
 from model.profile import Profile, stated
 from model.server import change_stream
@@ -156,6 +159,42 @@ def test_which_types_a_filter_may_name_is_asked_and_not_read_off_a_version(
         with Session.open(server.uri, Profile((stated("shop.things", "versions"),))) as session:
             page = session.documents("shop.things")
     assert [row.id for row in page.rows] == ids
+
+
+@pytest.mark.parametrize("layout", ["plain", "embedded", "nested"])
+def test_arrays_of_numbers_are_written_on_a_server_that_has_no_word_for_decimal128(layout: str) -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        server.load("shop.things", [])
+        with Session.open(server.uri, Profile((stated("shop.things", layout, token="_w"),))) as session:
+            if session.missing_index("shop.things"):
+                session.create_index("shop.things")
+            kinds = [session.create("shop.things", canonical.encode({"rates": [1.5, 2.5], "n": 1}), Value.of(1)).kind]
+            for change in ({"n": 2}, {"rates": [3.5]}, {"rates": [4]}):
+                kinds.append(session.edit("shop.things", Value.of(1), change).kind)
+            now = session.version("shop.things", Value.of(1)).content
+    assert kinds == ["applied"] * 4
+    assert now == canonical.encode({"rates": [4], "n": 2})
+
+
+def test_an_array_of_numbers_that_somebody_changed_is_a_conflict_without_a_word_for_decimal128_too() -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        server.load("shop.things", [bson.encode({"_id": 1, "rates": [1.0, 2.0], "n": 1})])
+        with Session.open(server.uri, Profile((stated("shop.things", "plain"),))) as session:
+            base = session.last("shop.things", Value.of(1))
+            with pymongo.MongoClient(server.uri) as other:
+                other["shop"]["things"].update_one({"_id": 1}, {"$set": {"rates": [Int64(1), Int64(2)]}})
+            outcome = session.save("shop.things", Value.of(1), base, canonical.encode({"rates": [1.0, 2.0], "n": 2}))
+    assert outcome.kind == "conflict"
+
+
+def test_a_number_is_an_id_and_the_next_one_is_found_on_a_server_that_refuses_decimal128() -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        server.load("shop.things", [bson.encode({"_id": 7, "n": 1})])
+        with Session.open(server.uri, Profile((stated("shop.things", "plain"),))) as session:
+            assert session.find_id("shop.things", "7") == Value.of(7)
+            assert session.once.insert_next("shop.things", {"n": 2}).value == Value.of(8)
+            with pytest.raises(NotFound):
+                session.find_id("shop.things", "8.5")
 
 
 @pytest.mark.parametrize("wire", [6, 7, 8])

@@ -161,6 +161,11 @@ class HostedServer(LocalServer):
         self._habits = pytest.MonkeyPatch()
 
     @property
+    def address(self) -> str:
+        """Its URI with the options that it needs."""
+        return "&".join(filter(None, (self.uri, self.profile.options)))
+
+    @property
     def asked(self) -> set[Part]:
         """All that was asked for so far."""
         return self._hosted.asked

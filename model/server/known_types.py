@@ -1,0 +1,48 @@
+"""Types that the filters of a server may name: one that cannot store a type may refuse its number.
+
+A server is asked; a version or a product's name proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable
+from model.server.port import Port, Terms
+from model.values import canonical as c
+
+
+def takes_types(server: Port, ns: str, kinds: Sequence[int]) -> bool:
+    """Whether filters may name some types, asked by a query of one document; raises its other errors."""
+    named = [-1 if kind == c.MIN_KEY else kind for kind in kinds]
+    try:
+        next(server.find(ns, {"_id": {"$type": named}}, projection={"_id": 1}, limit=1), None)
+    except (NotAllowed, TooMuch, Unreachable):
+        raise
+    except Refused:
+        return False
+    return True
+
+
+def names_decimals(filter: Terms) -> bool:
+    """Whether a filter has Decimal128 in a list of types."""
+    return bool(without_decimals(filter) != filter)
+
+
+def without_decimals(filter: Terms) -> Terms:
+    """A filter whose lists of types have no Decimal128: it says as much on a server that holds none."""
+    made: Terms = _without(filter)
+    return made
+
+
+def _without(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without(each) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    made = {name: _without(each) for name, each in part.items()}
+    types = made.get("$type")
+    if isinstance(types, list):
+        made["$type"] = [kind for kind in types if kind != c.DECIMAL128] or types
+    return made
