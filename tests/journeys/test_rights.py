@@ -72,7 +72,7 @@ def guarded() -> Iterator[GuardedServer]:
         yield made
 
 
-@pytest.fixture(params=["local", *(["given"] if servers.GIVEN_URI else [])])
+@pytest.fixture(params=["local", *(["given"] if servers.GIVEN_PASSWORD else [])])
 def admin_uri(request: pytest.FixtureRequest) -> str:
     if request.param == "given":
         return servers.GIVEN_URI

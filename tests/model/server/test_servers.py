@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pymongo
 import pytest
+from pymongo.common import MIN_SUPPORTED_WIRE_VERSION
 
 from tests import servers
 
 
 def test_every_server_answers_and_speaks_a_protocol_that_the_driver_knows(client: pymongo.MongoClient) -> None:
     assert client.admin.command("ping")["ok"] == 1
-    assert client.admin.command("isMaster")["maxWireVersion"] >= 13
+    assert client.admin.command("isMaster")["maxWireVersion"] >= MIN_SUPPORTED_WIRE_VERSION
 
 
 def test_every_server_keeps_what_it_is_given(database: pymongo.database.Database) -> None:
