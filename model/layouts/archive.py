@@ -51,7 +51,7 @@ from model.layouts.swap_steps import SwapSteps
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
-from model.server.retry import End, Port, Write, run
+from model.server.retry import End, Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -392,12 +392,21 @@ class Archive(Layout):
             return Outcome("unknown", self.ns, id, said)
         return Outcome("applied", self.ns, id, f"{id_name(id)} is purged, with all its versions in {self.archive.ns}.")
 
-    def _remove_row(self, raw: bytes) -> End:
+    def stands(self, ns: str, raw: bytes) -> bool | None:
+        """As for any document; a row of the archive is never another one later."""
+        return self.archive.any(self._just(raw)) if ns == self.archive.ns else super().stands(ns, raw)
+
+    def _just(self, raw: bytes) -> Terms:
+        """The filter of one row of the archive, by its ``_id``, document, version and token."""
         p = self.profile
         where = guards.by_id(guards.physical_id(raw))
         for name in filter(None, (p.archive_id, p.version, p.token)):
             where |= guards.exact(name, c.get(raw, (name,)))
-        note = f"{version_name(c.get(raw, (p.version,)))} is removed from the archive"
+        return where
+
+    def _remove_row(self, raw: bytes) -> End:
+        where = self._just(raw)
+        note = f"{version_name(c.get(raw, (self.profile.version,)))} is removed from the archive"
         return run(
             self.server, Write(self.archive.ns, "delete", where, None, note), lambda: not self.archive.any(where)
         )

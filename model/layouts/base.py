@@ -126,6 +126,9 @@ class LayoutWriter(Protocol):
     def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
         """Remove the document and its versions if ``base`` is still the newest, by :meth:`Layout.purge`."""
 
+    def stands(self, raw: bytes) -> bool | None:
+        """Whether a stored document is there, or a later state of it; None where another one may have its id."""
+
     def asks(
         self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
@@ -533,6 +536,13 @@ class Layout(ABC):
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every (ns, stored document) that :meth:`purge` would remove, to be kept first."""
         return self.writer.all_stored(id, base)
+
+    def stands(self, ns: str, raw: bytes) -> bool | None:
+        """Whether a document that :meth:`all_stored` named is there, or a later state of it.
+
+        None where another document may have taken its id, and nobody can tell.
+        """
+        return self.writer.stands(raw)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
         """Whether the write with this token is in the current document or its history; None where nobody can tell.

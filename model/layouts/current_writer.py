@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
-from model.layouts import numbering, stored_form, update_operators
+from model.layouts import document_ids, numbering, stored_form, update_operators
 from model.layouts.content_hashes import content_hash, next_hash
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.outcomes import Outcomes
@@ -354,6 +354,12 @@ class CurrentWriter:
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """The (ns, stored document) that a purge removes: the current document."""
         return self.removal(id, base)
+
+    def stands(self, raw: bytes) -> bool | None:
+        """Whether a document is there, or a later state of it; None where another one may have its id."""
+        id = document_ids.id_of(raw, self._profile.id) or guards.physical_id(raw)
+        gone = self.gone(id, self._current.made(raw))
+        return None if gone is None else not gone
 
     def gone(self, id: Value, base: Version) -> bool | None:
         """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.

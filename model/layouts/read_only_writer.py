@@ -96,6 +96,10 @@ class ReadOnlyWriter:
         """Refused."""
         self.refuse()
 
+    def stands(self, raw: bytes) -> bool | None:
+        """None: nothing is ever removed."""
+        return None
+
     def asks(
         self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
     ) -> Callable[[], bool | None] | None:

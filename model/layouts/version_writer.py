@@ -29,7 +29,7 @@ from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
-from model.server.retry import End, Port, Write, run
+from model.server.retry import End, Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -228,16 +228,18 @@ class VersionWriter:
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
         """Whether a version of this write is there: it has the token as its ``_id``, or beside the version.
 
-        None, nobody can tell, where a history has begun under an ``_id`` of its own and without a token.
+        None, nobody can tell, where a history has begun under an ``_id`` of its own and without a token, and where the
+        base is not there any more, as it may have been purged together with the version that followed it.
         """
         p, any = self._profile, self._documents.any
         if any({"_id": Value.of(token)}):
             return True
-        if not self._begins():
-            return False
-        if p.token:
-            return any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
-        return None if any({"_id": {"$eq": _beginning(id)}}) else False
+        if self._begins() and p.token and any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token))):
+            return True
+        if self._begins() and not p.token and any({"_id": {"$eq": _beginning(id)}}):
+            return None
+        purged = base is not None and not any(guards.exact(p.id, id) | guards.exact(p.version, base.v))
+        return None if purged else False
 
     def bears(self, raw: bytes, token: ObjectId) -> bool:
         """Whether a stored version carries this token."""
@@ -370,13 +372,23 @@ class VersionWriter:
         except Refused:
             return False
 
-    def _delete_one(self, raw: bytes) -> End:
-        physical = guards.physical_id(raw)
-        where = guards.by_id(physical)
+    def stands(self, raw: bytes) -> bool:
+        """Whether a stored version is there.
+
+        Its ``_id`` alone says nothing: where that is the beginning's, another history may have begun under it.
+        """
+        return self._documents.any(self._just(raw))
+
+    def _just(self, raw: bytes) -> Terms:
+        """The filter of one stored version, by its ``_id``, document, version and token."""
+        where = guards.by_id(guards.physical_id(raw))
         for name in filter(None, (self._profile.id, self._profile.version, self._profile.token)):
             where |= guards.exact(name, c.get(raw, (name,)))
+        return where
+
+    def _delete_one(self, raw: bytes) -> End:
+        where = self._just(raw)
         note = f"{version_name(c.get(raw, (self._profile.version,)))} is deleted"
-        # Its ``_id`` alone says nothing: where that is the beginning's, another history may have begun under it.
         return run(self._server, Write(self._ns, "delete", where, None, note), lambda: not self._documents.any(where))
 
 

@@ -477,16 +477,10 @@ class Writer:
         back = record.undoes if record.before is None and record.after is not None else None
         if back is not None and self.journal.record(back).stored:
             return self._found_back(record, back, id)
+        if record.after is None and record.stored:
+            return self._found_removal(record, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
-        if record.after is None and record.stored:
-            if current is None:
-                return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
-            left, all_of_it = self._there(record.stored)
-            if 0 < left < all_of_it:
-                some = f"{all_of_it - left} of {all_of_it} documents of {id_name(id)} are deleted; delete it once more."
-                return Outcome("unknown", ns, id, some)
-            return self._waiting(record, id) if at_base else self._missed(record, id)
         landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
         # Without a token the content itself tells: one that is just what was sent is what the write wanted.
         told = record.before is None or (landed is None and current is not None and current.v is not None)
@@ -571,22 +565,48 @@ class Writer:
             return Outcome("applied", ns, where, "It arrived.", value=number)
         return self._waiting(record, id)
 
+    def _found_removal(self, record: Record, id: Value) -> Outcome:
+        """How a delete or a purge in doubt has ended."""
+        ns, layout = record.entry.ns, self.catalogue.layout(record.entry.ns)
+        there = self._stand(layout, record.stored)
+        gone = there.count(False)
+        if gone:  # a purge takes the current document first, so that another one by its id came later
+            gone += there.count(None)
+        if gone == len(there) and not (record.entry.action == "purge" and self._is_left(record, layout, id)):
+            return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
+        if gone:
+            some = f"{gone} of {len(there)} documents of {id_name(id)} are deleted; purge it once more."
+            return Outcome("unknown", ns, id, some)
+        if None in there:
+            return Outcome("unknown", ns, id, _another(id))
+        at_base = _base_hash(layout, layout.last(id)) == record.extra.get("base")
+        return self._waiting(record, id) if at_base else self._missed(record, id)
+
+    def _is_left(self, record: Record, layout: Layout, id: Value) -> bool:
+        """Whether the last version of a document is still there as a copy, which a purge makes before anything goes."""
+        with suppress(NotFound):
+            last = layout.last(id)
+            return last.v == record.version_before and last.content == record.before
+        return False
+
     def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
         """How an undo of a delete, which was to put documents back, has ended."""
-        there, all_of_it = self._there(self.journal.record(deleted).stored)
-        if there == all_of_it:
-            current = self._current(record.entry.ns, id)
-            return Outcome("applied", record.entry.ns, id, "It is there again.", current.v if current else None)
-        if not there:
-            return self._waiting(record, id)
-        some = f"{there} of {all_of_it} documents of {id_name(id)} are there again; undo the delete once more."
-        return Outcome("unknown", record.entry.ns, id, some)
+        ns = record.entry.ns
+        there = self._stand(self.catalogue.layout(ns), self.journal.record(deleted).stored)
+        if all(there):
+            current = self._current(ns, id)
+            return Outcome("applied", ns, id, "It is there again.", current.v if current else None)
+        if any(there):
+            back = there.count(True)
+            some = f"{back} of {len(there)} documents of {id_name(id)} are there again; undo the delete once more."
+            return Outcome("unknown", ns, id, some)
+        if None in there:
+            return Outcome("unknown", ns, id, _another(id))
+        return self._waiting(record, id)
 
-    def _there(self, removed: bytes | None) -> tuple[int, int]:
-        """The number of a delete's documents that are there, and the number of them all."""
-        rows = [(ns, canonical.get(raw, ("_id",))) for ns, raw in _unpacked(removed or canonical.EMPTY)]
-        found = [next(self.port.find(ns, {"_id": key}, projection={"_id": 1}, limit=1), None) for ns, key in rows]
-        return len(found) - found.count(None), len(found)
+    def _stand(self, layout: Layout, removed: bytes | None) -> list[bool | None]:
+        """Whether each document of a delete is there, or a later state of it; None where nobody can tell."""
+        return [layout.stands(ns, raw) for ns, raw in _unpacked(removed or canonical.EMPTY)]
 
     def _waiting(self, record: Record, id: Value | None) -> Outcome:
         if record.age < SETTLED_AFTER:
@@ -603,6 +623,10 @@ def _undone(outcome: Outcome, before: Value | None) -> Outcome:
         what = f"the content of {version_name(before)}"
     who = version_name(outcome.version) if outcome.version is not None else id_name(outcome.id) if outcome.id else "it"
     return replace(outcome, detail=f"Undone: {who} has {what}. {outcome.detail.partition('. ')[2]}".strip())
+
+
+def _another(id: Value) -> str:
+    return f"{id_name(id)} is there, and nobody can tell whether it is the same document or one that was made since."
 
 
 def _version(v: Value | None, content: bytes, record: Record) -> Version:

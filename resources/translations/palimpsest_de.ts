@@ -15661,6 +15661,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
     </message>
     <message>
+      <source>{0} is there, and nobody can tell whether it is the same document or one that was made since.</source>
+      <translation>{0} ist da, und niemand kann sagen, ob es dasselbe Dokument ist oder eines, das seither entstand.</translation>
+    </message>
+    <message>
       <source>{0} is too large for a Double; write it as {"$numberDecimal": "{1}"}.</source>
       <translation>{0} ist zu groß für ein Double; schreiben Sie es als {"$numberDecimal": "{1}"}.</translation>
     </message>
@@ -15837,8 +15841,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} Dokumenten hatten damals kein {2}.</translation>
     </message>
     <message>
-      <source>{0} of {1} documents of {2} are deleted; delete it once more.</source>
-      <translation>{0} von {1} Dokumenten von {2} sind gelöscht; löschen Sie es noch einmal.</translation>
+      <source>{0} of {1} documents of {2} are deleted; purge it once more.</source>
+      <translation>{0} von {1} Dokumenten von {2} sind gelöscht; löschen Sie es noch einmal mit allen Versionen.</translation>
     </message>
     <message>
       <source>{0} of {1} documents of {2} are there again; undo the delete once more.</source>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,6 +150,74 @@ def test_a_delete_without_an_answer_is_found_again(session: Session, ns: str) ->
     assert back.entry is not None
     session.journal.end(back.entry, Outcome("unknown", ns, ID, "The connection was lost."))
     assert session.look_again(back.entry).kind == "applied"
+
+
+def in_doubt(session: Session, ns: str, entry: str | None) -> Outcome:
+    """What is found where the outcome of a write was not told."""
+    assert entry is not None
+    session.journal.end(entry, Outcome("unknown", ns, ID, "The connection was lost."))
+    return session.look_again(entry)
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas", "archive"])
+@pytest.mark.parametrize("first", [False, True], ids=["there", "deleted"])
+def test_a_purge_in_doubt_is_told_by_the_versions_that_are_left(
+    session: Session, ns: str, layout: str, first: bool, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if first:
+        deleted(session, ns)
+    before = stored(database)
+    done = session.purge(ns, ID, session.last(ns, ID))
+    home = database["things_past" if layout == "archive" else "things"]
+    home.insert_one(before[-1])
+    assert in_doubt(session, ns, done.entry).kind == "unknown"  # it ended half-way
+    assert session.purge(ns, ID, session.last(ns, ID)).kind == "applied"
+    assert in_doubt(session, ns, done.entry).kind == "applied"  # so that what it took can be put back
+    assert done.entry is not None
+    assert session.undo(done.entry).kind == "applied"
+    assert stored(database) == before
+    assert in_doubt(session, ns, done.entry).kind == "unknown"  # all is there, and it may still arrive
+    monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
+    assert session.look_again(done.entry).kind == "conflict"
+
+
+@pytest.mark.parametrize("layout", ["archive"])
+def test_a_purge_that_left_a_copy_of_the_last_version_is_not_told_as_done(
+    session: Session, ns: str, database: Db
+) -> None:
+    done = session.purge(ns, ID, session.version(ns, ID))
+    database["things_past"].insert_one({"docId": "K-1", "v": 2, "n": 2})  # as its delete archives it first
+    assert in_doubt(session, ns, done.entry).kind == "unknown"
+    assert session.purge(ns, ID, session.last(ns, ID)).kind == "applied"
+    assert in_doubt(session, ns, done.entry).kind == "applied"
+
+
+@pytest.mark.parametrize("layout", ["embedded", "nested", "archive", "hashed", "plain"])
+def test_a_delete_in_doubt_is_not_denied_where_another_document_took_the_place(session: Session, ns: str) -> None:
+    done = deleted(session, ns)
+    assert session.create(ns, canonical.encode({"n": 9}), ID).kind == "applied"
+    assert in_doubt(session, ns, done.entry).kind == "unknown"
+
+
+@pytest.mark.parametrize("layout", ["embedded", "nested", "archive", "hashed", "plain"])
+def test_an_undo_in_doubt_does_not_take_another_document_for_the_one_that_was_deleted(
+    session: Session, ns: str, database: Db
+) -> None:
+    done = deleted(session, ns)
+    assert done.entry is not None
+    back = session.undo(done.entry)
+    database["things"].delete_many({})
+    database["things_past"].delete_many({})
+    assert session.create(ns, canonical.encode({"n": 9}), ID).kind == "applied"
+    assert in_doubt(session, ns, back.entry).kind == "unknown"
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
+def test_an_edit_in_doubt_that_was_purged_is_not_denied(session: Session, ns: str) -> None:
+    made = session.edit(ns, ID, {"n": 3})
+    assert session.purge(ns, ID, session.last(ns, ID)).kind == "applied"
+    assert session.create(ns, canonical.encode({"n": 9}), ID).kind == "applied"
+    assert in_doubt(session, ns, made.entry).kind == "unknown"
 
 
 @pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
