@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import socket
+import time
 from collections import Counter
 from contextlib import ExitStack, suppress
 from types import TracebackType
@@ -32,6 +33,8 @@ class Proxy(Listener):
         self.did: Counter[str] = Counter()
         self._rng = random.Random(seed)
         self._late: list[tuple[ExitStack, socket.socket, bytes]] = []
+        self.arrived: list[tuple[float, bytes]] = []
+        """Inserts and deletes that landed late, each with the time by `time.monotonic` when it did."""
 
     @property
     def uri(self) -> str:
@@ -91,6 +94,8 @@ class Proxy(Listener):
         with ends, suppress(OSError):
             server.sendall(request)
             _message(server)
+            if request.startswith((b"insert\x00", b"delete\x00"), FIRST_NAME):
+                self.arrived.append((time.monotonic(), request))
         return True
 
 

@@ -59,7 +59,8 @@ def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row
         yield from moved(database, place, target)
     yield from counted(database, [each for each in tried if each.what in ("count", "leave token")])
     for row in journals:
-        if row["kind"] in ("begun", "unknown") and row["layout"] not in ("hashed", "plain"):
+        left = row["ns"].partition(".")[2] in ground.LEFT
+        if row["kind"] in ("begun", "unknown") and row["layout"] not in ("hashed", "plain") and not left:
             who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
             yield f"{who} was never settled: {row['detail']}"
 
@@ -103,7 +104,7 @@ def _document_as_told(entries: Sequence[Entry], tried: Sequence[Attempt]) -> Ite
             began.update([doc[one]] if one else [])
         seen.add(entry.content)
     for mark, each in marks.items():
-        yield from _as_told(f"edit {mark}", each, began[mark])
+        yield from told_and_there(f"edit {mark}", each, began[mark])
     contents = {entry.v: entry.content for entry in entries}
     for each in tried:
         v, of = each.told.get("v"), each.said.get("v")
@@ -112,7 +113,7 @@ def _document_as_told(entries: Sequence[Entry], tried: Sequence[Attempt]) -> Ite
             yield f"version {v} was told to be version {of} restored, and is not"
 
 
-def _as_told(what: str, each: Attempt, times: int) -> Iterator[str]:
+def told_and_there(what: str, each: Attempt, times: int) -> Iterator[str]:
     if each.outcome == "applied" and times != 1:
         yield f"{what} was acknowledged and is there {times} times ({each.told.get('said')})"
     elif each.outcome in NOT_THERE and times:
@@ -127,11 +128,11 @@ def marked(database: ground.Db, place: str, tried: Sequence[Attempt], entries: S
     known = {each.said["mark"] for each in tried}
     for each in tried:
         times = there.get(each.said["id"], []).count(each.said["mark"])
-        yield from (f"{place} {each.said['id']}: {fault}" for fault in _as_told(each.said["mark"], each, times))
+        yield from (f"{place} {each.said['id']}: {fault}" for fault in told_and_there(each.said["mark"], each, times))
     for id, marks in there.items():
         if strange := set(marks) - known:
             yield f"{place} {id}: nobody made {sorted(strange)[:3]}"
-        ours = Counter(row["kind"] for row in entries if _id(row) == id)
+        ours = Counter(row["kind"] for row in entries if document_of(row) == id)
         if not ours["applied"] <= len(marks) <= ours["applied"] + ours["unknown"] + ours["begun"]:
             yield f"{place} {id}: {len(marks)} edits are in it, and the journals tell of {dict(ours)}"
 
@@ -146,7 +147,7 @@ def counted(database: ground.Db, tried: Sequence[Attempt]) -> Iterator[str]:
         if doc["count"] != len(doc["applied"]) or doc["pending"]:
             yield f"counter {name} is {doc['count']} with {len(times)} tokens applied and {len(doc['pending'])} pending"
         for each in by_counter[name]:
-            yield from _as_told(f"counter {name}: token {each.said['token']}", each, times[each.said["token"]])
+            yield from told_and_there(f"counter {name}: token {each.said['token']}", each, times[each.said["token"]])
         if strange := times.keys() - {each.said["token"] for each in by_counter[name]}:
             yield f"counter {name}: nobody counted {sorted(strange)[:3]}"
 
@@ -201,7 +202,7 @@ def _entry(row: Row, id: str, before: Entry | None, entry: Entry) -> Iterator[st
             yield f"{what} is told there as version {_value(row['version_after'])}"
         if row["hash_after"] != _hash(entry):
             yield f"{what} has another content there"
-    if _id(row) != id:
+    if document_of(row) != id:
         yield f"{what} is told there of {row['document']}"
     if row["hash_before"] != (None if before is None else _hash(before)):
         yield f"{what} does not follow the version that it began from"
@@ -211,7 +212,8 @@ def _hash(entry: Entry) -> str:
     return hashlib.sha1(entry.content, usedforsecurity=False).hexdigest()
 
 
-def _id(row: Row) -> Any:
+def document_of(row: Row) -> Any:
+    """The id of the document that an entry is about."""
     return json.loads(row["document"]) if row["document"] else None
 
 

@@ -48,6 +48,24 @@ def unjournalled() -> None:
     _put(Journal, "begin", begun)
 
 
+def sweeping() -> None:
+    """Delete whatever document is there now, not only the one that was read and kept."""
+    send = Server.send
+
+    def sent(self: Server, write: Write) -> Reply:
+        if write.kind == "delete" and "_id" in write.filter:
+            write = replace(write, filter={"_id": write.filter["_id"]})
+        return send(self, write)
+
+    _put(Server, "send", sent)
+
+
+def discarding() -> None:
+    """Keep nothing of what is deleted."""
+    begin = Journal.begin
+    _put(Journal, "begin", lambda self, intent: begin(self, replace(intent, stored=None)))
+
+
 def _put(of: type, name: str, function: Callable[..., Any]) -> None:
     setattr(of, name, function)
 
@@ -57,6 +75,8 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "unguarded": unguarded,
     "believing": believing,
     "unjournalled": unjournalled,
+    "sweeping": sweeping,
+    "discarding": discarding,
 }
 
 

@@ -25,7 +25,7 @@ import pymongo
 
 from tests import servers, support
 from tests.proxy import Proxy
-from tests.soak import auditing, ground
+from tests.soak import auditing, departures, ground
 from tests.soak.jumping_clock import JumpingClock
 from tests.soak.ledger import attempts
 from tests.soak.tiny_disk import TinyDisk
@@ -122,6 +122,7 @@ class Conductor:
         self.told.did["things tried"] = len(tried)
         self.told.did["entries in journals"] = len(journals)
         self.told.wrong += auditing.faults(self.database, tried, journals)
+        self.told.wrong += departures.faults(self.database, tried, journals, self.proxy.arrived)
         return self.told
 
     # --- while they work

@@ -32,13 +32,22 @@ PLACES = {
 """The layouts of the collections that are edited."""
 MOVES = {"moving": ("moved", "archive"), "shifting": ("shifted", "versions")}
 """Where a collection is moved, and to which layout."""
+LEFT = {
+    "left_archive": "archive",
+    "left_versions": "versions",
+    "left_flagged": "flagged",
+    "left_embedded": "embedded",
+    "left_nested": "nested",
+    "left_plain": "plain",
+}
+"""The layouts of the collections out of which documents are deleted and purged as well."""
 COUNTS = "counts"
 COUNTERS = tuple(f"c{number}" for number in range(3))
 
 
 def profiles(database: str) -> dict[str, CollectionProfile]:
     """What is stated of each collection."""
-    layouts = PLACES | dict(MOVES.values())
+    layouts = PLACES | LEFT | dict(MOVES.values())
     found = {place: stated(f"{database}.{place}", layout) for place, layout in layouts.items()}
     return found | {COUNTS: stated(f"{database}.{COUNTS}", "pending")}
 
@@ -83,7 +92,7 @@ class Shelf:
 
     def of(self, id: str) -> Book:
         """What is stored of one document."""
-        return Book(self._rows[id])
+        return Book(self._rows.get(id, {}))
 
 
 class Book:

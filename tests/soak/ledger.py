@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +16,17 @@ class LedgerFull(Exception):
 
 
 class Ledger:
-    """The ledger of one life of a worker."""
+    """The ledger of one life of a worker; its times are by the clock that all processes of a computer share."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, home: str) -> None:
+        self._home = home  # whose journal has its writes
         self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         self._number = 0
 
     def begin(self, what: str, **said: Any) -> int:
         """Note something that is about to be done; returns its number."""
         self._number += 1
-        self._write({"number": self._number, "what": what, **said})
+        self._write({"number": self._number, "what": what, "home": self._home, **said})
         return self._number
 
     def end(self, number: int, outcome: str, **said: Any) -> None:
@@ -33,7 +35,7 @@ class Ledger:
 
     def _write(self, row: dict[str, Any]) -> None:
         try:
-            os.write(self._file, json.dumps(row).encode() + b"\n")
+            os.write(self._file, json.dumps(row | {"at": time.monotonic()}).encode() + b"\n")
             os.fsync(self._file)
         except OSError as error:
             raise LedgerFull from error

@@ -33,7 +33,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from model.writing import writer
 from tests.processes.editor import APPLIED, CONFLICT, TROUBLE, UNKNOWN, palimpsest
-from tests.soak import careless, ground
+from tests.soak import careless, departures, ground
 from tests.soak.jumping_clock import JumpingClock, follow
 from tests.soak.ledger import Ledger, LedgerFull
 
@@ -68,7 +68,7 @@ class Worker:
 
     def __init__(self, given: Assignment) -> None:
         self.given, self.rng = given, random.Random(given.seed)
-        self.ledger = Ledger(Path(given.ledger))
+        self.ledger = Ledger(Path(given.ledger), Path(given.home).name)
         self.done = 0
         self._line = 0  # of the ledger, of what is being done
         self._session: Session | None = None
@@ -79,6 +79,11 @@ class Worker:
             self.edit: 100,
             self.restore: 16,
             self.undo: 16,
+            self.edit_left: 50,
+            self.delete: 16,
+            self.purge: 8,
+            self.bring_back: 16,
+            self.revive: 4,
             self.look_again: 6,
             self.count: 12,
             self.leave_token: 3,
@@ -109,7 +114,9 @@ class Worker:
 
     def edit(self) -> None:
         """Give a document a mark of this edit's own, or make one that has it."""
-        place, id = self.place()
+        self._edit(*self.place())
+
+    def _edit(self, place: str, id: str) -> None:
         mark = f"{self.given.name}x{self.given.life}x{self.done}"
         number = self.ledger.begin("edit", place=place, id=id, mark=mark)
         told = self._edited(place, id, mark)
@@ -118,24 +125,27 @@ class Worker:
         self.ledger.end(number, **told)
 
     def _edited(self, place: str, id: str, mark: str) -> dict[str, Any]:
-        field = f"marks.{mark}" if place in ("hashed", "plain") else self.given.name
         if self.rng.random() < 0.3:
-            return self.command("edit", self.ns(place), id, "--create", "--set", f'{field}="{mark}"')
-        return self.by_session(lambda session: self._counted(session, place, id, field, mark))
+            sets = [f'{".".join(path)}="{mark}"' for path in self._paths(place, mark)]
+            return self.command("edit", self.ns(place), id, "--create", "--set", *sets)
+        return self.by_session(lambda session: self._counted(session, place, id, mark))
 
-    def _counted(self, session: Session, place: str, id: str, field: str, mark: str) -> Outcome:
+    def _paths(self, place: str, mark: str) -> list[tuple[str, ...]]:
+        """The fields that get an edit's mark."""
+        path = ("marks", mark) if (ground.PLACES | ground.LEFT)[place] in ("hashed", "plain") else (self.given.name,)
+        return [path, (departures.LAST,)] if place in ground.LEFT else [path]
+
+    def _counted(self, session: Session, place: str, id: str, mark: str) -> Outcome:
         """One more in the total, as a window's edit has it: what is counted twice shows."""
-        ns, key = self.ns(place), Value.of(id)
-        path = tuple(field.split("."))
-        try:
+        ns, key, base = self.ns(place), Value.of(id), None
+        with contextlib.suppress(NotFound):
             base = session.open_document(ns, key).base
-        except NotFound:
-            first = canonical.put(canonical.encode({"total": 1}), path, Value.of(mark))
-            return session.create(ns, first, key)
-        content = base.content or canonical.EMPTY
+        content = base.content or canonical.EMPTY if base is not None else canonical.EMPTY
         total = canonical.get(content, ("total",))
         content = canonical.put(content, ("total",), Value.of(1 + int(total.python() if total is not None else 0)))
-        return session.save(ns, key, base, canonical.put(content, path, Value.of(mark)))
+        for path in self._paths(place, mark):
+            content = canonical.put(content, path, Value.of(mark))
+        return session.save(ns, key, base, content) if base is not None else session.create(ns, content, key)
 
     def restore(self) -> None:
         """Make an earlier version the newest."""
@@ -152,9 +162,11 @@ class Worker:
 
     def undo(self) -> None:
         """Take one of the last edits from here back, whoever of this home made it."""
+        self._undo(self._is_undone)
 
+    def _undo(self, meant: Callable[[Entry], bool]) -> None:
         def do(session: Session) -> Outcome | None:
-            entries = [each for each in session.journal.entries(limit=15) if self._is_undone(each)]
+            entries = [each for each in session.journal.entries(limit=30) if each.undoable and meant(each)]
             if not entries:
                 return None
             entry = self.rng.choice(entries)
@@ -172,7 +184,65 @@ class Worker:
     def _is_undone(entry: Entry) -> bool:
         place = entry.ns.partition(".")[2]
         numbered = ground.PLACES.get(place, "plain") not in ("hashed", "plain")
-        return entry.undoable and numbered and entry.action in ("edit", "restore", "undo")
+        return numbered and entry.action in ("edit", "restore", "undo")
+
+    # --- documents that leave, and come back
+
+    def edit_left(self) -> None:
+        """Edit a document that is deleted and brought back."""
+        self._edit(*self.left())
+
+    def left(self) -> tuple[str, str]:
+        """One of the documents that are deleted and purged; it need not be there."""
+        _, id = self.place()
+        return self.rng.choice(list(ground.LEFT)), id
+
+    def delete(self) -> None:
+        """Delete a document."""
+        place, id = self.left()
+
+        def do(session: Session) -> Outcome:
+            base = session.version(self.ns(place), Value.of(id))
+            self._meanwhile(place, id)
+            self._line = self.ledger.begin("delete", place=place, id=id)
+            return session.delete(self.ns(place), Value.of(id), base)
+
+        self._noted(do)
+
+    def purge(self) -> None:
+        """Remove a document with all its versions, whether it is deleted or not."""
+        place, id = self.left()
+
+        def do(session: Session) -> Outcome:
+            base = session.last(self.ns(place), Value.of(id))
+            self._meanwhile(place, id)
+            self._line = self.ledger.begin("purge", place=place, id=id)
+            return session.purge(self.ns(place), Value.of(id), base)
+
+        self._noted(do)
+
+    def _meanwhile(self, place: str, id: str) -> None:
+        """Perhaps edit a document that is about to be removed as it was before: that is a conflict then."""
+        if self.rng.random() < 0.5:
+            self._edit(place, id)
+
+    def revive(self) -> None:
+        """Restore a version of a document that is deleted."""
+        place, id = self.left()
+
+        def do(session: Session) -> Outcome | None:
+            last = session.last(self.ns(place), Value.of(id))
+            if last.current or last.v is None:
+                return None
+            v = self.rng.randint(1, int(last.v.python()))
+            self._line = self.ledger.begin("restore", place=place, id=id, v=v)
+            return session.restore(self.ns(place), Value.of(id), Value.of(v), base=last)
+
+        self._noted(do)
+
+    def bring_back(self) -> None:
+        """Undo one of the last deletes, purges or new documents from here, whoever of this home made it."""
+        self._undo(lambda each: each.ns.partition(".")[2] in ground.LEFT and each.had_before != each.has_after)
 
     def _noted(self, do: Callable[[Session], Outcome | None]) -> None:
         """Do something that begins its own line in the ledger, and end that line."""
@@ -274,7 +344,8 @@ class Worker:
         kind = "applied" if outcome.kind == "skipped" else outcome.kind
         v = None if outcome.version is None else outcome.version.python()
         skipped = {"skipped": True} if outcome.kind == "skipped" else {}
-        return {"outcome": kind, "said": outcome.detail, "v": v if isinstance(v, int) else None, **skipped}
+        told = {"said": outcome.detail, "v": v if isinstance(v, int) else None, "entry": outcome.entry}
+        return {"outcome": kind, **told, **skipped}
 
     @contextlib.contextmanager
     def plainly(self) -> Iterator[ground.Db]:
@@ -293,7 +364,19 @@ class Worker:
             self._repair(place)
         with Session.open(self.given.uri, profile=self.given.profile) as session:
             for entry in session.journal.unsettled():
-                session.look_again(entry.id)
+                if session.look_again(entry.id).kind == "unknown":
+                    self._finish(session, entry)
+
+    def _finish(self, session: Session, entry: Entry) -> None:
+        """Go on with a purge that ended half-way, or with its undo."""
+        undoes = session.journal.record(entry.id).undoes
+        with contextlib.suppress(Refused):
+            if undoes is not None:
+                session.undo(undoes)
+            elif entry.action == "purge":
+                id = Value.of(json.loads(entry.document))
+                session.purge(entry.ns, id, session.last(entry.ns, id))
+            session.look_again(entry.id)
 
     def goes_on(self) -> None:
         """Edit every document once more: nothing may block it."""
@@ -303,8 +386,7 @@ class Worker:
                     id = str(row.id.python())
                     mark = f"{self.given.name}x{self.given.life}x{place}x{id}"
                     number = self.ledger.begin("edit", place=place, id=id, mark=mark)
-                    field = f"marks.{mark}" if place in ("hashed", "plain") else self.given.name
-                    outcome = self._counted(session, place, id, field, mark)
+                    outcome = self._counted(session, place, id, mark)
                     self.ledger.end(number, outcome.kind, said=outcome.detail)
                     if outcome.kind != "applied":
                         print(f"{place} {id} cannot be edited: {outcome.kind}, {outcome.detail}", flush=True)
