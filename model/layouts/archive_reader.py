@@ -406,8 +406,17 @@ class ArchiveReader:
                 return c.get(row, (p.token,)) == mine
         if self.any(rows | guards.exact(p.token, mine)):
             return True
+        if base is None and now is not None and self._is_whole(id, now):
+            return False  # it would be among the versions since the first
         # Without its number, or where its row is missing, only an archive that is written before the swap can tell.
         return None if self.holds_current or number is not None else False
+
+    def _is_whole(self, id: Value, now: bytes) -> bool:
+        """Whether the archive and the current document (``now``) hold every version since number 1."""
+        name = self.profile.version
+        rows = self.server.find(self.ns, guards.exact(self.profile.archive_id, id), projection={name: 1})
+        numbers = {number_of(c.get(row, (name,))) for row in (now, *rows)}
+        return numbers == set(range(1, len(numbers) + 1))
 
 
 def _physical(raw: bytes) -> Value:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pymongo.database
 import pytest
+from bson import ObjectId
 
 from model.errors import NotFound, Refused
 from model.profile import Profile
@@ -218,6 +219,19 @@ def test_an_edit_in_doubt_that_was_purged_is_not_denied(session: Session, ns: st
     assert session.purge(ns, ID, session.last(ns, ID)).kind == "applied"
     assert session.create(ns, canonical.encode({"n": 9}), ID).kind == "applied"
     assert in_doubt(session, ns, made.entry).kind == "unknown"
+
+
+@pytest.mark.parametrize("layout", ["stream"])
+def test_a_creation_in_doubt_is_settled_where_the_archive_has_every_version_of_another_document(
+    session: Session, ns: str, layout: str, database: Db
+) -> None:
+    made = session.create(ns, canonical.encode({"n": 1}), Value.of("K-2"))
+    for v in (1, 2):  # as somebody else creates it and edits it
+        database["things"].replace_one({"_id": "K-2"}, {"v": v, "n": 9, "_w": ObjectId()})
+        if v == 2:
+            assert in_doubt(session, ns, made.entry).kind == "unknown"  # the archive lacks a version yet
+            database["things_past"].insert_one({"docId": "K-2", "v": 1, "n": 9, "_w": ObjectId()})
+    assert in_doubt(session, ns, made.entry).kind == "conflict"
 
 
 @pytest.mark.parametrize("layout", ["versions", "flagged", "deltas"])
