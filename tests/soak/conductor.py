@@ -7,6 +7,7 @@ import heapq
 import itertools
 import multiprocessing
 import os
+import pkgutil
 import random
 import shutil
 import signal
@@ -23,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 
 import pymongo
 
+import model
 from tests import servers, support
 from tests.proxy import Proxy
 from tests.soak import auditing, departures, ground
@@ -94,9 +96,11 @@ class Conductor:
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._began = time.monotonic()
-        # One process imports the product; all others begin as its copies, so that a life costs next to nothing.
+        # One process imports all of the product as it is now, whatever becomes of its files meanwhile; all others begin
+        # as its copies, so that a life costs next to nothing.
         self._nursery = multiprocessing.get_context("forkserver")
-        self._nursery.set_forkserver_preload(["tests.soak.worker", "model.session_parts"])
+        parts = [each.name for each in pkgutil.walk_packages(model.__path__, "model.")]
+        self._nursery.set_forkserver_preload(["tests.soak.worker", *parts])
 
     def run(self, said: Callable[[str], None]) -> Told:
         """Let them work for as long as is wished, then settle and audit."""
