@@ -348,7 +348,7 @@ class HistoryImport:
                 continue
             said = end.detail
             if done:
-                said = f"{said} {_writes(done)} of {len(each.steps):,} were done; import it again, which goes on."
+                said = f"{said} {done:,} of {len(each.steps):,} writes were done; import it again, which goes on."
             return replace(end, kind="unknown" if done else end.kind, detail=said, version=None)
         return Outcome("applied", self.ns, each.id, each.detail, entry=end.entry if end is not None else None)
 

@@ -169,10 +169,8 @@ class Migration:
             except Refused as error:
                 yield Outcome("refused", ns, id, str(error))
                 continue
-            said = (
-                f"{len(steps)} {'write' if len(steps) == 1 else 'writes'} would be sent." if steps else "It is there."
-            )
-            yield Outcome("applied" if steps else "skipped", ns, id, said)
+            said = "1 write would be sent." if len(steps) == 1 else f"{len(steps)} writes would be sent."
+            yield Outcome("applied" if steps else "skipped", ns, id, said if steps else "It is there.")
 
     def prepare(self) -> None:
         """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
@@ -227,7 +225,7 @@ class Migration:
             return Outcome("refused", ns, id, str(error))
         if not steps:
             return Outcome("skipped", ns, id, "It was there already.")
-        return Outcome("applied", ns, id, f"{len(steps)} {'write' if len(steps) == 1 else 'writes'}.")
+        return Outcome("applied", ns, id, "1 write." if len(steps) == 1 else f"{len(steps)} writes.")
 
     def _sent(self, step: Step) -> Kind:
         ns, after, id = step.change.ns, step.change.after, step.physical

@@ -386,7 +386,12 @@ def _pending_now(server: Port, token: PendingToken, of: TwoStepCounters) -> list
 
 
 DONE: dict[Step, str] = {"add": "is pending", "finish": "was finished", "drop": "was dropped", "back": "was put back"}
-_LEFT: dict[Step, str] = {"add": "added", "finish": "finished", "drop": "dropped", "back": "put back"}
+_LEFT: dict[Step, str] = {
+    "add": "could not be added",
+    "finish": "could not be finished",
+    "drop": "could not be dropped",
+    "back": "could not be put back",
+}
 
 
 def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now: str) -> Outcome:
@@ -403,7 +408,7 @@ def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now
     elif kind == "conflict":
         where = "is pending or was counted already" if what == "add" else "is pending again already"
         detail = f"Token {name} of {owner} {where}, or is not where it was left; nothing was written."
-    return Outcome(kind, of.ns, token.id, detail or f"{who} could not be {_LEFT[what]}.")
+    return Outcome(kind, of.ns, token.id, detail or f"Token {name} of {owner} {_LEFT[what]}.")
 
 
 def effect(token: PendingToken) -> str:

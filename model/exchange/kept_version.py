@@ -141,8 +141,8 @@ def _kept(layout: Layout, id: Value, version: Version, missing: list[Version]) -
     author, reason = version.signed
     name, gap = layout.profile.hash if layout.numbered and not layout.written_by_others else "", ""
     if missing:
-        names = dict.fromkeys(version_name(each.v) for each in reversed(missing))
-        gap = f"{' to '.join(names)} {'is' if len(names) == 1 else 'are'} missing before it."
+        first, last = version_name(missing[-1].v), version_name(missing[0].v)
+        gap = f"{first} is missing before it." if first == last else f"{first} to {last} are missing before it."
     return KeptVersion(
         id,
         version.v,

@@ -100,5 +100,6 @@ def gap_below(layout: Stream, rows: ArchiveRows, id: Value, v: Value) -> tuple[i
 def told(gap: tuple[int, Value, int], id: Value, how: str = "overwritten while nobody watched") -> str:
     """A sentence on versions that are lost."""
     first, v, last = gap
-    which = f"{version_name(v)} of {id_name(id)} was" if first == last else f"v{first} to v{last} of {id_name(id)} were"
-    return f"{which} {how}, and cannot be proven."
+    if first == last:
+        return f"{version_name(v)} of {id_name(id)} was {how}, and cannot be proven."
+    return f"v{first} to v{last} of {id_name(id)} were {how}, and cannot be proven."

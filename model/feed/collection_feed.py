@@ -306,8 +306,10 @@ class CollectionFeed:
             yield from self._deleted(event.key, event)
         elif event.kind in ("drop", "rename", "dropDatabase"):
             self._states.clear()
-            done = "renamed" if event.kind == "rename" else "dropped"
-            yield self._word(f"{self.ns} was {done}; {self.rows.ns} is left as it is.")
+            if event.kind == "rename":
+                yield self._word(f"{self.ns} was renamed; {self.rows.ns} is left as it is.")
+            else:
+                yield self._word(f"{self.ns} was dropped; {self.rows.ns} is left as it is.")
 
     def _document(self, key: Value) -> bytes | None:
         """The document as it is now, as a server looks it up for an update."""
@@ -348,9 +350,10 @@ class CollectionFeed:
             yield from self._version(key, after)
             return
         self._states.put(key, None)
-        gone = "deleted" if event.document is None else "overwritten"
         named = version_name(v) if v is not None else "A version without a number"
-        detail = f"{named} of {id_name(id or key)} was {gone} before it could be read, and cannot be rebuilt."
+        detail = f"{named} of {id_name(id or key)} was overwritten before it could be read, and cannot be rebuilt."
+        if event.document is None:
+            detail = f"{named} of {id_name(id or key)} was deleted before it could be read, and cannot be rebuilt."
         if self._news(id or key, v, "lost", detail):
             yield self._fed("refused", id or key, v, detail)
 
@@ -399,9 +402,11 @@ class CollectionFeed:
         shown = v or (self.rows.newest(id) if self._place.whole else None)
         fields = ", ".join(sorted(event.touched - self.layout.own.names)[:3])
         detail = (
-            f"{id_name(id)} was changed in place ({fields}) without a new version"
-            + (f", at {version_name(shown)}" if shown is not None else "")
-            + ": its archived version was left as it is."
+            f"{id_name(id)} was changed in place ({fields}) without a new version, at {version_name(shown)}: its "
+            "archived version was left as it is."
+            if shown is not None
+            else f"{id_name(id)} was changed in place ({fields}) without a new version: its archived version was left "
+            "as it is."
         )
         news = self._news(id, v, "changed in place", detail)
         if shown is not None and shown != v:  # likely, and no proof: another feeder may be ahead of this one

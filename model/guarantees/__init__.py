@@ -266,10 +266,11 @@ def _clock(scratch: Scratch) -> Guarantee:
     if off is None:
         return _made("clock", "unknown", "The server does not say what time it has.")
     seconds = abs(off.total_seconds())
-    way = "ahead of" if off > dt.timedelta(0) else "behind"
     if seconds < SKEW.total_seconds():
         return _made("clock", "safe", f"The server's clock is within {max(seconds, 0.05):.1f} s of this computer's.")
-    how = f"The server's clock is {_span(seconds)} {way} this computer's."
+    how = f"The server's clock is {_span(seconds)} behind this computer's."
+    if off > dt.timedelta(0):
+        how = f"The server's clock is {_span(seconds)} ahead of this computer's."
     advice = "Set both clocks by a time server: the ages of tokens and versions are read off them."
     return _made("clock", "unsafe" if seconds >= WRONG.total_seconds() else "limited", how, advice)
 

@@ -140,9 +140,10 @@ class Deltas(Layout):
         name = self.profile.deleted
         names = [each for each, _ in delta.fields]
         if name in names if ended else not delta.removed and says_deleted(c.document(delta.fields), self.profile):
+            how = "behind a tombstone" if ended else "all by itself"
             raise Refused(
-                f"A delta with {name} {'behind a tombstone' if ended else 'alone'} would say whether the document is "
-                "deleted; name the marker otherwise in a profile (deleted), or leave the field as it is."
+                f"A delta with {name} {how} would say whether the document is deleted; name the marker otherwise in a "
+                "profile (deleted), or leave the field as it is."
             )
 
     def explain(self, base: Version) -> str:

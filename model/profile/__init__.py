@@ -232,13 +232,15 @@ def _collection(table: Mapping[str, Any], where: str, line: Callable[[int], str]
 def _unknown(key: str, layout: str) -> str:
     """What to say of a key that nobody knows: the nearest one, else those that the layout has."""
     near = difflib.get_close_matches(key, ["ns", "layout", *ROWS], 1, 0.6)
-    return f"there is no key {key!r}; " + (f"the nearest is {near[0]}." if near else _has(layout))
+    if near:
+        return f"there is no key {key!r}; the nearest is {near[0]}."
+    return f"there is no key {key!r}; {layout} has {_names_of(layout)}."
 
 
 def _unused(key: str, layout: str) -> str:
     """Why a key does nothing in a layout, one sentence; "" where it does something."""
     used = key in ("ns", "layout") or any(each.name == key for each in keys(layout))
-    return "" if used else f"{key} does nothing in the layout {layout}; {_has(layout)}"
+    return "" if used else f"{key} does nothing in the layout {layout}; {layout} has {_names_of(layout)}."
 
 
 def _is_harmless(key: str, value: Any, layout: str) -> bool:
@@ -252,8 +254,8 @@ def _is_harmless(key: str, value: Any, layout: str) -> bool:
     return bool(value == usual.get(key))
 
 
-def _has(layout: str) -> str:
-    return f"{layout} has {', '.join(each.name for each in keys(layout))}."
+def _names_of(layout: str) -> str:
+    return ", ".join(each.name for each in keys(layout))
 
 
 def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, Any]:

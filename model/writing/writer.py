@@ -189,8 +189,9 @@ class Writer:
         of = pending.within(of, raw) if raw is not None else of
         token = pending.token_in(raw, of, token.token) or token
         if token.problem:
-            done = "finished" if what == "finish" else "dropped"
-            return Outcome("refused", token.ns, token.id, f"{who} cannot be {done}: {token.problem}")
+            dropped = f"{who} cannot be dropped: {token.problem}"
+            said = f"{who} cannot be finished: {token.problem}" if what == "finish" else dropped
+            return Outcome("refused", token.ns, token.id, said)
         if token.applied:
             what = "finish"  # it was counted, so there is nothing to forget: it is only taken out
         return self.step(token, of, what)

@@ -9217,6 +9217,10 @@ Zum Verbinden öffnen</translation>
       <translation> und {0} weitere</translation>
     </message>
     <message>
+      <source> and {0} more ({1})</source>
+      <translation> und {0} weitere ({1})</translation>
+    </message>
+    <message>
       <source> and {0} {1} damaged</source>
       <translation> und {0} sind beschädigt</translation>
     </message>
@@ -9241,6 +9245,10 @@ Zum Verbinden öffnen</translation>
       <translation> ist jetzt </translation>
     </message>
     <message>
+      <source> of {0} UTC</source>
+      <translation> vom {0} UTC</translation>
+    </message>
+    <message>
       <source> since {0} UTC</source>
       <translation> seit {0} UTC</translation>
     </message>
@@ -9251,6 +9259,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source> {0} {1} then sorted in memory.</source>
       <translation> {0}: danach im Speicher sortiert.</translation>
+    </message>
+    <message>
+      <source>"at" is a value of type {0} and no date</source>
+      <translation>"at" ist ein Wert vom Typ {0} und kein Datum</translation>
+    </message>
+    <message>
+      <source>"content" is a value of type {0} and no document</source>
+      <translation>"content" ist ein Wert vom Typ {0} und kein Dokument</translation>
     </message>
     <message>
       <source>$date takes {0} or {"$date": {"$numberLong": "milliseconds"}}.</source>
@@ -9353,6 +9369,18 @@ Zum Verbinden öffnen</translation>
       <translation>1 Stelle</translation>
     </message>
     <message>
+      <source>1 write would be sent.</source>
+      <translation>1 Schreibvorgang würde gesendet.</translation>
+    </message>
+    <message>
+      <source>1 write.</source>
+      <translation>1 Schreibvorgang.</translation>
+    </message>
+    <message>
+      <source>1.0 from 1.00 and 0.0 from -0.0</source>
+      <translation>1.0 von 1.00 und 0.0 von -0.0</translation>
+    </message>
+    <message>
       <source>; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe</source>
       <translation>; wie die anderen zu ihrem kamen, ist nicht bewiesen, daher wird hier nichts geschrieben, bis ein Profil hash_recipe angibt</translation>
     </message>
@@ -9429,12 +9457,20 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Delta mit {0} {1} würde sagen, ob das Dokument gelöscht ist; nennen Sie das Kennzeichen in einem Profil anders (deleted), oder lassen Sie das Feld, wie es ist.</translation>
     </message>
     <message>
+      <source>A document that a pipeline writes whole, with its _id, comes back with two fields _id.</source>
+      <translation>Ein Dokument, das eine Pipeline samt _id ganz schreibt, kommt mit zwei Feldern _id zurück.</translation>
+    </message>
+    <message>
       <source>A document that is to be created has no base, and is made of fields to set; say which.</source>
       <translation>Ein Dokument, das angelegt werden soll, hat keine Grundlage und besteht aus Feldern, die zu setzen sind; sagen Sie, aus welchen.</translation>
     </message>
     <message>
       <source>A document with this id is there.</source>
       <translation>Ein Dokument mit dieser Id ist da.</translation>
+    </message>
+    <message>
+      <source>A history of {0} is imported here.</source>
+      <translation>Ein Verlauf von {0} wird hierher importiert.</translation>
     </message>
     <message>
       <source>A large dump needs room for notes ({0}); make room for temporary files, or set TMPDIR to a folder that has it.</source>
@@ -9517,8 +9553,20 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Version ist als Text oder Bruch gespeichert, wo ganze Zahlen erwartet werden.</translation>
     </message>
     <message>
+      <source>A version of {0} cannot be archived: it {1}.</source>
+      <translation>Eine Version von {0} lässt sich nicht archivieren: Sie {1}.</translation>
+    </message>
+    <message>
+      <source>A version of {0} was deleted before it could be read.</source>
+      <translation>Eine Version von {0} wurde gelöscht, bevor sie gelesen werden konnte.</translation>
+    </message>
+    <message>
       <source>A version with nothing but {0} says that its document is deleted; delete it, or add a field.</source>
       <translation>Eine Version mit nichts als {0} besagt, dass ihr Dokument gelöscht ist; löschen Sie es, oder fügen Sie ein Feld hinzu.</translation>
+    </message>
+    <message>
+      <source>A version without a number</source>
+      <translation>Eine Version ohne Nummer</translation>
     </message>
     <message>
       <source>A view, which can only be read.</source>
@@ -9531,6 +9579,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A write that was sent twice under one number took effect twice, and drivers resend on this server.</source>
       <translation>Ein zweimal unter einer Nummer gesendeter Schreibvorgang wirkte zweimal, und Treiber senden auf diesem Server erneut.</translation>
+    </message>
+    <message>
+      <source>A write that was sent twice under one number took effect twice; this connection does not resend.</source>
+      <translation>Ein zweimal unter einer Nummer gesendeter Schreibvorgang wirkte zweimal; diese Verbindung sendet nicht erneut.</translation>
     </message>
     <message>
       <source>A writer noted a token and died before it raised the counter.</source>
@@ -9583,6 +9635,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>An edit from here has no entry in {0}.</source>
       <translation>Eine Bearbeitung von hier hat keinen Eintrag in {0}.</translation>
+    </message>
+    <message>
+      <source>An edit of another field harms a document in which a field's name has a dot.</source>
+      <translation>Eine Bearbeitung eines anderen Feldes schadet einem Dokument, in dem ein Feldname einen Punkt hat.</translation>
     </message>
     <message>
       <source>An entry is a text, a number, a date, an ObjectId or a UUID; {0} is a {1}.</source>
@@ -9729,6 +9785,14 @@ Zum Verbinden öffnen</translation>
       <translation>Code mit Scope</translation>
     </message>
     <message>
+      <source>Commit {0} of {1}</source>
+      <translation>Commit {0} von {1}</translation>
+    </message>
+    <message>
+      <source>Commit {0} of {1} is none of an export; use a repository that only exports write.</source>
+      <translation>Commit {0} von {1} stammt von keinem Export; nehmen Sie ein Repository, in das nur Exporte schreiben.</translation>
+    </message>
+    <message>
       <source>Compare both, and save the one that is right as a new version.</source>
       <translation>Vergleichen Sie beide und speichern Sie den richtigen als neue Version.</translation>
     </message>
@@ -9789,8 +9853,16 @@ Zum Verbinden öffnen</translation>
       <translation>Angelegt.</translation>
     </message>
     <message>
+      <source>Decimal128 NaN</source>
+      <translation>Decimal128 NaN</translation>
+    </message>
+    <message>
       <source>Deleted</source>
       <translation>Gelöscht</translation>
+    </message>
+    <message>
+      <source>Deletions that nobody dated get a version of their own, without time and author</source>
+      <translation>Löschungen ohne Datum bekommen eine eigene Version, ohne Zeit und Urheber</translation>
     </message>
     <message>
       <source>Deltas without a base</source>
@@ -9809,6 +9881,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dokumente werden über {0} angelegt und gelöscht, mit eigenen Zeilen; tun Sie es dort.</translation>
     </message>
     <message>
+      <source>Documents are deleted whose {0} the server does not tell then: their versions stay in {1}, and when they were deleted is not noted.</source>
+      <translation>Es werden Dokumente gelöscht, deren {0} der Server dann nicht sagt: Ihre Versionen bleiben in {1}, und wann sie gelöscht wurden, wird nicht vermerkt.</translation>
+    </message>
+    <message>
       <source>Documents are scanned in one collection at a time; name just that one.</source>
       <translation>Dokumente werden immer in einer Sammlung geprüft; nennen Sie nur diese.</translation>
     </message>
@@ -9819,6 +9895,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Documents of {0} have no versions, so an edit cannot name its base; leave it out.</source>
       <translation>Dokumente von {0} haben keine Versionen, daher kann eine Bearbeitung ihre Grundlage nicht nennen; lassen Sie sie weg.</translation>
+    </message>
+    <message>
+      <source>Documents were moved.</source>
+      <translation>Dokumente sind umgezogen.</translation>
     </message>
     <message>
       <source>Drivers stop at it or change it silently; here it is shown and never written.</source>
@@ -9849,6 +9929,10 @@ Zum Verbinden öffnen</translation>
       <translation>Frühere Versionen tragen vielleicht noch {0}: {1}</translation>
     </message>
     <message>
+      <source>Earlier versions of {0} were there before the archive was fed.</source>
+      <translation>Für {0} gab es schon frühere Versionen, bevor das Archiv gefüttert wurde.</translation>
+    </message>
+    <message>
       <source>Editing on {0} is refused, as its server is unsafe: {1} To edit all the same, allow it for this connection (palimpsest check SOURCE --allow-edits).</source>
       <translation>Bearbeiten auf {0} wird abgelehnt, da der Server unsicher ist: {1} Um trotzdem zu bearbeiten, erlauben Sie es für diese Verbindung (palimpsest check SOURCE --allow-edits).</translation>
     </message>
@@ -9859,6 +9943,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Edits can be lost here without anybody being told: do not let several writers work on this server.</source>
       <translation>Bearbeitungen können hier verloren gehen, ohne dass es jemand erfährt: Lassen Sie nicht mehrere Schreiber auf diesem Server arbeiten.</translation>
+    </message>
+    <message>
+      <source>Edits from here leave the _id out; other programs must too: such a document can never be written again.</source>
+      <translation>Bearbeitungen von hier lassen die _id aus; andere Programme müssen das auch: Ein solches Dokument lässt sich nie wieder schreiben.</translation>
     </message>
     <message>
       <source>Encrypted by ssh as far as its host, and not behind it.</source>
@@ -9915,6 +10003,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Every version of it is a whole number now.</source>
       <translation>Jede Version davon ist jetzt eine ganze Zahl.</translation>
+    </message>
+    <message>
+      <source>Fields cannot be stored whose names have {0}.</source>
+      <translation>Felder lassen sich nicht speichern, deren Namen eines davon haben: {0}.</translation>
     </message>
     <message>
       <source>Fields keep their order</source>
@@ -10009,6 +10101,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
     </message>
     <message>
+      <source>Inserted documents keep their order; a replacement comes back in another one.{0}{1}</source>
+      <translation>Eingefügte Dokumente behalten ihre Reihenfolge; ein ersetztes kommt in einer anderen zurück.{0}{1}</translation>
+    </message>
+    <message>
       <source>Inside quotes a " is written \", a backslash \\, a line break \n; correct it or leave the quotes out.</source>
       <translation>In Anführungszeichen schreibt sich ein " als \", ein Rückstrich als \\, ein Zeilenumbruch als \n; berichtigen Sie es, oder lassen Sie die Anführungszeichen weg.</translation>
     </message>
@@ -10053,6 +10149,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist, wie es vor dem Vorgang war ({0}).</translation>
     </message>
     <message>
+      <source>It is being moved to another layout.</source>
+      <translation>Sie zieht gerade in ein anderes Layout um.</translation>
+    </message>
+    <message>
       <source>It is deleted already, as {0}; only a purge removes its versions too.</source>
       <translation>Es ist schon gelöscht, als {0}; nur endgültiges Löschen entfernt auch seine Versionen.</translation>
     </message>
@@ -10083,6 +10183,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is not known whether a copy was kept, so nothing was removed. {0}</source>
       <translation>Es ist nicht bekannt, ob eine Kopie aufbewahrt wurde, also wurde nichts entfernt. {0}</translation>
+    </message>
+    <message>
+      <source>It is not known whether a write arrived.</source>
+      <translation>Es ist nicht bekannt, ob ein Schreibvorgang ankam.</translation>
     </message>
     <message>
       <source>It is not known whether it was written.</source>
@@ -10117,6 +10221,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist nicht bekannt, welches Feld der Zähler {0} nummeriert; geben Sie es in einem Profil an.</translation>
     </message>
     <message>
+      <source>It is not proven: {0}.</source>
+      <translation>Es ist nicht belegt: {0}.</translation>
+    </message>
+    <message>
       <source>It is not ticked in the plan; nothing was written.</source>
       <translation>Es ist im Plan nicht angekreuzt; es wurde nichts geschrieben.</translation>
     </message>
@@ -10131,6 +10239,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is there again.</source>
       <translation>Es ist wieder da.</translation>
+    </message>
+    <message>
+      <source>It is there, and has later versions.</source>
+      <translation>Es ist da und hat spätere Versionen.</translation>
+    </message>
+    <message>
+      <source>It is there.</source>
+      <translation>Es ist da.</translation>
     </message>
     <message>
       <source>It is written all the time; repair it again later.</source>
@@ -10157,6 +10273,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es steht zweimal in dem, was eingefügt werden soll.</translation>
     </message>
     <message>
+      <source>It stays: {0}</source>
+      <translation>Es bleibt: {0}</translation>
+    </message>
+    <message>
       <source>It stopped on its way to {0}: run it again, which goes on, or take it back.</source>
       <translation>Es hielt auf dem Weg zu {0} an: Starten Sie es neu, dann geht es weiter, oder nehmen Sie es zurück.</translation>
     </message>
@@ -10173,6 +10293,14 @@ Zum Verbinden öffnen</translation>
       <translation>Er wurde doppelt gezählt, oder seine Liste wurde ungesichert geschrieben.</translation>
     </message>
     <message>
+      <source>It was deleted after {0}.</source>
+      <translation>Es wurde nach {0} gelöscht.</translation>
+    </message>
+    <message>
+      <source>It was deleted meanwhile.</source>
+      <translation>Es wurde inzwischen gelöscht.</translation>
+    </message>
+    <message>
       <source>It was meant to go: leave the archive as it is</source>
       <translation>Es sollte weg: das Archiv so lassen</translation>
     </message>
@@ -10183,6 +10311,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It was put back, as the document had moved on since it was taken out.</source>
       <translation>Es wurde zurückgelegt, denn das Dokument war weitergegangen, seit es herausgenommen wurde.</translation>
+    </message>
+    <message>
+      <source>It was there already.</source>
+      <translation>Es war schon da.</translation>
     </message>
     <message>
       <source>It was undone already, by entry {0}.</source>
@@ -10229,6 +10361,10 @@ Zum Verbinden öffnen</translation>
       <translation>Ihre Zeilen halten Änderungen oder Ereignisse fest, aber nichts darin nennt ein Dokument, das da ist.</translation>
     </message>
     <message>
+      <source>Its time is not known.</source>
+      <translation>Seine Zeit ist nicht bekannt.</translation>
+    </message>
+    <message>
       <source>Its versions are no whole numbers; mend that first.</source>
       <translation>Seine Versionen sind keine ganzen Zahlen; beheben Sie das zuerst.</translation>
     </message>
@@ -10245,12 +10381,24 @@ Zum Verbinden öffnen</translation>
       <translation>JavaScript hat kein eindeutiges Wort für einen Wert vom Typ {0}</translation>
     </message>
     <message>
+      <source>JavaScript with scope</source>
+      <translation>JavaScript mit Scope</translation>
+    </message>
+    <message>
       <source>JavaScript's</source>
       <translation>wie JavaScript</translation>
     </message>
     <message>
       <source>K-204117: pick v11 and v14 on the timeline</source>
       <translation>K-204117: v11 und v14 auf der Zeitleiste wählen</translation>
+    </message>
+    <message>
+      <source>Keep retryWrites=false in the address, and add it to those of other programs.</source>
+      <translation>Lassen Sie retryWrites=false in der Adresse, und ergänzen Sie die Adressen anderer Programme darum.</translation>
+    </message>
+    <message>
+      <source>Keep such names out of this server: other programs can damage such documents.</source>
+      <translation>Halten Sie solche Namen von diesem Server fern: Andere Programme können solche Dokumente beschädigen.</translation>
     </message>
     <message>
       <source>Keep these kinds of value out of documents on this server.</source>
@@ -10263,6 +10411,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Later states are shown as unproven; look for the missing delta in a backup.</source>
       <translation>Spätere Stände werden als unbelegt gezeigt; suchen Sie das fehlende Delta in einer Sicherung.</translation>
+    </message>
+    <message>
+      <source>Layouts with a document for every version, and archives, cannot be written safely here.</source>
+      <translation>Layouts mit einem Dokument je Version und Archive lassen sich hier nicht sicher schreiben.</translation>
     </message>
     <message>
       <source>Leave both as they are</source>
@@ -10279,6 +10431,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Line 1, column 1: this is a value of type {0}; write a document, as in {"a": 1}.</source>
       <translation>Zeile 1, Spalte 1: Dies ist ein Wert vom Typ {0}; schreiben Sie ein Dokument, wie in {"a": 1}.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1}</source>
+      <translation>Zeile {0} von {1}</translation>
     </message>
     <message>
       <source>Line {0} of {1} has something that is no document; mend the line, or take it out.</source>
@@ -10425,6 +10581,10 @@ Zum Verbinden öffnen</translation>
       <translation>Alle zwei Sekunden wird nach neuen Versionen gesehen; die dazwischen kommen und gehen, fehlen.</translation>
     </message>
     <message>
+      <source>No collection is stated as stream: name one, or give --profile FILE with layout = "stream".</source>
+      <translation>Keine Sammlung ist als stream angegeben: Nennen Sie eine, oder nehmen Sie --profile DATEI mit layout = "stream".</translation>
+    </message>
+    <message>
       <source>No collection of {0} keeps versions that could be followed.</source>
       <translation>Keine Sammlung von {0} hält Versionen, die verfolgt werden könnten.</translation>
     </message>
@@ -10465,6 +10625,22 @@ Zum Verbinden öffnen</translation>
       <translation>Zuvor ließ sich keine genaue Kopie aufbewahren, also wurde nichts entfernt. {0}</translation>
     </message>
     <message>
+      <source>No field is stated for authors (author), and none of them is kept</source>
+      <translation>Für Urheber ist kein Feld angegeben (author), und keiner davon wird behalten</translation>
+    </message>
+    <message>
+      <source>No field is stated for reasons (reason), and none of them is kept</source>
+      <translation>Für Gründe ist kein Feld angegeben (reason), und keiner davon wird behalten</translation>
+    </message>
+    <message>
+      <source>No field is stated for times (at), and none of them is kept</source>
+      <translation>Für Zeiten ist kein Feld angegeben (at), und keine davon wird behalten</translation>
+    </message>
+    <message>
+      <source>No field is stated for times (at), which are kept to the second</source>
+      <translation>Für Zeiten ist kein Feld angegeben (at); sie werden auf die Sekunde behalten</translation>
+    </message>
+    <message>
       <source>No field of the documents sampled tells one version from another.</source>
       <translation>Kein Feld der Stichprobe unterscheidet eine Version von der anderen.</translation>
     </message>
@@ -10503,6 +10679,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>No token of it is left to settle.</source>
       <translation>Davon ist kein Token mehr zu klären.</translation>
+    </message>
+    <message>
+      <source>No unique index can be made: {0}</source>
+      <translation>Es lässt sich kein eindeutiger Index anlegen: {0}</translation>
     </message>
     <message>
       <source>No version carries the current flag, or several do, or another one than the newest.</source>
@@ -10781,6 +10961,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eingefügt wird nur, was von {0} abweicht. Der eindeutige Index auf {1} und {2} gibt einem Schreiber die nächste Nummer.</translation>
     </message>
     <message>
+      <source>Only {0} of {1} rounds had a winner that is known{2}</source>
+      <translation>Nur in {0} von {1} Runden ist der Gewinner bekannt{2}</translation>
+    </message>
+    <message>
       <source>OpenID Connect needs a TOKEN_RESOURCE there: the audience that the token is for.</source>
       <translation>OpenID Connect braucht dort eine TOKEN_RESOURCE: für wen das Token bestimmt ist.</translation>
     </message>
@@ -11005,6 +11189,10 @@ Zum Verbinden öffnen</translation>
       <translation>Jemand anderes speichert {0} gerade; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>Somebody else was faster.</source>
+      <translation>Jemand anderes war schneller.</translation>
+    </message>
+    <message>
       <source>Somebody wrote {0} meanwhile; its versions were put back.</source>
       <translation>Jemand hat {0} inzwischen geschrieben; seine Versionen wurden zurückgelegt.</translation>
     </message>
@@ -11039,6 +11227,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>String of {0}</source>
       <translation>Text von {0}</translation>
+    </message>
+    <message>
+      <source>Such fields of a dump or another server cannot be brought here.</source>
+      <translation>Solche Felder eines Dumps oder anderen Servers lassen sich nicht hierherbringen.</translation>
     </message>
     <message>
       <source>TLS failed; check tls and tlsCAFile in the address</source>
@@ -11127,6 +11319,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The check measures in a database of its own, {0}…. {1}</source>
       <translation>Die Prüfung misst in einer eigenen Datenbank, {0}…. {1}</translation>
+    </message>
+    <message>
+      <source>The check writes into a scratch database. {0}</source>
+      <translation>Die Prüfung schreibt in eine Wegwerf-Datenbank. {0}</translation>
     </message>
     <message>
       <source>The client certificate cannot be used: the password of its key is wrong, or the file lacks one of the two.</source>
@@ -11233,6 +11429,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die aktuelle Version allein macht {0} groß; es gibt nichts zu verlagern.</translation>
     </message>
     <message>
+      <source>The current version of {0} cannot be archived: {1}.</source>
+      <translation>Die aktuelle Version von {0} lässt sich nicht archivieren: {1}.</translation>
+    </message>
+    <message>
       <source>The current version, {0}, has no fields that can be followed ({1}); compare earlier versions with `palimpsest diff`.</source>
       <translation>Die aktuelle Version, {0}, hat keine Felder, die sich verfolgen lassen ({1}); vergleichen Sie frühere Versionen mit `palimpsest diff`.</translation>
     </message>
@@ -11287,6 +11487,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The document is too large to be compared whole in one write, so this edit cannot be guarded.</source>
       <translation>Das Dokument ist zu groß, um in einem Schreibvorgang ganz verglichen zu werden, deshalb ist diese Bearbeitung nicht abzusichern.</translation>
+    </message>
+    <message>
+      <source>The document that the writers swap is not there; run the check again.</source>
+      <translation>Das Dokument, das die Schreiber tauschen, ist nicht da; wiederholen Sie die Prüfung.</translation>
     </message>
     <message>
       <source>The document with its embedded versions is close to the largest that can be stored.</source>
@@ -11485,6 +11689,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Länge bei Byte {0} ist {1}, was aus dem Dokument hinausführt.</translation>
     </message>
     <message>
+      <source>The line at byte {0} of {1}</source>
+      <translation>Die Zeile bei Byte {0} von {1}</translation>
+    </message>
+    <message>
       <source>The list of connections in {0} cannot be read; mend it or move it away.</source>
       <translation>Die Liste der Verbindungen in {0} kann nicht gelesen werden; berichtigen Sie sie, oder verschieben Sie sie.</translation>
     </message>
@@ -11633,6 +11841,22 @@ Zum Verbinden öffnen</translation>
       <translation>Das Profil gibt es an.</translation>
     </message>
     <message>
+      <source>The profile {0} cannot be read: {1}.</source>
+      <translation>Das Profil {0} lässt sich nicht lesen: {1}.</translation>
+    </message>
+    <message>
+      <source>The profile {0} is nested too deeply; no key of it needs more than two levels.</source>
+      <translation>Das Profil {0} ist zu tief geschachtelt; kein Schlüssel darin braucht mehr als zwei Ebenen.</translation>
+    </message>
+    <message>
+      <source>The profile {0} is no UTF-8 text; save it as UTF-8.</source>
+      <translation>Das Profil {0} ist kein UTF-8-Text; speichern Sie es als UTF-8.</translation>
+    </message>
+    <message>
+      <source>The profile {0} is no valid TOML: {1}.</source>
+      <translation>Das Profil {0} ist kein gültiges TOML: {1}.</translation>
+    </message>
+    <message>
       <source>The program ssh cannot be started ({0}).</source>
       <translation>Das Programm ssh kann nicht gestartet werden ({0}).</translation>
     </message>
@@ -11653,8 +11877,16 @@ Zum Verbinden öffnen</translation>
       <translation>Die Abfrage von {0} dauerte länger als erlaubt; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
     </message>
     <message>
+      <source>The record of scans {0} cannot be used ({1}): make room there or move it away.</source>
+      <translation>Die Aufzeichnung der Prüfläufe {0} kann nicht verwendet werden ({1}): Schaffen Sie dort Platz, oder verschieben Sie sie.</translation>
+    </message>
+    <message>
       <source>The rows in {0} have {1}, which is not known from here; edit through {2}.</source>
       <translation>Die Zeilen in {0} haben {1}, was von hier aus nicht bekannt ist; bearbeiten Sie über {2}.</translation>
+    </message>
+    <message>
+      <source>The scratch database {0} could not be dropped; drop it by hand.</source>
+      <translation>Die Wegwerf-Datenbank {0} ließ sich nicht löschen; löschen Sie sie von Hand.</translation>
     </message>
     <message>
       <source>The server answered with a document that has no _id; read it again.</source>
@@ -11683,6 +11915,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The server did not answer in time.</source>
       <translation>Der Server antwortete nicht rechtzeitig.</translation>
+    </message>
+    <message>
+      <source>The server did not say how a write ended; try again.</source>
+      <translation>Der Server sagte nicht, wie ein Schreibvorgang ausging; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
       <source>The server did not take the write; try again.</source>
@@ -11729,6 +11965,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
     </message>
     <message>
+      <source>The server opens one and tells of nothing.</source>
+      <translation>Der Server öffnet einen und meldet nichts.</translation>
+    </message>
+    <message>
       <source>The server orders these ids as nobody here can; scan this collection whole.</source>
       <translation>Der Server ordnet diese Ids, wie es hier niemand kann; prüfen Sie diese Sammlung im Ganzen.</translation>
     </message>
@@ -11759,6 +11999,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The server's clock is within {0} s of this computer's.</source>
       <translation>Die Uhr des Servers weicht weniger als {0} s von der dieses Computers ab.</translation>
+    </message>
+    <message>
+      <source>The server's clock is {0} ahead of this computer's.</source>
+      <translation>Die Uhr des Servers geht {0} vor der dieses Computers.</translation>
+    </message>
+    <message>
+      <source>The server's clock is {0} behind this computer's.</source>
+      <translation>Die Uhr des Servers geht {0} hinter der dieses Computers.</translation>
     </message>
     <message>
       <source>The server's history does not go back to where the feed stood.</source>
@@ -11845,6 +12093,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version</translation>
     </message>
     <message>
+      <source>The version after it has an earlier time.</source>
+      <translation>Die Version danach hat eine frühere Zeit.</translation>
+    </message>
+    <message>
       <source>The version of this document is a date beyond the year 9999; mend that first.</source>
       <translation>Die Version dieses Dokuments ist ein Datum nach dem Jahr 9999; beheben Sie das zuerst.</translation>
     </message>
@@ -11883,6 +12135,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The write ended in an unexpected {0}.</source>
       <translation>Der Schreibvorgang endete mit einem unerwarteten {0}.</translation>
+    </message>
+    <message>
+      <source>The writers lost one another: the server did not answer in a minute; try again.</source>
+      <translation>Die Schreiber verloren einander: Der Server antwortete eine Minute lang nicht; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
       <source>There are fewer than the 5 bytes of an empty document at byte {0}.</source>
@@ -11957,6 +12213,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es gibt kein Dokument {0} in {1}; laden Sie die Liste neu.</translation>
     </message>
     <message>
+      <source>There is no file or folder {0}; check its name.</source>
+      <translation>Es gibt keine Datei und keinen Ordner {0}; prüfen Sie den Namen.</translation>
+    </message>
+    <message>
       <source>There is no file {0}; check its name.</source>
       <translation>Es gibt keine Datei {0}; prüfen Sie den Namen.</translation>
     </message>
@@ -11975,6 +12235,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>There is no plan {0}; write it first, without --apply.</source>
       <translation>Es gibt keinen Plan {0}; schreiben Sie ihn zuerst, ohne --apply.</translation>
+    </message>
+    <message>
+      <source>There is no profile {0}; check the path.</source>
+      <translation>Es gibt kein Profil {0}; prüfen Sie den Pfad.</translation>
     </message>
     <message>
       <source>There is no program ssh here; install OpenSSH, or take ssh out of the address.</source>
@@ -12317,6 +12581,14 @@ Zum Verbinden öffnen</translation>
       <translation>Was verschwindet,</translation>
     </message>
     <message>
+      <source>What happened since cannot be told.</source>
+      <translation>Was seitdem geschah, lässt sich nicht sagen.</translation>
+    </message>
+    <message>
+      <source>What happened since {0} UTC cannot be told.</source>
+      <translation>Was seit {0} UTC geschah, lässt sich nicht sagen.</translation>
+    </message>
+    <message>
       <source>What is inserted at {0} is an array of elements; give one.</source>
       <translation>Was bei {0} eingefügt wird, ist ein Array von Elementen; geben Sie eines an.</translation>
     </message>
@@ -12351,6 +12623,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>What was read cannot be sorted on disk ({0}); make room for temporary files, set TMPDIR to a folder that has it, or create an index on the id.</source>
       <translation>Das Gelesene lässt sich nicht auf der Platte sortieren ({0}); schaffen Sie Platz für temporäre Dateien, setzen Sie TMPDIR auf einen Ordner, der ihn hat, oder legen Sie einen Index auf die Id an.</translation>
+    </message>
+    <message>
+      <source>Who deleted a document, and when, is not kept</source>
+      <translation>Wer ein Dokument wann gelöscht hat, wird nicht behalten</translation>
     </message>
     <message>
       <source>Who looks a number up gets either document, or none.</source>
@@ -12465,6 +12741,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Leerzeichen</translation>
     </message>
     <message>
+      <source>a clock ran backwards</source>
+      <translation>eine Uhr lief rückwärts</translation>
+    </message>
+    <message>
       <source>a comma before {0} is not JSON; remove it.</source>
       <translation>ein Komma vor {0} ist kein JSON; entfernen Sie es.</translation>
     </message>
@@ -12501,8 +12781,16 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument ohne Version</translation>
     </message>
     <message>
+      <source>a dollar in front</source>
+      <translation>ein Dollarzeichen vorn</translation>
+    </message>
+    <message>
       <source>a field that comes back stands behind all others</source>
       <translation>ein Feld, das wiederkommt, steht hinter allen anderen</translation>
+    </message>
+    <message>
+      <source>a later edition of palimpsest wrote it; import it with that one</source>
+      <translation>eine spätere Ausgabe von palimpsest hat es geschrieben; importieren Sie es mit jener</translation>
     </message>
     <message>
       <source>a layout that was stated by hand</source>
@@ -12573,6 +12861,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Wert des gespeicherten Dokuments danach</translation>
     </message>
     <message>
+      <source>a version is missing there</source>
+      <translation>dort fehlt eine Version</translation>
+    </message>
+    <message>
       <source>a whole number has no fraction; choose Double or Decimal128</source>
       <translation>eine ganze Zahl hat keinen Bruchteil; wählen Sie Double oder Decimal128</translation>
     </message>
@@ -12599,6 +12891,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>all but one of the {0} stored {1}</source>
       <translation>alle bis auf eines der {0} gespeicherten {1}</translation>
+    </message>
+    <message>
+      <source>all by itself</source>
+      <translation>ganz allein</translation>
+    </message>
+    <message>
+      <source>all databases</source>
+      <translation>alle Datenbanken</translation>
     </message>
     <message>
       <source>all {whole} documents</source>
@@ -12717,6 +13017,10 @@ Zum Verbinden öffnen</translation>
       <translation>archiviert</translation>
     </message>
     <message>
+      <source>arrays element by element</source>
+      <translation>Arrays Element für Element</translation>
+    </message>
+    <message>
       <source>as it was</source>
       <translation>wie es war</translation>
     </message>
@@ -12727,6 +13031,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>at its beginning</source>
       <translation>an ihrem Anfang</translation>
+    </message>
+    <message>
+      <source>at its root</source>
+      <translation>an ihrer Wurzel</translation>
     </message>
     <message>
       <source>at most a copy is in the archive</source>
@@ -12749,6 +13057,10 @@ Zum Verbinden öffnen</translation>
       <translation>daneben</translation>
     </message>
     <message>
+      <source>binary of subtype 128</source>
+      <translation>Binärdaten vom Untertyp 128</translation>
+    </message>
+    <message>
       <source>brought up to date</source>
       <translation>auf den Stand gebracht</translation>
     </message>
@@ -12761,8 +13073,16 @@ Zum Verbinden öffnen</translation>
       <translation>Byte {0} ist kein UTF-8.</translation>
     </message>
     <message>
+      <source>cannot be _id</source>
+      <translation>kann nicht _id sein</translation>
+    </message>
+    <message>
       <source>cannot be followed</source>
       <translation>lässt sich nicht verfolgen</translation>
+    </message>
+    <message>
+      <source>cannot be told: its {0}</source>
+      <translation>ist nicht zu bestimmen: {0}</translation>
     </message>
     <message>
       <source>cannot go up by one</source>
@@ -12793,8 +13113,24 @@ Zum Verbinden öffnen</translation>
       <translation>umgewandelt</translation>
     </message>
     <message>
+      <source>could not be added</source>
+      <translation>ließ sich nicht hinzufügen</translation>
+    </message>
+    <message>
+      <source>could not be dropped</source>
+      <translation>ließ sich nicht streichen</translation>
+    </message>
+    <message>
+      <source>could not be finished</source>
+      <translation>ließ sich nicht abschließen</translation>
+    </message>
+    <message>
       <source>could not be looked into in time</source>
       <translation>in sie ließ sich nicht rechtzeitig sehen</translation>
+    </message>
+    <message>
+      <source>could not be put back</source>
+      <translation>ließ sich nicht zurücklegen</translation>
     </message>
     <message>
       <source>counters changed in two steps, by tokens</source>
@@ -12815,6 +13151,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>damaged</source>
       <translation>beschädigt</translation>
+    </message>
+    <message>
+      <source>date after year 9999</source>
+      <translation>Datum nach dem Jahr 9999</translation>
+    </message>
+    <message>
+      <source>date before year 1</source>
+      <translation>Datum vor dem Jahr 1</translation>
     </message>
     <message>
       <source>delete</source>
@@ -12957,8 +13301,28 @@ Zum Verbinden öffnen</translation>
       <translation>von wo die Patches ausgehen</translation>
     </message>
     <message>
+      <source>git cannot be run ({0}).</source>
+      <translation>git lässt sich nicht ausführen ({0}).</translation>
+    </message>
+    <message>
+      <source>git could not do it for {0}: {1}.</source>
+      <translation>git konnte es für {0} nicht tun: {1}.</translation>
+    </message>
+    <message>
+      <source>git is not installed, or not found on the PATH; install it, or use a folder or JSON lines.</source>
+      <translation>git ist nicht installiert oder nicht im PATH zu finden; installieren Sie es, oder nehmen Sie einen Ordner oder JSON-Zeilen.</translation>
+    </message>
+    <message>
       <source>half a character (a lone surrogate); retype it.</source>
       <translation>ein halbes Zeichen (ein einzelnes Surrogat); tippen Sie es neu.</translation>
+    </message>
+    <message>
+      <source>has "{0}" twice; give each condition a name of its own</source>
+      <translation>hat "{0}" zweimal; geben Sie jeder Bedingung einen eigenen Namen</translation>
+    </message>
+    <message>
+      <source>has a field {0} of its own, in which {1} keeps the document's id</source>
+      <translation>hat ein eigenes Feld {0}, in dem {1} die Id des Dokuments führt</translation>
     </message>
     <message>
       <source>has a {0} that falls as time goes on</source>
@@ -12995,6 +13359,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>has no document in {0}</source>
       <translation>hat kein Dokument in {0}</translation>
+    </message>
+    <message>
+      <source>has no id</source>
+      <translation>hat keine Id</translation>
     </message>
     <message>
       <source>has no key {0}; its keys are {1}</source>
@@ -13169,6 +13537,10 @@ Zum Verbinden öffnen</translation>
       <translation>ist weder UUID noch ObjectId noch Hash</translation>
     </message>
     <message>
+      <source>is no key</source>
+      <translation>ist kein Schlüssel</translation>
+    </message>
+    <message>
       <source>is pending</source>
       <translation>ist offen</translation>
     </message>
@@ -13183,6 +13555,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>is too busy</source>
       <translation>ist zu beschäftigt</translation>
+    </message>
+    <message>
+      <source>is too long: {0}</source>
+      <translation>ist zu lang: {0}</translation>
     </message>
     <message>
       <source>is {0} or null</source>
@@ -13221,8 +13597,16 @@ Zum Verbinden öffnen</translation>
       <translation>er nimmt das Client-Zertifikat nicht an</translation>
     </message>
     <message>
+      <source>it ended without a word</source>
+      <translation>es endete ohne ein Wort</translation>
+    </message>
+    <message>
       <source>it ends TLS in the middle; it may not speak TLS, or want a client certificate</source>
       <translation>er beendet TLS mittendrin; vielleicht spricht er kein TLS oder verlangt ein Client-Zertifikat</translation>
+    </message>
+    <message>
+      <source>it has no id</source>
+      <translation>sie hat keine Id</translation>
     </message>
     <message>
       <source>it has not</source>
@@ -13231,6 +13615,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it is missing</source>
       <translation>sie fehlt</translation>
+    </message>
+    <message>
+      <source>it is no history that `palimpsest export` wrote</source>
+      <translation>es ist kein Verlauf, den `palimpsest export` geschrieben hat</translation>
     </message>
     <message>
       <source>it is no text</source>
@@ -13249,12 +13637,24 @@ Zum Verbinden öffnen</translation>
       <translation>sie oder die Version davor ist beschädigt</translation>
     </message>
     <message>
+      <source>it stands above the current version</source>
+      <translation>sie steht über der aktuellen Version</translation>
+    </message>
+    <message>
       <source>it wants a client certificate; name it as tlsCertificateKeyFile</source>
       <translation>er verlangt ein Client-Zertifikat; nennen Sie es als tlsCertificateKeyFile</translation>
     </message>
     <message>
       <source>it was</source>
       <translation>es war</translation>
+    </message>
+    <message>
+      <source>it was deleted, and nobody knows when</source>
+      <translation>es wurde gelöscht, und niemand weiß, wann</translation>
+    </message>
+    <message>
+      <source>it was not stored</source>
+      <translation>es wurde nicht gespeichert</translation>
     </message>
     <message>
       <source>its certificate has expired; whoever runs it has to renew it</source>
@@ -13281,6 +13681,10 @@ Zum Verbinden öffnen</translation>
       <translation>sein Inhalt</translation>
     </message>
     <message>
+      <source>its content cannot be proven</source>
+      <translation>der Inhalt ist nicht belegbar</translation>
+    </message>
+    <message>
       <source>its counter</source>
       <translation>sein Zähler</translation>
     </message>
@@ -13299,6 +13703,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>its feeder keeps its place in {0}{1}</source>
       <translation>ihr Zubringer merkt sich seine Stelle in {0}{1}</translation>
+    </message>
+    <message>
+      <source>its file has been changed since the export</source>
+      <translation>seine Datei wurde seit dem Export geändert</translation>
+    </message>
+    <message>
+      <source>its file holds another document</source>
+      <translation>seine Datei enthält ein anderes Dokument</translation>
     </message>
     <message>
       <source>its patch does not apply: {0}</source>
@@ -13365,6 +13777,22 @@ Zum Verbinden öffnen</translation>
       <translation>ging weiter</translation>
     </message>
     <message>
+      <source>must be "login", "asked" or "name:" with a name, as in "name:Import", not {0}</source>
+      <translation>muss "login", "asked" oder "name:" mit einem Namen sein, wie in "name:Import", nicht {0}</translation>
+    </message>
+    <message>
+      <source>must be "next", "loop", "time" or "counter:database.collection", not {0}</source>
+      <translation>muss "next", "loop", "time" oder "counter:datenbank.sammlung" sein, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must be a field's name in quotes</source>
+      <translation>muss ein Feldname in Anführungszeichen sein</translation>
+    </message>
+    <message>
+      <source>must be a number with s, m, h or d, such as 24h, not {0}</source>
+      <translation>muss eine Zahl mit s, m, h oder d sein, etwa 24h, nicht {0}</translation>
+    </message>
+    <message>
       <source>must be a path such as "d._id", not {0}</source>
       <translation>muss ein Pfad wie "d._id" sein, nicht {0}</translation>
     </message>
@@ -13377,8 +13805,24 @@ Zum Verbinden öffnen</translation>
       <translation>muss null sein</translation>
     </message>
     <message>
+      <source>must be one name, or list several different ones, as in ["tenant", "number"]</source>
+      <translation>muss ein Name sein oder mehrere verschiedene auflisten, wie in ["tenant", "number"]</translation>
+    </message>
+    <message>
+      <source>must be stated in [[collection.watch]], each with a name and a filter in quotes</source>
+      <translation>muss in [[collection.watch]] stehen, jede mit einem Namen und einem Filter in Anführungszeichen</translation>
+    </message>
+    <message>
+      <source>must be the name of a field at the top, without dots or dollars, not {0}</source>
+      <translation>muss der Name eines Feldes auf der obersten Ebene sein, ohne Punkte und Dollarzeichen, nicht {0}</translation>
+    </message>
+    <message>
       <source>must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }</source>
       <translation>muss { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" } geschrieben werden</translation>
+    </message>
+    <message>
+      <source>must be written { counter = "database.collection:field" }</source>
+      <translation>muss { counter = "datenbank.sammlung:feld" } geschrieben werden</translation>
     </message>
     <message>
       <source>must be written { field = "o", insert = "i", remove = "r" }</source>
@@ -13393,6 +13837,10 @@ Zum Verbinden öffnen</translation>
       <translation>muss { field = "…", how = … } sein, mit how als {0}</translation>
     </message>
     <message>
+      <source>must be { include = ["…"] } or { exclude = ["…"] }</source>
+      <translation>muss { include = ["…"] } oder { exclude = ["…"] } sein</translation>
+    </message>
+    <message>
       <source>must be {0} or {1}, not {2}</source>
       <translation>muss {0} oder {1} sein, nicht {2}</translation>
     </message>
@@ -13401,8 +13849,20 @@ Zum Verbinden öffnen</translation>
       <translation>muss Feldnamen in Anführungszeichen auflisten, wie in ["__v"]</translation>
     </message>
     <message>
+      <source>must list the names of fields in quotes, as in ["sku"]</source>
+      <translation>muss Feldnamen in Anführungszeichen auflisten, wie in ["sku"]</translation>
+    </message>
+    <message>
+      <source>must name a collection as database.collection</source>
+      <translation>muss eine Sammlung als datenbank.sammlung nennen</translation>
+    </message>
+    <message>
       <source>must name a field at the top, without dots or dollars, not {0}</source>
       <translation>muss ein Feld auf der obersten Ebene nennen, ohne Punkte und Dollarzeichen, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must not be empty</source>
+      <translation>darf nicht leer sein</translation>
     </message>
     <message>
       <source>must stand on one line</source>
@@ -13411,6 +13871,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>name a user</source>
       <translation>nennen Sie einen Benutzer</translation>
+    </message>
+    <message>
+      <source>negative zero</source>
+      <translation>negative Null</translation>
     </message>
     <message>
       <source>next number</source>
@@ -13457,6 +13921,10 @@ Zum Verbinden öffnen</translation>
       <translation>darin fanden sich kein Unterdokument mit einer Version und kein Array früherer.</translation>
     </message>
     <message>
+      <source>no time was kept</source>
+      <translation>keine Zeit wurde festgehalten</translation>
+    </message>
+    <message>
       <source>no version carries {0}; {1} is the highest</source>
       <translation>keine Version trägt {0}; {1} ist die höchste</translation>
     </message>
@@ -13467,6 +13935,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>no versions recognised</source>
       <translation>keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>none of those</source>
+      <translation>keines davon</translation>
     </message>
     <message>
       <source>none of {0}</source>
@@ -13503,6 +13975,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>not in the archive yet</source>
       <translation>noch nicht im Archiv</translation>
+    </message>
+    <message>
+      <source>nothing in them</source>
+      <translation>nichts darin</translation>
     </message>
     <message>
       <source>nothing was changed</source>
@@ -13549,6 +14025,10 @@ Zum Verbinden öffnen</translation>
       <translation>auf diese Felder</translation>
     </message>
     <message>
+      <source>one document</source>
+      <translation>ein Dokument</translation>
+    </message>
+    <message>
       <source>one more than it was, of a field around the rows</source>
       <translation>eins mehr als bisher, von einem Feld um die Zeilen herum</translation>
     </message>
@@ -13583,6 +14063,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>ordered</source>
       <translation>geordnet</translation>
+    </message>
+    <message>
+      <source>overwritten before they could be read</source>
+      <translation>überschrieben, bevor sie gelesen werden konnten,</translation>
+    </message>
+    <message>
+      <source>overwritten while nobody watched</source>
+      <translation>überschrieben, während niemand zusah,</translation>
     </message>
     <message>
       <source>process {0} on {1}</source>
@@ -13653,6 +14141,10 @@ Zum Verbinden öffnen</translation>
       <translation>lehnt die Verbindung ab; prüfen Sie den Port</translation>
     </message>
     <message>
+      <source>regular expression</source>
+      <translation>regulärer Ausdruck</translation>
+    </message>
+    <message>
       <source>removed</source>
       <translation>entfernt</translation>
     </message>
@@ -13679,6 +14171,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>retention or loss</source>
       <translation>Aufbewahrung oder Verlust</translation>
+    </message>
+    <message>
+      <source>rows of their own</source>
+      <translation>eigene Zeilen</translation>
     </message>
     <message>
       <source>saved</source>
@@ -14037,6 +14533,10 @@ Zum Verbinden öffnen</translation>
       <translation>die höchste Version</translation>
     </message>
     <message>
+      <source>the key of rows that each hold a part of a state</source>
+      <translation>der Schlüssel von Zeilen, die je einen Teil eines Standes enthalten</translation>
+    </message>
+    <message>
       <source>the last version is archived</source>
       <translation>die letzte Version wird archiviert</translation>
     </message>
@@ -14149,6 +14649,10 @@ Zum Verbinden öffnen</translation>
       <translation>die Zeile eines Tauschs, der scheiterte</translation>
     </message>
     <message>
+      <source>the row that an edit writes</source>
+      <translation>die Zeile, die eine Bearbeitung schreibt</translation>
+    </message>
+    <message>
       <source>the row that is missing</source>
       <translation>die Zeile, die fehlt</translation>
     </message>
@@ -14253,8 +14757,28 @@ Zum Verbinden öffnen</translation>
       <translation>das ganze Dokument</translation>
     </message>
     <message>
+      <source>the whole row</source>
+      <translation>die ganze Zeile</translation>
+    </message>
+    <message>
+      <source>their _id</source>
+      <translation>ihre _id</translation>
+    </message>
+    <message>
       <source>there is already a {0}</source>
       <translation>{0} gibt es schon</translation>
+    </message>
+    <message>
+      <source>there is no "content", and "deleted" is not true</source>
+      <translation>es gibt kein "content", und "deleted" ist nicht true</translation>
+    </message>
+    <message>
+      <source>there is no "id"</source>
+      <translation>es gibt kein "id"</translation>
+    </message>
+    <message>
+      <source>there is no "v", by which versions are told apart</source>
+      <translation>es gibt kein "v", das Versionen unterscheidet</translation>
     </message>
     <message>
       <source>there is no element to move from {0} to {1}</source>
@@ -14263,6 +14787,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>there is no element {0}</source>
       <translation>es gibt kein Element {0}</translation>
+    </message>
+    <message>
+      <source>there is no key {0}; the nearest is {1}.</source>
+      <translation>es gibt keinen Schlüssel {0}; der nächste ist {1}.</translation>
+    </message>
+    <message>
+      <source>there is no key {0}; {1} has {2}.</source>
+      <translation>es gibt keinen Schlüssel {0}; {1} hat {2}.</translation>
     </message>
     <message>
       <source>there is no operation {0}</source>
@@ -14353,6 +14885,10 @@ Zum Verbinden öffnen</translation>
       <translation>Version {0} ist ein {1}</translation>
     </message>
     <message>
+      <source>v{0} to v{1} of {2} were {3}, and cannot be proven.</source>
+      <translation>v{0} bis v{1} von {2} wurden {3} und sind nicht belegbar.</translation>
+    </message>
+    <message>
       <source>was changed by somebody since</source>
       <translation>wurde seitdem von jemandem geändert</translation>
     </message>
@@ -14405,6 +14941,14 @@ Zum Verbinden öffnen</translation>
       <translation>was eine Bearbeitung schreiben darf</translation>
     </message>
     <message>
+      <source>what an edit sets around the rows</source>
+      <translation>was eine Bearbeitung um die Zeilen herum setzt</translation>
+    </message>
+    <message>
+      <source>what an edit sets in the document</source>
+      <translation>was eine Bearbeitung im Dokument setzt</translation>
+    </message>
+    <message>
       <source>what each change did, in {archive}</source>
       <translation>was jede Änderung tat, in {archive}</translation>
     </message>
@@ -14415,6 +14959,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>what each counter numbers</source>
       <translation>was jeder Zähler nummeriert</translation>
+    </message>
+    <message>
+      <source>what happened beside the archive</source>
+      <translation>was neben dem Archiv geschah</translation>
     </message>
     <message>
       <source>what left {0} at {1} is said in an unknown way</source>
@@ -14445,6 +14993,10 @@ Zum Verbinden öffnen</translation>
       <translation>was vor der Reparatur da war</translation>
     </message>
     <message>
+      <source>where the feed is</source>
+      <translation>wo die Fütterung steht</translation>
+    </message>
+    <message>
       <source>where the number of the next version comes from</source>
       <translation>woher die Nummer der nächsten Version kommt</translation>
     </message>
@@ -14463,6 +15015,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>who makes the edit</source>
       <translation>wer die Bearbeitung macht</translation>
+    </message>
+    <message>
+      <source>whole documents with their order</source>
+      <translation>ganze Dokumente mit ihrer Reihenfolge</translation>
+    </message>
+    <message>
+      <source>whole double</source>
+      <translation>ganzzahliges Double</translation>
+    </message>
+    <message>
+      <source>whole states</source>
+      <translation>ganze Stände</translation>
     </message>
     <message>
       <source>whose name a version made here bears</source>
@@ -14491,6 +15055,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>would be taken out, as it was counted already</source>
       <translation>würde herausgenommen, da es schon gezählt war</translation>
+    </message>
+    <message>
+      <source>would be {0} MB as a row, and a server takes 16 MB</source>
+      <translation>hätte als Zeile {0} MB, und ein Server nimmt 16 MB</translation>
     </message>
     <message>
       <source>write 24 hexadecimal digits</source>
@@ -14551,6 +15119,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>younger than the grace period</source>
       <translation>jünger als die Schonfrist</translation>
+    </message>
+    <message>
+      <source>{0} Copying again settles it.</source>
+      <translation>{0} Noch einmal kopieren klärt es.</translation>
     </message>
     <message>
       <source>{0} Its hash does not fit the order in which it was stored.</source>
@@ -14615,6 +15187,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} To have it once more, insert it under another id.</source>
       <translation>{0} Um es noch einmal zu haben, fügen Sie es unter einer anderen Id ein.</translation>
+    </message>
+    <message>
+      <source>{0} Trying again.</source>
+      <translation>{0} Es wird erneut versucht.</translation>
     </message>
     <message>
       <source>{0} What was stored could not be hashed again. {1}</source>
@@ -14697,8 +15273,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} bricht vor dem Ende ab; prüfen Sie diesen Teil erneut.</translation>
     </message>
     <message>
+      <source>{0} came up meanwhile, so it was not written over; save once more.</source>
+      <translation>{0} entstand inzwischen und wurde daher nicht überschrieben; speichern Sie noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} cannot be asked of {1}; ask it of {2}.</source>
       <translation>{0} lässt sich von {1} nicht fragen; fragen Sie es von {2}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be dropped: {1}</source>
+      <translation>{0} kann nicht gestrichen werden: {1}</translation>
+    </message>
+    <message>
+      <source>{0} cannot be finished: {1}</source>
+      <translation>{0} kann nicht abgeschlossen werden: {1}</translation>
+    </message>
+    <message>
+      <source>{0} cannot be imported: {1}; export the history again.</source>
+      <translation>{0} lässt sich nicht importieren: {1}; exportieren Sie den Verlauf neu.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be made ({1}); choose another place.</source>
+      <translation>{0} lässt sich nicht anlegen ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
       <source>{0} cannot be reached safely: {1}.</source>
@@ -14711,6 +15307,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be read ({1}).</source>
       <translation>{0} kann nicht gelesen werden ({1}).</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read ({1}); choose another place.</source>
+      <translation>{0} kann nicht gelesen werden ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
       <source>{0} cannot be read as a plan: {1}</source>
@@ -14729,8 +15329,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht gelesen werden: {1}.</translation>
     </message>
     <message>
+      <source>{0} cannot be read: {1}; choose another file.</source>
+      <translation>{0} kann nicht gelesen werden: {1}; wählen Sie eine andere Datei.</translation>
+    </message>
+    <message>
       <source>{0} cannot be restored: {1}.</source>
       <translation>{0} lässt sich nicht wiederherstellen: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); choose another place.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
       <source>{0} cannot be written ({1}); make room or allow writing there.</source>
@@ -14749,8 +15357,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht geschrieben werden ({1}); nennen Sie eine andere Datei.</translation>
     </message>
     <message>
-      <source>{0} cannot be {1}: {2}</source>
-      <translation>{0} kann nicht {1} werden: {2}</translation>
+      <source>{0} cannot be written: {1}; choose another place.</source>
+      <translation>{0} kann nicht geschrieben werden: {1}; wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
       <source>{0} cannot have this unique index: {1}.</source>
@@ -14763,6 +15371,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot stand beside a typed value; it is written {1}.</source>
       <translation>{0} kann nicht neben einem Wert mit Typ stehen; er schreibt sich {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot take a history. {1} Name another collection, or a layout (--layout).</source>
+      <translation>{0} kann keinen Verlauf aufnehmen. {1} Nennen Sie eine andere Sammlung oder ein Layout (--layout).</translation>
     </message>
     <message>
       <source>{0} carries {1}; {2} is the highest</source>
@@ -14825,10 +15437,6 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ließ sich nicht erneut lesen</translation>
     </message>
     <message>
-      <source>{0} could not be {1}.</source>
-      <translation>{0} ließ sich nicht ausführen ({1}).</translation>
-    </message>
-    <message>
       <source>{0} current documents have this id, {1}</source>
       <translation>{0} aktuelle Dokumente haben diese Id, {1}</translation>
     </message>
@@ -14853,8 +15461,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} bekam seine Zeile nicht. {1}</translation>
     </message>
     <message>
+      <source>{0} documents</source>
+      <translation>{0} Dokumente</translation>
+    </message>
+    <message>
       <source>{0} documents for this key</source>
       <translation>{0} Dokumente für diesen Schlüssel</translation>
+    </message>
+    <message>
+      <source>{0} documents were removed.</source>
+      <translation>{0} Dokumente wurden entfernt.</translation>
     </message>
     <message>
       <source>{0} document{1} {2}, so only the bytes were looked at.</source>
@@ -14895,6 +15511,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} does not take this; write it as in {1}.</source>
       <translation>{0} nimmt das nicht an; schreiben Sie es wie in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} does not take {1} of {2}: another unique index stands in its way; drop that first. {3}</source>
+      <translation>{0} nimmt {1} von {2} nicht an: Ein anderer eindeutiger Index steht im Weg; löschen Sie zuerst diesen. {3}</translation>
+    </message>
+    <message>
+      <source>{0} does nothing in the layout {1}; {2} has {3}.</source>
+      <translation>{0} bewirkt im Layout {1} nichts; {2} hat {3}.</translation>
     </message>
     <message>
       <source>{0} fits {1} as well as {2}, which differ here; {3}.</source>
@@ -14945,6 +15569,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat ein eigenes Feld {1}; nennen Sie archive_id in einem Profil anders.</translation>
     </message>
     <message>
+      <source>{0} has caught up.</source>
+      <translation>{0} hat aufgeholt.</translation>
+    </message>
+    <message>
       <source>{0} has changed since it was opened; open it again</source>
       <translation>{0} hat sich seit dem Öffnen geändert; öffnen Sie es neu</translation>
     </message>
@@ -14957,6 +15585,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat dort wenige seiner Felder</translation>
     </message>
     <message>
+      <source>{0} has files that no export wrote; move them elsewhere, or choose an empty folder.</source>
+      <translation>{0} enthält Dateien, die kein Export geschrieben hat; verschieben Sie sie, oder wählen Sie einen leeren Ordner.</translation>
+    </message>
+    <message>
       <source>{0} has got newer versions since the {1}</source>
       <translation>{0} hat seit dem Vorgang neuere Versionen bekommen ({1})</translation>
     </message>
@@ -14965,8 +15597,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat mehr als {1} MB in einem Array oder auf eigenen Zeilen</translation>
     </message>
     <message>
+      <source>{0} has no branch checked out; check one out first.</source>
+      <translation>{0} hat keinen Branch ausgecheckt; checken Sie zuerst einen aus.</translation>
+    </message>
+    <message>
       <source>{0} has no content to compare ({1}).</source>
       <translation>{0} hat keinen Inhalt zum Vergleichen ({1}).</translation>
+    </message>
+    <message>
+      <source>{0} has no current document in {1}.</source>
+      <translation>{0} hat kein aktuelles Dokument in {1}.</translation>
     </message>
     <message>
       <source>{0} has no element {1}</source>
@@ -14995,6 +15635,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has no row of this document yet; save it once through {1}.</source>
       <translation>{0} hat noch keine Zeile dieses Dokuments; speichern Sie es einmal über {1}.</translation>
+    </message>
+    <message>
+      <source>{0} has no unique index on {1} and {2}, so a version could be archived twice; create it: db.getSiblingDB("{3}")["{4}"].createIndex({{5}}, {unique: true}).</source>
+      <translation>{0} hat keinen eindeutigen Index auf {1} und {2}, also könnte eine Version doppelt archiviert werden; legen Sie ihn an: db.getSiblingDB("{3}")["{4}"].createIndex({{5}}, {unique: true}).</translation>
     </message>
     <message>
       <source>{0} has no unique index on {1} and {2}, so two writers could archive one version twice; create the index to write here.</source>
@@ -15033,6 +15677,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keine Version {1}; {2} bewahrt nur die aktuelle.</translation>
     </message>
     <message>
+      <source>{0} has no version, so nothing of it can be imported.</source>
+      <translation>{0} hat keine Version, also lässt sich nichts davon importieren.</translation>
+    </message>
+    <message>
       <source>{0} has no zone and is taken as {1} {2}.</source>
       <translation>{0} hat keine Zone und gilt als {1} {2}.</translation>
     </message>
@@ -15065,6 +15713,18 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat {1} schon: Jemand speichert dieses Dokument gerade oder starb dabei. Versuchen Sie es noch einmal; wo niemand speichert, nehmen Sie jene Zeile heraus.</translation>
     </message>
     <message>
+      <source>{0} has {1} beside its versions, which would not be moved; copy them into its versions or take them out with your own tools first.</source>
+      <translation>{0} hat {1} neben seinen Versionen, was nicht mit umzöge; kopieren Sie es zuerst mit eigenen Werkzeugen in die Versionen, oder nehmen Sie es heraus.</translation>
+    </message>
+    <message>
+      <source>{0} has {1} versions there and {2} here.</source>
+      <translation>{0} hat dort {1} Versionen und hier {2}.</translation>
+    </message>
+    <message>
+      <source>{0} has {1} versions, and {2} keeps only the newest; the others stay behind in the old collection if you accept that (--newest-only).</source>
+      <translation>{0} hat {1} Versionen, und {2} behält nur die neueste; die anderen bleiben in der alten Sammlung, wenn Sie das annehmen (--newest-only).</translation>
+    </message>
+    <message>
       <source>{0} hash differs</source>
       <translation>{0} Hash weicht ab</translation>
     </message>
@@ -15093,8 +15753,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält ein {1} aus einem früheren Leben; klären Sie das im Reparaturzentrum.</translation>
     </message>
     <message>
+      <source>{0} holds another {1} of {2} than is current: it was changed without a new version. Nothing was overwritten.</source>
+      <translation>{0} enthält ein anderes {1} von {2}, als aktuell ist: Es wurde ohne neue Version geändert. Nichts wurde überschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds another {1} of {2}: it was changed without a new version, or its id was used before. Nothing was overwritten.</source>
+      <translation>{0} enthält ein anderes {1} von {2}: Es wurde ohne neue Version geändert, oder seine Id gab es schon einmal. Nichts wurde überschrieben.</translation>
+    </message>
+    <message>
       <source>{0} holds another {1} of {2}; a person has to say which is right.</source>
       <translation>{0} enthält ein anderes {1} von {2}; ein Mensch muss sagen, welches richtig ist.</translation>
+    </message>
+    <message>
+      <source>{0} holds documents already that are not of this migration; name another target.</source>
+      <translation>{0} enthält schon Dokumente, die nicht von diesem Umzug stammen; nennen Sie ein anderes Ziel.</translation>
+    </message>
+    <message>
+      <source>{0} holds documents without {1}, which were not moved.</source>
+      <translation>{0} enthält Dokumente ohne {1}, die nicht umgezogen sind.</translation>
     </message>
     <message>
       <source>{0} holds duplicates, so the unique index cannot be created; settle them first.</source>
@@ -15115,6 +15791,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds no .bson file: give the folder that mongodump wrote, or one file.</source>
       <translation>{0} enthält keine .bson-Datei: Nehmen Sie den Ordner, den mongodump schrieb, oder eine Datei.</translation>
+    </message>
+    <message>
+      <source>{0} holds no git repository with a commit; give the folder of an export.</source>
+      <translation>{0} enthält kein git-Repository mit einem Commit; nehmen Sie den Ordner eines Exports.</translation>
+    </message>
+    <message>
+      <source>{0} holds no history that an export wrote; give another file.</source>
+      <translation>{0} enthält keinen Verlauf, den ein Export geschrieben hat; nehmen Sie eine andere Datei.</translation>
+    </message>
+    <message>
+      <source>{0} holds no history that an export wrote; give another folder.</source>
+      <translation>{0} enthält keinen Verlauf, den ein Export geschrieben hat; nehmen Sie einen anderen Ordner.</translation>
     </message>
     <message>
       <source>{0} holds no other {1} of it any more.</source>
@@ -15147,6 +15835,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds the earlier versions of {1} and is written by saving documents there.</source>
       <translation>{0} enthält die früheren Versionen von {1} und wird durch das Speichern von Dokumenten dort geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} holds the history of {1}; export {2} into another file.</source>
+      <translation>{0} enthält den Verlauf von {1}; exportieren Sie {2} in eine andere Datei.</translation>
+    </message>
+    <message>
+      <source>{0} holds the history of {1}; export {2} into another folder.</source>
+      <translation>{0} enthält den Verlauf von {1}; exportieren Sie {2} in einen anderen Ordner.</translation>
     </message>
     <message>
       <source>{0} holds the largest number there is in {1}; mend that first.</source>
@@ -15211,6 +15907,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is a dump, opened read-only; open it into memory (--into-memory) to try changes.</source>
       <translation>{0} ist ein schreibgeschützt geöffneter Dump; laden Sie ihn in den Speicher (--into-memory), um Änderungen auszuprobieren.</translation>
+    </message>
+    <message>
+      <source>{0} is a folder, and no export wrote it; name a file.</source>
+      <translation>{0} ist ein Ordner, und kein Export hat ihn geschrieben; nennen Sie eine Datei.</translation>
+    </message>
+    <message>
+      <source>{0} is a git repository that no export wrote; choose another folder.</source>
+      <translation>{0} ist ein git-Repository, das kein Export geschrieben hat; wählen Sie einen anderen Ordner.</translation>
     </message>
     <message>
       <source>{0} is a lock field that the hash in {1} covers.</source>
@@ -15293,6 +15997,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist bei {1}, nicht bei der Grundlage hiervon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} is being moved here.</source>
+      <translation>{0} zieht gerade hierher um.</translation>
+    </message>
+    <message>
       <source>{0} is changed, and {1} so far; look for this write again. {2}</source>
       <translation>{0} ist geändert, und bisher gilt: {1}; suchen Sie noch einmal nach diesem Schreibvorgang. {2}</translation>
     </message>
@@ -15325,12 +16033,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist als {1} gelöscht. Alle seine Versionen bleiben; stellen Sie eine wieder her, um es zurückzubringen.</translation>
     </message>
     <message>
+      <source>{0} is deleted in {1}, and not in {2}.</source>
+      <translation>{0} ist in {1} gelöscht und in {2} nicht.</translation>
+    </message>
+    <message>
       <source>{0} is deleted, and some of its versions are left; {1}. {2}</source>
       <translation>{0} ist gelöscht, und einige seiner Versionen sind noch da; {1}. {2}</translation>
     </message>
     <message>
       <source>{0} is deleted, and somebody archived another version of it meanwhile; {1}.</source>
       <translation>{0} ist gelöscht, und jemand hat inzwischen eine weitere Version davon archiviert; {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is deleted, and {1} keeps nothing of deleted documents; choose another.</source>
+      <translation>{0} ist gelöscht, und {1} behält nichts von gelöschten Dokumenten; wählen Sie ein anderes.</translation>
     </message>
     <message>
       <source>{0} is deleted, and {1} of its versions are there; {2}.</source>
@@ -15361,6 +16077,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist jetzt längst nicht voll.</translation>
     </message>
     <message>
+      <source>{0} is fed from the change stream from now on.</source>
+      <translation>{0} wird ab jetzt aus dem Change Stream gefüttert.</translation>
+    </message>
+    <message>
+      <source>{0} is fed from the change stream, going on behind the event{1}.</source>
+      <translation>{0} wird aus dem Change Stream gefüttert, weiter nach dem Ereignis{1}.</translation>
+    </message>
+    <message>
       <source>{0} is gone and its archive is not. Was it deleted by mistake, so that {1} should be a document again?</source>
       <translation>{0} gibt es nicht mehr, sein Archiv schon. Wurde es versehentlich gelöscht, so dass {1} wieder ein Dokument sein soll?</translation>
     </message>
@@ -15383,6 +16107,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is in order now.</source>
       <translation>{0} ist jetzt geordnet.</translation>
+    </message>
+    <message>
+      <source>{0} is in {1} and not in {2}.</source>
+      <translation>{0} ist in {1} und nicht in {2}.</translation>
     </message>
     <message>
       <source>{0} is in {1} now.</source>
@@ -15411,6 +16139,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is meant to hold the current version too.</source>
       <translation>{0} soll auch die aktuelle Version enthalten.</translation>
+    </message>
+    <message>
+      <source>{0} is missing before it.</source>
+      <translation>{0} fehlt davor.</translation>
     </message>
     <message>
       <source>{0} is named as the history of {1}. {2}</source>
@@ -15545,6 +16277,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist nicht mehr, wie es geöffnet wurde; es wurde nichts geschrieben. {1}</translation>
     </message>
     <message>
+      <source>{0} is not empty, and no export wrote it; choose an empty folder.</source>
+      <translation>{0} ist nicht leer, und kein Export hat ihn geschrieben; wählen Sie einen leeren Ordner.</translation>
+    </message>
+    <message>
       <source>{0} is not expected here</source>
       <translation>{0} wird hier nicht erwartet</translation>
     </message>
@@ -15559,6 +16295,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not in {1} of {2} any more; nothing was written.</source>
       <translation>{0} steht nicht mehr in {1} von {2}; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} is not in {1}: {2}</source>
+      <translation>{0} ist nicht in {1}: {2}</translation>
     </message>
     <message>
       <source>{0} is not known here; write text in double quotes.</source>
@@ -15637,6 +16377,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird hier für {1} gehalten, das kein Kennzeichen hat; geben Sie das Layout an.</translation>
     </message>
     <message>
+      <source>{0} is taken for {1}, and only stream collections are fed: state it as stream in the profile, or say --layout stream.</source>
+      <translation>{0} wird für {1} gehalten, und nur Sammlungen vom Layout stream werden gefüttert: Geben Sie sie im Profil als stream an, oder wählen Sie --layout stream.</translation>
+    </message>
+    <message>
       <source>{0} is taken for {1}, which is in doubt: {2} of its {3} documents have the same trouble, {4} (as {5}: {6}), so nothing is repaired there until a profile states its layout.</source>
       <translation>{0} wird für {1} gehalten, was zweifelhaft ist: {2} von {3} Dokumenten haben dasselbe Problem, {4} (wie {5}: {6}); daher wird dort nichts repariert, bis ein Profil das Layout angibt.</translation>
     </message>
@@ -15661,6 +16405,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
     </message>
     <message>
+      <source>{0} is there already, with {1}, and no import wrote that; nothing was written.</source>
+      <translation>{0} ist schon da, mit {1}, und kein Import hat das geschrieben; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>{0} is there, and nobody can tell whether it is the same document or one that was made since.</source>
       <translation>{0} ist da, und niemand kann sagen, ob es dasselbe Dokument ist oder eines, das seither entstand.</translation>
     </message>
@@ -15677,6 +16425,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist zu alt für {1}: Er spricht Version {2} des Protokolls, und nötig ist Version {3}, die von MongoDB {4}; PyMongo 4.11 spricht noch mit MongoDB 4.0 und Ähnlichem.</translation>
     </message>
     <message>
+      <source>{0} is where the documents come from; name another collection for them.</source>
+      <translation>Aus {0} kommen die Dokumente; nennen Sie für sie eine andere Sammlung.</translation>
+    </message>
+    <message>
       <source>{0} is written all the time; repair it again later.</source>
       <translation>{0} wird ständig geschrieben; reparieren Sie es später.</translation>
     </message>
@@ -15691,6 +16443,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is {1} and should be {2}</source>
       <translation>{0} ist {1} und müsste {2} sein</translation>
+    </message>
+    <message>
+      <source>{0} is {1} behind.</source>
+      <translation>{0} ist {1} hinterher.</translation>
     </message>
     <message>
       <source>{0} is {1} now</source>
@@ -15721,8 +16477,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1}; wer es schrieb, ist vielleicht noch am Werk.</translation>
     </message>
     <message>
+      <source>{0} keeps only the newest version of a document.</source>
+      <translation>{0} behält nur die neueste Version eines Dokuments.</translation>
+    </message>
+    <message>
+      <source>{0} keeps only the newest versions, so the old collection stays.</source>
+      <translation>{0} behält nur die neuesten Versionen, daher bleibt die alte Sammlung.</translation>
+    </message>
+    <message>
       <source>{0} kinds of value come back byte for byte.</source>
       <translation>{0} Arten von Werten kommen Byte für Byte zurück.</translation>
+    </message>
+    <message>
+      <source>{0} lacks the index that its layout needs.</source>
+      <translation>{0} fehlt der Index, den das Layout braucht.</translation>
     </message>
     <message>
       <source>{0} lies in the future.</source>
@@ -15773,6 +16541,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} muss ein Text oder eine Liste von Texten sein</translation>
     </message>
     <message>
+      <source>{0} must be a text such as shop.invoices:number</source>
+      <translation>{0} muss ein Text wie shop.invoices:number sein</translation>
+    </message>
+    <message>
       <source>{0} must be an object in braces.</source>
       <translation>{0} muss ein Objekt in geschweiften Klammern sein.</translation>
     </message>
@@ -15783,6 +16555,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} must be {1}, not {2}</source>
       <translation>{0} muss {1} sein, nicht {2}</translation>
+    </message>
+    <message>
+      <source>{0} must list the names of fields in quotes</source>
+      <translation>{0} muss Feldnamen in Anführungszeichen auflisten</translation>
     </message>
     <message>
       <source>{0} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, or save the connection with its password in the window.</source>
@@ -15809,6 +16585,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} mit falschem Typ</translation>
     </message>
     <message>
+      <source>{0} of its documents were removed; run it again.</source>
+      <translation>{0} seiner Dokumente wurden entfernt; starten Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} of the counter {1} in {2} is {3}, which is no whole number.</source>
       <translation>{0} des Zählers {1} in {2} ist {3}, was keine ganze Zahl ist.</translation>
     </message>
@@ -15829,8 +16609,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} aus {1} als JSON ({2}{3})</translation>
     </message>
     <message>
+      <source>{0} of {1} became {2}.</source>
+      <translation>{0} von {1} wurde zu {2}.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} cannot be read ({2}) and was left out.</source>
+      <translation>{0} von {1} ist nicht lesbar ({2}) und wurde ausgelassen.</translation>
+    </message>
+    <message>
       <source>{0} of {1} cannot be read.</source>
       <translation>{0} von {1} ist nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents are in {2} as {3}.</source>
+      <translation>{0} von {1} Dokumenten sind in {2} als {3}.</translation>
     </message>
     <message>
       <source>{0} of {1} documents are there again, the next one is not.</source>
@@ -15849,6 +16641,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} Dokumenten von {2} sind wieder da; nehmen Sie das Löschen noch einmal zurück.</translation>
     </message>
     <message>
+      <source>{0} of {1} has another content here.</source>
+      <translation>{0} von {1} hat hier einen anderen Inhalt.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} has another time here.</source>
+      <translation>{0} von {1} hat hier eine andere Zeit.</translation>
+    </message>
+    <message>
       <source>{0} of {1} holds {2}, which has no place below v{3}; settle that first.</source>
       <translation>{0} von {1} enthält {2}, das unter v{3} keinen Platz hat; klären Sie das zuerst.</translation>
     </message>
@@ -15861,6 +16661,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist angewendet: {2}.</translation>
     </message>
     <message>
+      <source>{0} of {1} is archived.</source>
+      <translation>{0} von {1} ist archiviert.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is damaged ({2}); repair it first.</source>
+      <translation>{0} von {1} ist beschädigt ({2}); reparieren Sie es zuerst.</translation>
+    </message>
+    <message>
       <source>{0} of {1} is no array, or {2} no document; mend that first.</source>
       <translation>{0} von {1} ist kein Array oder {2} kein Dokument; beheben Sie das zuerst.</translation>
     </message>
@@ -15869,12 +16677,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist keine Version mit einer Nummer; klären Sie das zuerst.</translation>
     </message>
     <message>
+      <source>{0} of {1} is not archived: {2} holds the one of this number that had been taken back. Nothing was overwritten.</source>
+      <translation>{0} von {1} ist nicht archiviert: {2} enthält die mit dieser Nummer, die zurückgenommen worden war. Nichts wurde überschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is not in {2} for certain: {3}</source>
+      <translation>{0} von {1} ist nicht sicher in {2}: {3}</translation>
+    </message>
+    <message>
       <source>{0} of {1} is not taken back: {2}.</source>
       <translation>{0} von {1} wird nicht zurückgenommen: {2}.</translation>
     </message>
     <message>
       <source>{0} of {1} is stored once now.</source>
       <translation>{0} von {1} ist jetzt einmal gespeichert.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is there with other contents; nothing was written.</source>
+      <translation>{0} von {1} ist mit anderem Inhalt da; es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>{0} of {1} is {2}, which is no number; say by an edit what it is.</source>
@@ -15889,12 +16709,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} war schon angewendet, es wurde nichts geschrieben: {2}.</translation>
     </message>
     <message>
+      <source>{0} of {1} was deleted before it could be read, and cannot be rebuilt.</source>
+      <translation>{0} von {1} wurde gelöscht, bevor sie gelesen werden konnte, und lässt sich nicht nachbilden.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} was in {2} and is gone again; feed once more.</source>
+      <translation>{0} von {1} war in {2} und ist wieder weg; füttern Sie noch einmal.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} was overwritten before it could be read, and cannot be rebuilt.</source>
+      <translation>{0} von {1} wurde überschrieben, bevor sie gelesen werden konnte, und lässt sich nicht nachbilden.</translation>
+    </message>
+    <message>
       <source>{0} of {1} was stored once more since</source>
       <translation>{0} von {1} wurde seitdem noch einmal gespeichert</translation>
     </message>
     <message>
       <source>{0} of {1} was taken back: {2}.</source>
       <translation>{0} von {1} wurde zurückgenommen: {2}.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} was {2}, and cannot be proven.</source>
+      <translation>{0} von {1} wurde {2} und ist nicht belegbar.</translation>
     </message>
     <message>
       <source>{0} of {1}: nothing of it is left to take back.</source>
@@ -15949,12 +16785,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} stehen in anderer Reihenfolge: {1}.</translation>
     </message>
     <message>
+      <source>{0} stands at {1} again, and {2} holds {3} of it: a failover or a restored backup took back what was written, or the document was made anew. The archive was left as it is, and marked.</source>
+      <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde neu angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
+    </message>
+    <message>
       <source>{0} stands for no whole number. Which number is this version?</source>
       <translation>{0} steht für keine ganze Zahl. Welche Nummer ist diese Version?</translation>
     </message>
     <message>
       <source>{0} stands for no whole number; say in the plan which one it is.</source>
       <translation>{0} steht für keine ganze Zahl; sagen Sie im Plan, für welche.</translation>
+    </message>
+    <message>
+      <source>{0} stands in {1} in a way that nothing can be merged into; change it there by hand.</source>
+      <translation>{0} steht in {1} so, dass sich nichts hineinmischen lässt; ändern Sie es dort von Hand.</translation>
     </message>
     <message>
       <source>{0} stands in {1} with different contents; a person has to say which is right.</source>
@@ -15979,6 +16823,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} takes text, as in {1}.</source>
       <translation>{0} nimmt Text, wie in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} to {1}</source>
+      <translation>{0} bis {1}</translation>
+    </message>
+    <message>
+      <source>{0} to {1} are missing before it.</source>
+      <translation>{0} bis {1} fehlen davor.</translation>
     </message>
     <message>
       <source>{0} to {1} has no from</source>
@@ -16021,6 +16873,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kam hinzu: {1}.</translation>
     </message>
     <message>
+      <source>{0} was changed in place ({1}) without a new version, at {2}: its archived version was left as it is.</source>
+      <translation>{0} wurde bei {2} ohne neue Version an Ort und Stelle geändert ({1}): Seine archivierte Version blieb, wie sie ist.</translation>
+    </message>
+    <message>
+      <source>{0} was changed in place ({1}) without a new version: its archived version was left as it is.</source>
+      <translation>{0} wurde ohne neue Version an Ort und Stelle geändert ({1}): Seine archivierte Version blieb, wie sie ist.</translation>
+    </message>
+    <message>
       <source>{0} was changed in place since; nothing was written.</source>
       <translation>{0} wurde seitdem an Ort und Stelle geändert; es wurde nichts geschrieben.</translation>
     </message>
@@ -16029,8 +16889,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde in {1} von jemand anderem geändert; klären Sie das von Hand.</translation>
     </message>
     <message>
+      <source>{0} was changed in {1}; what is left of it stays.</source>
+      <translation>{0} wurde in {1} geändert; was davon übrig ist, bleibt.</translation>
+    </message>
+    <message>
       <source>{0} was changed later in {1}; take {2} back by hand.</source>
       <translation>{0} wurde später in {1} geändert; nehmen Sie {2} von Hand zurück.</translation>
+    </message>
+    <message>
+      <source>{0} was changed meanwhile, so it was not written; save once more.</source>
+      <translation>{0} wurde inzwischen geändert und daher nicht geschrieben; speichern Sie noch einmal.</translation>
     </message>
     <message>
       <source>{0} was closed</source>
@@ -16057,6 +16925,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde inzwischen von jemand anderem angelegt; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was deleted after {1}; its versions stay in {2}.</source>
+      <translation>{0} wurde nach {1} gelöscht; seine Versionen bleiben in {2}.</translation>
+    </message>
+    <message>
       <source>{0} was deleted as {1} in {2}, and its versions are kept; restore one of them to bring it back.</source>
       <translation>{0} wurde als {1} in {2} gelöscht, und seine Versionen sind aufbewahrt; stellen Sie eine davon wieder her, um es zurückzubringen.</translation>
     </message>
@@ -16075,6 +16947,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was dropped.</source>
       <translation>{0} wurde gelöscht.</translation>
+    </message>
+    <message>
+      <source>{0} was dropped; {1} is left as it is.</source>
+      <translation>{0} wurde gelöscht; {1} bleibt, wie es ist.</translation>
+    </message>
+    <message>
+      <source>{0} was empty, and has its unique index now.</source>
+      <translation>{0} war leer und hat jetzt seinen eindeutigen Index.</translation>
     </message>
     <message>
       <source>{0} was made before {1}</source>
@@ -16113,6 +16993,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde umbenannt.</translation>
     </message>
     <message>
+      <source>{0} was renamed; {1} is left as it is.</source>
+      <translation>{0} wurde umbenannt; {1} bleibt, wie es ist.</translation>
+    </message>
+    <message>
       <source>{0} was scanned as another layout than it is taken for here ({1}: {2}, here {3}); give the profile that was scanned with, or scan again.</source>
       <translation>{0} wurde als anderes Layout geprüft, als hier angenommen wird ({1}: {2}, hier {3}); geben Sie das Profil der Prüfung an oder prüfen Sie erneut.</translation>
     </message>
@@ -16149,6 +17033,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Schreiber {1}</translation>
     </message>
     <message>
+      <source>{0} writes would be sent.</source>
+      <translation>{0} Schreibvorgänge würden gesendet.</translation>
+    </message>
+    <message>
       <source>{0} writes {1}: every row sampled has {2}, and each document is what the rows say in the collection called after its {3}.</source>
       <translation>{0} schreibt {1}: Jede Zeile der Stichprobe hat {2}, und jedes Dokument ist so, wie es die Zeilen in der Sammlung sagen, die nach seinem {3} heißt.</translation>
     </message>
@@ -16157,12 +17045,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0} schreibt {1}: Jede Zeile der Stichprobe hat {2}; von {3} angesehenen Dokumenten sind so, wie es die Zeilen sagen: {5}</translation>
     </message>
     <message>
+      <source>{0} writes.</source>
+      <translation>{0} Schreibvorgänge.</translation>
+    </message>
+    <message>
+      <source>{0} {1} Comparing instead.</source>
+      <translation>{0} {1} Stattdessen wird verglichen.</translation>
+    </message>
+    <message>
       <source>{0} {1} could not be looked at again: {2}</source>
       <translation>{0} {1} ließ sich nicht noch einmal ansehen: {2}</translation>
     </message>
     <message>
       <source>{0} {1} in {2} now, and the document has {3} MiB. Programs that read {4} themselves find the older ones there.</source>
       <translation>{0} {1} jetzt in {2}, und das Dokument hat {3} MiB. Programme, die {4} selbst lesen, finden die älteren dort.</translation>
+    </message>
+    <message>
+      <source>{0} {1} is fed by polling, which compares versions: those that come and go between two looks are missed, and so are changes of a document that is deleted before the next.</source>
+      <translation>{0} {1} wird durch Nachfragen gefüttert, das Versionen vergleicht: Was zwischen zwei Blicken kommt und geht, fehlt, ebenso Änderungen an einem Dokument, das vor dem nächsten gelöscht wird.</translation>
     </message>
     <message>
       <source>{0} {1} of its writes were done; run the plan again.</source>
@@ -16175,6 +17075,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} of {2} versions are deleted.</source>
       <translation>{0} {1} von {2} Versionen sind gelöscht.</translation>
+    </message>
+    <message>
+      <source>{0} {1} of {2} writes were done; import it again, which goes on.</source>
+      <translation>{0} {1} von {2} Schreibvorgängen waren getan; importieren Sie es noch einmal, dann geht es weiter.</translation>
     </message>
     <message>
       <source>{0} {1} pending and applied</source>
@@ -16195,6 +17099,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} versions are deleted.</source>
       <translation>{0} {1} Versionen sind gelöscht.</translation>
+    </message>
+    <message>
+      <source>{0} {1} was written meanwhile, and what came stays.</source>
+      <translation>{0} {1} wurde inzwischen geschrieben, und was kam, bleibt.</translation>
     </message>
     <message>
       <source>{0} {1}, and that a server runs there.</source>
@@ -16235,6 +17143,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}, but the certificate is not verified: anybody may answer.</source>
       <translation>{0}, aber das Zertifikat wird nicht geprüft: Jeder kann antworten.</translation>
+    </message>
+    <message>
+      <source>{0}, collection {1}</source>
+      <translation>{0}, Sammlung {1}</translation>
     </message>
     <message>
       <source>{0}, found by {1} and {2}</source>
@@ -16297,6 +17209,18 @@ Zum Verbinden öffnen</translation>
       <translation>{0}: "item" muss {1} sein, denn Posten werden in der Reihenfolge ihrer Nummern erledigt.</translation>
     </message>
     <message>
+      <source>{0}: a hash_recipe covers _id only in the layout hashed, where the id is _id.</source>
+      <translation>{0}: Ein hash_recipe schließt _id nur im Layout hashed ein, wo die Id _id ist.</translation>
+    </message>
+    <message>
+      <source>{0}: archive must be another collection than ns.</source>
+      <translation>{0}: archive muss eine andere Sammlung als ns sein.</translation>
+    </message>
+    <message>
+      <source>{0}: edit = "both" needs row, the fields of the row that an edit writes.</source>
+      <translation>{0}: edit = "both" braucht row, die Felder der Zeile, die eine Bearbeitung schreibt.</translation>
+    </message>
+    <message>
       <source>{0}: fields in another order</source>
       <translation>{0}: Felder in anderer Reihenfolge</translation>
     </message>
@@ -16305,12 +17229,24 @@ Zum Verbinden öffnen</translation>
       <translation>{0}: Hash weicht ab</translation>
     </message>
     <message>
+      <source>{0}: id may be a path into sub-documents in a {1} alone; name a field at the top.</source>
+      <translation>{0}: id darf nur bei {1} ein Pfad in Unterdokumente sein; nennen Sie ein Feld auf der obersten Ebene.</translation>
+    </message>
+    <message>
+      <source>{0}: id may list several fields only where versions are documents ({1}); name one.</source>
+      <translation>{0}: id darf nur dort mehrere Felder auflisten, wo Versionen Dokumente sind ({1}); nennen Sie eines.</translation>
+    </message>
+    <message>
       <source>{0}: moved to {1}: {2}</source>
       <translation>{0}: verschoben nach {1}: {2}</translation>
     </message>
     <message>
       <source>{0}: nothing is asked here, so there is no "answer".</source>
       <translation>{0}: Hier wird nichts gefragt, also gibt es kein "answer".</translation>
+    </message>
+    <message>
+      <source>{0}: ns must name a collection as database.collection.</source>
+      <translation>{0}: ns muss eine Sammlung als datenbank.sammlung nennen.</translation>
     </message>
     <message>
       <source>{0}: text changed</source>
@@ -16325,8 +17261,28 @@ Zum Verbinden öffnen</translation>
       <translation>{0}: Es gibt keine Klasse {1}; die Klassen sind {2}.</translation>
     </message>
     <message>
+      <source>{0}: there is no key {1} here; collections are stated in [[collection]].</source>
+      <translation>{0}: Hier gibt es keinen Schlüssel {1}; Sammlungen stehen in [[collection]].</translation>
+    </message>
+    <message>
       <source>{0}: there is no key {1} here; take it out or mend its name.</source>
       <translation>{0}: Hier gibt es keinen Schlüssel {1}; nehmen Sie ihn heraus oder berichtigen Sie seinen Namen.</translation>
+    </message>
+    <message>
+      <source>{0}: there is no layout {1}; the layouts are {2}.</source>
+      <translation>{0}: Es gibt kein Layout {1}; die Layouts sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: write [[collection]] with two brackets, once for each collection.</source>
+      <translation>{0}: Schreiben Sie [[collection]] mit zwei Klammern, einmal für jede Sammlung.</translation>
+    </message>
+    <message>
+      <source>{0}: writer must be the name of a program in quotes.</source>
+      <translation>{0}: writer muss der Name eines Programms in Anführungszeichen sein.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} and {2} cannot both be {3}.</source>
+      <translation>{0}: {1} und {2} können nicht beide {3} sein.</translation>
     </message>
     <message>
       <source>{0}: {1} is no Extended JSON: {2}</source>
@@ -16335,6 +17291,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}: {1} is no answer to its question; the answers are {2}.</source>
       <translation>{0}: {1} ist keine Antwort auf die Frage; die Antworten sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} is stated twice; keep one of them.</source>
+      <translation>{0}: {1} steht zweimal da; behalten Sie eines davon.</translation>
+    </message>
+    <message>
+      <source>{0}: {1} keeps several collections in one; say which by where = { "{2}" = "…" }.</source>
+      <translation>{0}: {1} führt mehrere Sammlungen in einer; sagen Sie durch where = { "{2}" = "…" }, welche.</translation>
     </message>
     <message>
       <source>{0}: {1} must be a list in brackets.</source>

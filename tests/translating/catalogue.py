@@ -70,7 +70,6 @@ UNSEEN = ("commands", "mql", "localserver", "over_time/report.py", "repair/repor
 are files, code that is written for people, lists of the names of fields."""
 OPENING = ("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumps.py", "large_file.py", "local_server.py")
 """The files of `localserver` that say why a dump cannot be opened."""
-LACKING = ("exchange", "feed", "guarantees", "health.py", "history_import.py", "migration.py", "over_time", "profile")
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
     "Of the kind", "module {0} has no attribute {1}",
@@ -80,7 +79,8 @@ KEYS = {
     "authentication source must be", "requires a username", "username without a password", "not yet valid",
     "requires a TOKEN_RESOURCE", "Private key doesn't match", "no certificate or crl found", "private key",
     "not authorized", "not allowed", "could not resolve hostname", "permission denied", "connection refused",
-    "The draft in %s cannot be read.", "Invalid control", "version is", "taken back", "changed in place",
+    "The draft in %s cannot be read.", "Invalid control", "version is", "sku, name", "palimpsest history",
+    "taken back", "changed in place",
 }  # fmt: skip
 """What stands in a plan's file, is asked for in the code, goes to the log, or is looked for in the words of others."""
 CODE = re.compile(
@@ -104,12 +104,8 @@ def speaking() -> Iterator[Path]:
     room = support.ROOT / "model"
     for path in sorted(room.rglob("*.py")):
         place = path.relative_to(room).as_posix()
-        opening = place.startswith("localserver") and path.name in OPENING
-        if (
-            opening
-            or not place.startswith(UNSEEN + LACKING)
-            or (place.startswith(("layouts/checks", "layouts/recogni")) and not place.startswith(UNSEEN))
-        ):
+        opens = place.startswith("localserver") and path.name in OPENING
+        if opens or not place.startswith(UNSEEN):
             yield path
 
 
