@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,16 +14,18 @@ import pymongo
 import pytest
 from bson import Int64
 
-from model.errors import NotFound
+from model.errors import NotFound, Refused
 from model.layouts import update_operators
 from model.profile import Profile, stated
 from model.server import change_stream
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import EMPTY, Value
+from tests.hosted import said
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
+from tests.support import ROOT
 
 NAMED = {action.name: action for action in ACTIONS}
 SHORT = ("page versions", "count", "save archive", "undo embedded")
@@ -132,6 +136,33 @@ def test_forms_of_the_program_that_were_wrong_are_convicted(
     assert not wrong([NAMED[action]], [name])
     habit(monkeypatch)
     assert wrong([NAMED[action]], [name])
+
+
+# --- the tests themselves on such a server
+
+ANYWHERE = "tests/model/server/test_servers.py::test_every_server_answers_and_speaks_a_protocol_that_the_driver_knows"
+NOT_WITHOUT_EXPRESSIONS = (
+    "tests/model/server/test_guards.py::test_a_replacement_is_turned_away_where_somebody_added_a_field"
+)
+
+
+@pytest.mark.deep
+def test_the_tests_run_on_a_server_that_is_played_and_tell_what_it_lacks() -> None:
+    command = [sys.executable, "-m", "tests.hosted.suite", "--server", "ferretdb-1", "-n", "0"]
+    done = subprocess.run(
+        [*command, ANYWHERE, NOT_WITHOUT_EXPRESSIONS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert "This server cannot count fields" in done.stdout
+    assert "1 passed, 1 skipped" in done.stdout
+
+
+def test_a_failure_is_a_skip_only_where_the_lack_was_told() -> None:
+    said.told.clear()
+    said.skip_if_told(AssertionError("a number is wrong"))
+    said.skip_if_told(Refused("K-1 was changed meanwhile; nothing was written."))
+    with pytest.raises(pytest.skip.Exception, match="count fields"):
+        said.skip_if_told(Refused("This server cannot count fields; nothing was written."))
 
 
 # --- what servers say of themselves
