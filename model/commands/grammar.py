@@ -200,6 +200,8 @@ def parser() -> Parser:
     made = command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    differing = "with --apply: do the rest of a plan that differs from what a scan of today proposes"
+    made.add_argument("--confirm-differences", action="store_true", dest="differing", help=differing)
     report = "keep a report too: FILE.html or FILE.json"
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
     _reasoned(made)

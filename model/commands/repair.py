@@ -56,9 +56,10 @@ def repair(args: argparse.Namespace) -> int:
         for ns in plan.layouts if args.layout else ():
             session.set_layout(ns, args.layout)
         lines: list[Line] = []
-        run, offers = "", []
+        run, offers, differ = "", [], 0
         if args.apply:
-            running = session.repairs.apply(plan, progress, confirmed=True, reason=args.reason or "")
+            reason, differing = args.reason or "", args.differing
+            running = session.repairs.apply(plan, progress, confirmed=True, reason=reason, differing=differing)
             run = running.id
             done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail, ()) for no, outcome in running)
             try:
@@ -70,12 +71,19 @@ def repair(args: argparse.Namespace) -> int:
                 raise
             offers = running.offers
         else:
-            _print(_drawn(plan, session.repairs.dry_run(plan, progress)), lines, args.json, progress)
+            dried: list[DryItem] = []
+            _print(_drawn(plan, session.repairs.dry_run(plan, progress), dried), lines, args.json, progress)
+            differ = sum(dry.differs and plan.item(dry.no).ticked for dry in dried)
         for path in args.report:
             _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
         if not args.json:
             undo = "" if session.is_local or not run else session.not_undoable(run)
             _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers, undo)
+            if differ:
+                say(
+                    f"{differ:,} of them {'differs' if differ == 1 else 'differ'} from what a scan of today proposes: "
+                    "scan again, or --apply --confirm-differences does the others alone."
+                )
     kinds = [kind for _, kind, *_ in lines]
     if "unknown" in kinds:
         return 3
@@ -114,8 +122,9 @@ def undo_run(args: argparse.Namespace) -> int:
     return 1 if any(kind != "applied" for kind in kinds) else 0
 
 
-def _drawn(plan: Plan, items: Iterable[DryItem]) -> Iterator[Line]:
+def _drawn(plan: Plan, items: Iterable[DryItem], dried: list[DryItem]) -> Iterator[Line]:
     for dry in items:
+        dried.append(dry)
         item = plan.item(dry.no)
         if not item.ticked and not item.asks:
             yield item, "skipped", "not ticked", "It is not ticked in the plan.", ()

@@ -177,14 +177,20 @@ class Repairs:
         return running.dry(self._ground(self._today(plan, asked, checkpoint)), plan, checkpoint, only)
 
     def apply(
-        self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False, reason: str = ""
+        self,
+        plan: Plan,
+        checkpoint: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        reason: str = "",
+        differing: bool = False,
     ) -> Running:
         """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
 
         An item comes a second time where a look behind all of them has put back a removed document. The ``Running.id``
         of the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to
         do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or where
-        the connection is saved as production and nobody has ``confirmed``.
+        the connection is saved as production and nobody has ``confirmed``; and where the plan is ``differing`` from
+        what a scan of today would propose, and nobody has agreed that the rest of it is done.
         """
         self._allowed()
         self._check_source(plan)
@@ -192,7 +198,10 @@ class Repairs:
         self._check_layouts(plan)
         if not confirmed and self._production():
             raise NotAllowed("This connection is production; confirm the repair by its name first.")
-        return self._running(plan, checkpoint, reason)
+        run = self._running(plan, checkpoint, reason)
+        if not differing and (items := run.differing()):
+            raise NotAllowed(running.differences(plan, items))
+        return run
 
     def _running(self, plan: Plan, checkpoint: Checkpoint, reason: str = "") -> Running:
         name = running.new_run(self._now, uuid.uuid4().hex[:6])

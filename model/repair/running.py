@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -44,6 +44,10 @@ IN_VAIN = 2
 ACTION = "repair"
 
 
+NAMED = 3
+"""Items that differ from a scan of today and are named one by one."""
+
+
 class DryItem(NamedTuple):
     """The effect of one item, drawn."""
 
@@ -52,6 +56,7 @@ class DryItem(NamedTuple):
     text: str  # one clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
     changes: tuple[DocumentChange, ...]  # each stored document before and after
     sending: Sending  # the writes as code, in their order
+    differs: bool = False  # could be written, and is refused as a scan of today would not propose it
 
 
 def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
@@ -89,7 +94,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     except Refused as error:
         return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
     if prepared.verdict == "would" and not begun and today is not None and (why := _objection(ground, today, item)):
-        return Prepared("refused", why)
+        return Prepared("refused", why, differs=today.now(finding) is not None or not today.why_not(finding))
     return prepared
 
 
@@ -147,6 +152,18 @@ def dry(
     checkpoint(len(items), len(items))
 
 
+def differences(plan: Plan, items: Sequence[DryItem]) -> str:
+    """How a plan differs from what a scan of today would propose, and what to do, one sentence."""
+    ticked = sum(item.ticked for item in plan.items)
+    named = "; ".join(f"item {dry.no}: {dry.text.partition(';')[0].rstrip('.')}" for dry in items[:NAMED])
+    named += "; …" if len(items) > NAMED else ""
+    return (
+        f"This plan differs from what a scan of today proposes in {len(items):,} of its {ticked:,} ticked items "
+        f"({named}), so nothing was written: scan again, or confirm that the others are done alone "
+        "(--confirm-differences)."
+    )
+
+
 def _owner(item: Item) -> tuple[str, Value | None]:
     return item.finding.ns, item.finding.id
 
@@ -160,7 +177,7 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
     if prepared.verdict == "would" and item.repair in REPAIRS:
         said = f"{REPAIRS[item.repair].would}: {said}"
     changes = tuple(change for step in prepared.steps for change in _changes(step))
-    return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation))
+    return DryItem(item.no, prepared.verdict, said, changes, sending(writes, prepared.explanation), prepared.differs)
 
 
 def _changes(step: Step) -> Iterator[DocumentChange]:
@@ -194,6 +211,19 @@ class Running:
             if item.no in self._wrote and (outcome := self._second_look(item)):
                 yield item.no, outcome  # once more, as it is another now
         self.checkpoint(len(items), len(items))
+
+    def differing(self) -> list[DryItem]:
+        """The ticked items that a scan of today would not propose, but for those whose document changed since."""
+        ground, today = self.ground, self.ground.today
+        if today is None:
+            return []
+        self._remember()
+        found: list[DryItem] = []
+        for item in self.plan.items:
+            with suppress(Refused):  # it is told when its turn comes
+                if item.ticked and item.repair is not None and _objection(ground, today, item):
+                    found.append(drawn(item, prepare(ground, item)))
+        return [dry for dry in found if dry.differs]
 
     def _second_look(self, item: Item) -> Outcome | None:
         """Put back a removed document that turns out to be wanted; if that is not known, the plan's next run looks."""

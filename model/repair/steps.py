@@ -72,6 +72,7 @@ class Prepared:
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
     lost: bool = False  # refused as the server could not be reached
+    differs: bool = False  # could be written, and is refused as a scan of today would not propose it
 
 
 @dataclass(frozen=True)

@@ -564,6 +564,10 @@ Nummern: {numbering}</translation>
       <translation>Alter, etwa 24h oder 7 days</translation>
     </message>
     <message>
+      <source>Agree first that what differs is left out.</source>
+      <translation>Stimmen Sie erst zu, dass wegbleibt, was abweicht.</translation>
+    </message>
+    <message>
       <source>All checks</source>
       <translation>Alle Prüfungen</translation>
     </message>
@@ -2920,6 +2924,10 @@ Nummern: {numbering}</translation>
       <translation>Der Erkennung überlassen</translation>
     </message>
     <message>
+      <source>Leave out what differs, and do the rest</source>
+      <translation>Was abweicht, weglassen und das Übrige tun</translation>
+    </message>
+    <message>
       <source>Left empty, the keys come from the environment or the machine's role.</source>
       <translation>Leer gelassen kommen die Schlüssel aus der Umgebung oder der Rolle der Maschine.</translation>
     </message>
@@ -3534,6 +3542,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Not used so far: {unused}.</source>
       <translation>Bisher nicht benutzt: {unused}.</translation>
+    </message>
+    <message>
+      <source>Not what a scan of today proposes: {items}. {how}</source>
+      <translation>Nicht, was eine Prüfung von heute vorschlägt: {items}. {how}</translation>
     </message>
     <message>
       <source>Nothing can be imported</source>
@@ -7206,6 +7218,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>it may have been {name}</source>
       <translation>es war vielleicht {name}</translation>
+    </message>
+    <message numerus="yes">
+      <source>item</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Posten</numerusform>
+        <numerusform>Posten</numerusform>
+      </translation>
     </message>
     <message>
       <source>last set by</source>
@@ -12383,6 +12403,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This plan</source>
       <translation>Dieser Plan</translation>
+    </message>
+    <message>
+      <source>This plan differs from what a scan of today proposes in {0} of its {1} ticked items ({2}), so nothing was written: scan again, or confirm that the others are done alone (--confirm-differences).</source>
+      <translation>Dieser Plan weicht in {0} seiner {1} angekreuzten Posten von dem ab, was eine Prüfung von heute vorschlägt ({2}); deshalb wurde nichts geschrieben: Prüfen Sie erneut, oder bestätigen Sie, dass nur die anderen getan werden (--confirm-differences).</translation>
     </message>
     <message>
       <source>This server cannot compare the field {0}, so the edit cannot be guarded; nothing was written.</source>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import bson
 import pymongo.database
 import pytest
 
@@ -70,6 +72,39 @@ def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
     status, out, _ = run(*command)
     assert "nothing was written, --apply does these 2." in out
     assert f"It would write in {database.name}.quarantine: 2 inserts." in out
+
+
+def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_that_is_confirmed(
+    at: Callable[..., list[str]], run: Run, database: Db, tmp_path: Path
+) -> None:
+    command = at("A3")
+    raw = bson.encode({"_id": 1})
+    database["others"].insert_one({"_id": 1})
+    strange = {"ns": f"{database.name}.others", "id": 1, "sha256": hashlib.sha256(raw).hexdigest()}
+    change_plan(tmp_path, lambda plan: plan["items"][1]["rests on"].append(strange))
+    before = snapshot(database)
+    status, out, _ = run(*command)
+    assert status == 1
+    assert "1 of them differs from what a scan of today proposes" in out
+    status, out, err = run(*command, "--apply", "--json")
+    assert (status, out) == (2, "")
+    assert "differs from what a scan of today proposes in 1 of its 2 ticked items (item 2: The plan rests on" in err
+    assert "--confirm-differences" in err
+    assert snapshot(database) == before
+    status, out, _ = run(*command, "--apply", "--confirm-differences", "--json")
+    assert status == 1
+    assert [(row["outcome"], row["id"]) for row in rows_of(out)] == [("applied", "K-0"), ("refused", "K-1")]
+    assert "quarantine" in snapshot(database)
+
+
+def test_a_document_that_changed_since_the_scan_is_skipped_without_a_question(
+    at: Callable[..., list[str]], run: Run, database: Db
+) -> None:
+    command = at("A3")
+    database["things"].update_one({"_id": "K-1"}, {"$set": {"colour": "green"}})
+    status, out, _ = run(*command, "--apply", "--json")
+    assert status == 1
+    assert [row["outcome"] for row in rows_of(out)] == ["applied", "skipped"]
 
 
 def test_applied_rows_and_a_second_run_that_writes_nothing(

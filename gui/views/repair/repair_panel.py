@@ -17,6 +17,7 @@ from gui.language import tr, translated
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
+from gui.views.repair.difference_bar import DifferenceBar
 from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.items_model import NARROW, WIDTHS, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
@@ -82,6 +83,8 @@ class RepairPanel(QWidget):
         self.preview = ItemPreview()
         self.preview.stepped.connect(self._step)
         self.question = QuestionBar()
+        self.difference = DifferenceBar()
+        self.difference.agreed_changed.connect(self._said)
         self.question.answered.connect(self._answered)
         self.pane = ClassPane(self.scanner)
         self.pane.tree.chosen.connect(self.choose)
@@ -116,6 +119,7 @@ class RepairPanel(QWidget):
         inner.addWidget(self.list, 1)
         inner.addWidget(ticks)
         inner.addWidget(self.question)
+        inner.addWidget(self.difference)
         split = boxes.split(upper, self.preview, sizes=(300, 330))
         content = QWidget()
         column = boxes.column(content)
@@ -219,6 +223,7 @@ class RepairPanel(QWidget):
         self.run = ""
         self._note.setText(NOTHING_YET)
         self.model.dry, self.model.ends = {}, {}
+        self.difference.put(())
         counts = Counter(item.finding.code for item in plan.items)
         self._count(plan)
         self.pane.end(plan)
@@ -482,6 +487,7 @@ class RepairPanel(QWidget):
         self._report_time.setText(wording.moment(at)[-5:])
         self.report.setText(self.model.counts())
         self.save.setEnabled(bool(rows))
+        self.difference.put(self._differing())
         why = self._why_not(ticked)
         self.go.setText(verb(repairs) if repairs else tr("Repair"))
         if self.go.property("danger") != removing:
@@ -505,7 +511,14 @@ class RepairPanel(QWidget):
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:
             return tr("{name} is open read-only; to repair, allow writes.", name=self._session.name)
-        return "" if ticked else tr("Nothing is ticked.")
+        if not ticked:
+            return tr("Nothing is ticked.")
+        return "" if self.difference.agreed else tr("Agree first that what differs is left out.")
+
+    def _differing(self) -> list[DryItem]:
+        """The items shown that the plan wants done, and that a scan of today would not propose."""
+        wanted = [row.no for row in self.model.rows if row.ticked and row.no not in self.model.ends]
+        return [dry for no in wanted if (dry := self.model.dry.get(no)) is not None and dry.differs]
 
     def _save_report(self) -> None:
         plan = self.model.plan
@@ -558,11 +571,11 @@ class RepairPanel(QWidget):
             return
         mine = {item.no for item in self.model.ticked()}
         only = replace(plan, items=tuple(item if item.no in mine else replace(item, do="no") for item in plan.items))
-        running, reason = session.repairs.apply, self.reason.take()
+        running, reason, agreed = session.repairs.apply, self.reason.take(), self.difference.box.isChecked()
         found: list[str] = []
 
         def work(progress: tasks.Progress) -> None:
-            run = running(only, progress, confirmed=True, reason=reason)
+            run = running(only, progress, confirmed=True, reason=reason, differing=agreed)
             found.append(run.id)
             for no, outcome in run:
                 if no in mine:

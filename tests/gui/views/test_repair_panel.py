@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -280,6 +281,37 @@ def test_what_a_scan_of_today_would_not_propose_is_shown_in_an_opened_plan_and_n
     assert "is gone since the scan" in said(panel, 0)
     assert said(panel, 1) == "Would be removed"
     assert panel.go.text() == "Remove 1 phantom version"
+
+
+def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agrees(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    panel = phantoms(qtbot, session)
+    assert panel.pane.plan is not None
+    assert panel.difference.isHidden()
+    path = tmp_path / "plan.json"
+    panel.pane.plan.save(path)
+    data = json.loads(path.read_text("utf-8"))
+    item = next(each for each in data["items"] if each["id"] == PHANTOMS[1])
+    raw = next(iter(session._opened.server.find("insurance.agents", limit=1)))
+    strange = {"ns": "insurance.agents", "id": bson.decode(raw)["_id"], "sha256": hashlib.sha256(raw).hexdigest()}
+    item["rests on"].append(strange)
+    path.write_text(json.dumps(data), encoding="utf-8")
+    panel.pane.load(str(path))
+    idle(qtbot)
+    assert "Not what a scan of today proposes: 1 item." in panel.difference.text.text()
+    assert "insurance.agents, which does not belong to insurance.contracts" in panel.difference.text.text()
+    assert not panel.difference.box.isChecked()
+    assert (panel.go.isEnabled(), panel.go.toolTip()) == (False, "Agree first that what differs is left out.")
+    QTest.keyClick(panel.difference.box, Qt.Key.Key_Space)
+    assert panel.go.isEnabled()
+    panel.pane.load(str(path))
+    idle(qtbot)
+    assert not panel.go.isEnabled()  # another plan, though of these words, is agreed to anew
+    QTest.keyClick(panel.difference.box, Qt.Key.Key_Space)
+    panel.go.click()
+    idle(qtbot)
+    assert [end.kind for end in panel.model.ends.values()] == ["applied"]
 
 
 def test_a_plan_for_other_collections_of_these_names_is_refused_in_the_window(

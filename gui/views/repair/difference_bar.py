@@ -1,0 +1,55 @@
+"""What a plan wants that a scan of today would not propose, and the consent to do the rest of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+
+from gui.language import tr, translated
+from gui.style import boxes, theme, wording
+from gui.style.states import Glyph, words
+from model.repair import DryItem
+
+
+class DifferenceBar(QWidget):
+    """Shown where a plan is no more, or never was, what a scan proposes; ``agreed_changed`` as its box is ticked."""
+
+    agreed_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "lostline")
+        self._known: frozenset[tuple[int, str]] = frozenset()
+        self.text = words("", wrap=True)
+        self.box = QCheckBox(tr("Leave out what differs, and do the rest"))
+        self.box.toggled.connect(self.agreed_changed)
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(6))
+        column.addWidget(self.text)
+        column.addWidget(self.box)
+        whole = boxes.row(self, 16, 8)
+        whole.addWidget(Glyph("warning", "warn"), 0, Qt.AlignmentFlag.AlignTop)
+        whole.addLayout(column, 1)
+        self.hide()
+
+    @property
+    def agreed(self) -> bool:
+        """Whether what differs, if anything does, may be left out."""
+        return not self._known or self.box.isChecked()
+
+    def put(self, items: Sequence[DryItem]) -> None:
+        """Show how many items differ, and how; a consent holds for just these."""
+        known = frozenset((item.no, item.text) for item in items)
+        if known != self._known:
+            self._known = known
+            self.box.blockSignals(True)  # whoever puts them looks at the consent next
+            self.box.setChecked(False)
+            self.box.blockSignals(False)
+        ways = Counter(translated(item.text).rstrip(".") for item in items)
+        how = " ".join(f"{wording.count(number)}: {way}." for way, number in ways.items())
+        differing = wording.many(len(items), "item")
+        self.text.setText(tr("Not what a scan of today proposes: {items}. {how}", items=differing, how=how))
+        self.setVisible(bool(items))
