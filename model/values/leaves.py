@@ -166,7 +166,8 @@ def _form(shape: _Shape, here: Any, depth: int) -> Any:
     out: Any = kind
     if shape.here:
         precise = {"$or": [{"$eq": [kind, "double"]}, {"$eq": [kind, "decimal"]}]}
-        out = {"$cond": [precise, {"$concat": [kind, {"$toString": here}]}, kind]}
+        digits = {"$toString": {"$cond": [precise, here, ""]}}  # which some servers work out for containers as well
+        out = {"$concat": [kind, digits]}
     if shape.names:
         parts = [_form(inner, child(here, name), depth) for name, inner in shape.names.items()]
         out = {"$cond": [{"$eq": [kind, "object"]}, parts, out]}

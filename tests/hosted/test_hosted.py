@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,14 +17,17 @@ from bson import Int64
 
 from model.errors import NotFound, Refused
 from model.layouts import update_operators
+from model.localserver.wire import Command
+from model.mql.command_error import CommandError
 from model.profile import Profile, stated
-from model.server import change_stream
+from model.server import change_stream, guards
+from model.server.retry import Server
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import EMPTY, Value
 from tests.hosted import said
 from tests.hosted.actions import ACTIONS, Action
-from tests.hosted.matrix import MODEL, Cell, cells
+from tests.hosted.matrix import MODEL, Cell, cells, done
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
 from tests.support import ROOT
 
@@ -136,6 +140,39 @@ def test_forms_of_the_program_that_were_wrong_are_convicted(
     assert not wrong([NAMED[action]], [name])
     habit(monkeypatch)
     assert wrong([NAMED[action]], [name])
+
+
+# --- what DocumentDB on PostgreSQL does in its own way
+
+
+@pytest.mark.parametrize("name", [name for name, each in PROFILES.items() if "both_branches" in each.habits])
+def test_digits_inside_arrays_are_guarded_where_a_server_works_both_branches_out(name: str) -> None:
+    with HostedServer(PROFILES[name]) as server:
+        server.load("shop.things", [bson.encode({"_id": 1})])
+        with Server.connect(server.uri) as connected:
+            assert guards.abilities(connected, "shop.things", Value.of(1)).forms
+
+
+@pytest.mark.parametrize("action", ["save archive", "delete plain"])
+def test_a_write_that_a_deadlock_ends_is_made_once_at_the_next_try(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = PROFILES["documentdb-postgres"]
+    _, undisturbed = done(NAMED[action], profile)
+    tries: Counter[str] = Counter()
+    check = ServerProfile.check
+
+    def ending_each_first_try(self: ServerProfile, command: Command) -> None:
+        check(self, command)
+        if command.name in ("insert", "update", "delete", "findAndModify"):
+            tries[command.name] += 1
+            if tries[command.name] % 2:
+                raise CommandError(112, "deadlock detected")
+
+    monkeypatch.setattr(ServerProfile, "check", ending_each_first_try)
+    _, here = done(NAMED[action], profile)
+    assert tries
+    assert (here.status, here.documents) == (0, undisturbed.documents), here.sentences
 
 
 # --- the tests themselves on such a server
