@@ -486,13 +486,15 @@ class CellTree(QTreeView):
         for at, width in enumerate(least):
             more = max(0, min(spare, round(needs[at] + 0.5) - width))
             spare -= more
-            self.header().resizeSection(at, width + more)
+            least[at] = width + more
+        for at, width in enumerate(self._levelled(least)):
+            self.header().resizeSection(at, width)
         self._is_fitting = False
 
     def _needs(self, columns: int) -> list[float]:
-        """The widths that the first rows need in each column so that nothing of them is cut."""
-        model = self.model()
-        needs = [0.0] * columns
+        """The widths that the header and the first rows need in each column so that nothing of them is cut."""
+        model, header = self.model(), self.header()
+        needs = [0.0 if header.isHidden() else float(header.sectionSizeHint(at)) for at in range(columns)]
         for row in range(min(model.rowCount(), MEASURED)):
             for at in range(columns):
                 cell = model.index(row, at).data(CELL)
@@ -514,9 +516,34 @@ class CellTree(QTreeView):
         rest = sum(theme.px(LEAST) if header.stretchLastSection() else header.sectionSize(at) for at in further)
         seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(widths))
         self._is_fitting = True
-        for at, width in enumerate(self._squeezed(widths, seen + rest - self.viewport().width())):
+        over = seen + rest - self.viewport().width()
+        made = self._squeezed(widths, over)
+        if header.stretchLastSection() and len(further) == 1:
+            made = self._levelled(made)
+        for at, width in enumerate(made):
             header.resizeSection(at, width)
         self._is_fitting = False
+
+    def _levelled(self, widths: Sequence[int]) -> list[int]:
+        """The widths in which words that would be cut have taken the empty room of other columns.
+
+        The column behind these takes the rest of the view; it and each of them are made no wider than ``LAST``.
+        """
+        least, most = theme.px(LEAST), theme.px(LAST)
+        seen = [not self.isColumnHidden(at) for at in range(len(widths))]
+        made = [*widths, self.viewport().width() - sum(w for w, shown in zip(widths, seen, strict=True) if shown)]
+        needs = [round(need + 0.5) for need in self._needs(len(made))]
+        lacks = [max(0, min(need, most) - wide) for wide, need in zip(made, needs, strict=True)]
+        spare = [max(0, wide - max(need, least)) for wide, need in zip(made, needs, strict=True)]
+        for at, shown in enumerate(seen):
+            if not shown:
+                lacks[at] = spare[at] = 0
+        moved = min(sum(lacks), sum(spare))
+        if not moved:
+            return list(widths)
+        given = [int(moved * lack / sum(lacks)) for lack in lacks]
+        taken = [math.ceil(sum(given) * part / sum(spare)) for part in spare]
+        return [wide + more - less for wide, more, less in zip(made, given, taken, strict=True)][:-1]
 
     def _squeezed(self, widths: Sequence[int], over: int) -> list[int]:
         """The widths of the first columns without the pixels that are too many; none below ``LEAST``.

@@ -340,6 +340,24 @@ def test_a_list_that_is_too_narrow_for_its_columns_takes_from_the_empty_ones_fir
     assert [made.columnWidth(at) for at in range(3)] == [200, 200, 200]
 
 
+def test_words_that_would_be_cut_in_the_last_column_take_the_empty_room_of_the_others(qtbot: QtBot) -> None:
+    class Lasting(_Long):
+        def cell(self, index: Index) -> Cell:
+            return plain(self.rows[index.row()] if index.column() == 2 else "short")
+
+    model = Lasting()
+    made = CellTree()
+    made.as_list(model, "Rows", (160, 160))
+    qtbot.addWidget(made)
+    made.resize(420, 200)
+    made.show()
+    model.fill(["twenty-four letters of it"])
+    last = full_width(model.cell(model.index(0, 2)))
+    qtbot.waitUntil(lambda: made.columnWidth(2) >= last)
+    assert made.columnWidth(0) + made.columnWidth(1) + made.columnWidth(2) <= made.viewport().width()
+    assert made.columnWidth(0) >= full_width(model.cell(model.index(0, 0)))
+
+
 def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtbot: QtBot) -> None:
     line = StatusLine()
     qtbot.addWidget(line)
