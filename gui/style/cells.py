@@ -44,6 +44,7 @@ CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
 LEAST = 72  # of a column in a view that is too narrow for all of them
+VALUE = 56  # what a word behind a value leaves of it
 LAST = 260  # what the last column keeps, whose words may come later
 Index = QModelIndex | QPersistentModelIndex
 
@@ -214,6 +215,8 @@ class CellDelegate(QStyledItemDelegate):
         if width > rect.width() + 0.5:
             behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
             room = rect.width() - sum(_advance(look, span) for span in behind)
+            if behind and room < min(theme.px(VALUE), sum(_advance(look, span) for span in spans[:-1])):
+                behind, room = (), rect.width()  # unless nothing would be left of the value
             spans = (*_elided(spans[:-1] if behind else spans, look, room, cell.middle), *behind)
             width = sum(_advance(look, span) for span in spans)
         x = rect.right() - width if cell.right else rect.left()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
@@ -356,6 +356,20 @@ def test_words_that_would_be_cut_in_the_last_column_take_the_empty_room_of_the_o
     qtbot.waitUntil(lambda: made.columnWidth(2) >= last)
     assert made.columnWidth(0) + made.columnWidth(1) + made.columnWidth(2) <= made.viewport().width()
     assert made.columnWidth(0) >= full_width(model.cell(model.index(0, 0)))
+
+
+def test_a_word_behind_a_value_gives_way_before_nothing_is_left_of_the_value() -> None:
+    def drawn(said: str, width: int) -> QImage:
+        made = QImage(width, 24, QImage.Format.Format_ARGB32_Premultiplied)
+        made.fill(theme.colour("surface"))
+        painter = QPainter(made)
+        cell = Cell(spans=(Span(said), Span("  Decimal128", sans=True)), mono=True, size=12)
+        CellDelegate()._text(painter, QRectF(made.rect()), cell)
+        painter.end()
+        return made
+
+    assert drawn("250.00", 84) != drawn("150.00", 84)
+    assert drawn("{ code: 1, and much more of it }", 200) == drawn("{ code: 1, and much less of it }", 200)
 
 
 def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtbot: QtBot) -> None:
