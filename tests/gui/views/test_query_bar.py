@@ -286,6 +286,15 @@ def test_a_query_is_explained_in_words_with_the_index_that_is_missing_and_those_
     assert said == 'db.getSiblingDB("insurance").getCollection("contracts").createIndex({ status: 1 })'
 
 
+def test_what_finds_no_room_beside_the_filter_stands_below_it(panel: BrowserPanel, qtbot: QtBot) -> None:
+    bar = panel.bar
+    panel.resize(560, 700)
+    qtbot.waitUntil(lambda: bar.run_button.y() > bar.input.geometry().bottom())
+    beside = (bar.sort_button, bar.fields_button, bar.bounds_button, bar.explain_button, bar.run_button)
+    below = [part for part in beside if part.y() > bar.input.geometry().bottom()]
+    assert min(part.x() for part in below) == bar.input.x()
+
+
 def test_a_filter_that_cannot_be_explained_says_why_and_the_indexes_are_listed(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
