@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import partial
 
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr, translated
@@ -58,6 +58,7 @@ class ExplainSheet(Sheet):
         self._said.setSpacing(theme.px(8))
         self.states = StateStack(said)
         self.states.setMinimumHeight(theme.px(96))
+        self._reserve(QSizePolicy.Policy.Ignored)
         self.plan = QPlainTextEdit()
         self.plan.setReadOnly(True)
         self.plan.setProperty("mono", True)
@@ -100,6 +101,7 @@ class ExplainSheet(Sheet):
         column.addSpacing(theme.px(8))
         column.addWidget(self.states)
         column.addWidget(self.plan, 1)
+        column.addSpacing(theme.px(8))
         column.addWidget(hair())
         column.addWidget(words(tr("Indexes of {ns}", ns=self._ns), "head"))
         column.addWidget(self.list, 1)
@@ -122,7 +124,12 @@ class ExplainSheet(Sheet):
         self._said.addStretch(1)
         self.plan.setPlainText("\n".join(each.plan for each in found))
         self._show_plan.setEnabled(bool(found))
+        self.states.setMinimumHeight(0)
         self.states.show_content()
+
+    def _reserve(self, policy: QSizePolicy.Policy) -> None:
+        """Say whether the sentences are as high as the state that may stand for them."""
+        self.states.state.setSizePolicy(QSizePolicy.Policy.Preferred, policy)
 
     def _line(self, each: Explained, several: bool) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -144,7 +151,10 @@ class ExplainSheet(Sheet):
         messages.copied(self._host, tr("The command is copied"))
 
     def _failed(self, error: BaseException) -> None:
+        self._reserve(QSizePolicy.Policy.Preferred)
+        self.states.setMinimumHeight(theme.px(120))
         self.states.show_failed(error, None, tr("This query is not explained"))
+        self._place()
 
     def _toggle_plan(self) -> None:
         shown = self.plan.isHidden()

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.style import preferences
+from gui.style import preferences, theme
+from gui.style.cells import full_width
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.query import Query
@@ -293,6 +294,25 @@ def test_what_finds_no_room_beside_the_filter_stands_below_it(panel: BrowserPane
     beside = (bar.sort_button, bar.fields_button, bar.bounds_button, bar.explain_button, bar.run_button)
     below = [part for part in beside if part.y() > bar.input.geometry().bottom()]
     assert min(part.x() for part in below) == bar.input.x()
+
+
+@pytest.mark.parametrize("width", [1160, 620])
+def test_the_indexes_stand_right_below_the_explanation_and_none_of_their_columns_is_cut(
+    panel: BrowserPanel, width: int, qtbot: QtBot
+) -> None:
+    panel.resize(width, 1000)
+    asked = panel.explain()
+    wait_idle(qtbot, lambda: bool(asked.sentences) and bool(asked.model.rows))
+    header, since = asked.list.header(), asked.model.cell(asked.model.index(0, 4))
+    qtbot.waitUntil(lambda: header.sectionSize(4) >= max(full_width(since), header.sectionSizeHint(4)))
+    assert header.length() <= asked.list.viewport().width()
+    said = next(each for each in asked.findChildren(QLabel) if each.text() == asked.sentences[0])
+
+    def between() -> int:
+        return asked.list.mapTo(asked, QPoint()).y() - said.mapTo(asked, said.rect().bottomLeft()).y()
+
+    qtbot.waitUntil(lambda: 0 < between() < theme.px(56))
+    asked.accept()
 
 
 def test_a_filter_that_cannot_be_explained_says_why_and_the_indexes_are_listed(
