@@ -44,11 +44,18 @@ class _PageStack(QStackedWidget):
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
-        page = self.currentWidget()
-        return QSize(theme.px(LEAST), 0 if page is None else page.minimumSizeHint().height())
+        least = theme.px(LEAST)
+        return QSize(least, self.heightForWidth(max(self.width(), least)))
 
     def heightForWidth(self, width: int) -> int:
-        return self.minimumSizeHint().height()  # Qt would ask the pages behind as well
+        """The height that the page in front needs, with the lines that its words wrap into; Qt would ask all pages."""
+        page = self.currentWidget()
+        if page is None:
+            return 0
+        layout = page.layout()
+        wrapped = layout is not None and layout.hasHeightForWidth()
+        lowest = layout.totalMinimumHeightForWidth(width) if layout is not None and wrapped else 0
+        return max(page.minimumSizeHint().height(), lowest)
 
 
 class TabArea(QWidget):

@@ -13,8 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from gui import messages
 from gui.actions import TITLES
+from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
+from gui.pages.tool_pages import PendingPage
 from gui.style import theme, zooming
 from tests.gui.window.windows import NS, new_window, open_sample, wait_idle
 
@@ -85,6 +87,23 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     qtbot.waitUntil(lambda: not title.more.isVisible())
     assert all(action.isVisible() for action in title.menus.actions())
     assert across.maximum() == 0
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_no_row_of_buttons_or_filters_is_cut(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session = open_sample(qtbot, window)
+    pending = window.workspace.open(session, PageRequest("pending"))
+    assert isinstance(pending, PendingPage)
+    places = pending.panel.places
+    wait_idle(qtbot, places.isVisible)
+    qtbot.waitUntil(lambda: places.y() > pending.panel.search.geometry().bottom())  # the filters need two lines
+    qtbot.waitUntil(lambda: places.geometry().bottom() < places.parentWidget().height())
+    page = window.workspace.open(session, PageRequest("activity", "insurance.claims"))
+    assert isinstance(page, ActivityPage)
+    wait_idle(qtbot, page.panel.compare_button.isEnabled)
+    for one in (*page.panel.grouping.buttons(), page.panel.compare_button, page.panel.take_back_button):
+        qtbot.waitUntil(lambda one=one: one.width() >= one.minimumSizeHint().width())
 
 
 @pytest.mark.usefixtures("twice_as_large")
