@@ -40,8 +40,9 @@ The size counts documents for pages, edits and lists, and versions of one docume
 | --- | --- | --- | --- | --- | --- | --- |
 {actions}
 
-An edit is a guarded swap with its entry in the journal; the driver beside it sends the same commands
-and keeps none.
+An edit is a guarded swap and its entry in the journal, each in a row of its own. The driver beside the
+swap reads the same document and sends the same commands, guards and all; beside the journal it is SQLite
+that keeps the same bytes, with one wait for the disk as well.
 
 ## All there is
 

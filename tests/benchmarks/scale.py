@@ -8,9 +8,10 @@ commands or its time is told, and one that grows more than the driver does.
 from __future__ import annotations
 
 import math
+import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,13 +20,16 @@ from typing import Any
 
 import bson
 import pymongo
+import pytest
 from bson import ObjectId
 from bson.raw_bson import RawBSONDocument
 
 from model.collection_profile import CollectionProfile
 from model.localserver import LocalServer
 from model.profile import Profile, stated
+from model.records import Outcome
 from model.session import Session
+from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
 from tests.benchmarks.timing import best
@@ -37,6 +41,9 @@ RAW: bson.CodecOptions[RawBSONDocument] = bson.CodecOptions(RawBSONDocument)
 CONTENT: Row = {"name": "n", "price": 1, "city": "Kiel", "text": "lorem ipsum " * 10}
 OWN = ("versions", "deltas")
 """Layouts with a document for each version."""
+AFTER = pymongo.ReturnDocument.AFTER
+SWAPS = 300
+"""The documents that are swapped, by each who is measured."""
 FLAT = 0.25
 """The exponent up to which growth is taken for none: caches and trees cost a little."""
 
@@ -65,6 +72,8 @@ def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
         id, each = f"d{at:06}", [{"v": v, "_w": ObjectId(), **CONTENT} for v in range(1, versions + 1)]
         if layout == "versions":
             things += [{"_id": ObjectId(), "docId": id, **version} for version in each]
+        elif layout == "hashed":
+            things.append({"_id": id, **CONTENT, "_versioned_id": canonical.hash_of(bson.encode(CONTENT))})
         elif layout == "embedded":
             things.append({"_id": id, "current": each[-1], "prev": each[:-1]})
         else:
@@ -87,6 +96,8 @@ class Ground:
     log: CommandLog
     shop: Any
     clock: str
+    twin: Any = None
+    """Another database with the same collections."""
 
     def cost(self, size: int, ours: Callable[[Session], object], bare: Callable[[], object]) -> Cost:
         """The commands and rows of a second run, and the times of both; those who count take no time from others."""
@@ -98,18 +109,26 @@ class Ground:
 
 
 @contextmanager
-def served(layout: str, documents: int, versions: int, clock: str) -> Iterator[Ground]:
-    """Such a collection on the in-process server."""
+def served(layout: str, documents: int, versions: int, clock: str, twins: bool = False) -> Iterator[Ground]:
+    """Such a collection on the in-process server; with ``twins`` a second one like it."""
     with LocalServer() as server, tempfile.TemporaryDirectory() as home:
         for ns, each in rows(layout, documents, versions).items():
-            server.load(ns, each)
-        server.index(NS if layout in OWN else PAST, [("docId", 1), ("v", 1)], unique=True)
+            for name in (ns, _twin(ns)) if twins else (ns,):
+                server.load(name, each)
+        indexed = NS if layout in OWN else PAST
+        for name in (indexed, _twin(indexed)) if twins else (indexed,):
+            server.index(name, [("docId", 1), ("v", 1)], unique=True)
         stated = Profile((profile(layout),))
         with pymongo.MongoClient[RawBSONDocument](server.uri) as client:
             with listening() as log:
                 counted = Session.open(server.uri, stated, home=Path(home))
             with counted, Session.open(server.uri, stated, home=Path(home)) as session:
-                yield Ground(session, counted, log, client.get_database("shop", codec_options=RAW), clock)
+                shop, twin = (client.get_database(name, codec_options=RAW) for name in ("shop", "twin"))
+                yield Ground(session, counted, log, shop, clock, twin)
+
+
+def _twin(ns: str) -> str:
+    return f"twin.{ns.partition('.')[2]}"
 
 
 def page(layout: str, size: int, clock: str) -> Cost:
@@ -170,32 +189,100 @@ def bisecting(layout: str, size: int, clock: str) -> Cost:
 
 
 def swap(layout: str, size: int, clock: str) -> Cost:
-    """A guarded swap among so many documents, journal and all, beside the same commands by the driver alone."""
-    with served(layout, size, 1, clock) as ground:
-        prices = iter(range(2, 10**9))
+    """A guarded swap among so many documents, its journal apart, beside just these commands sent by the driver alone.
+
+    The driver sends them to collections that stand as the first ones stood, so that each guard holds there too. Each
+    swap meets a document that none has met.
+    """
+    with served(layout, size, 1, clock, twins=True) as ground, unjournalled():
+        ids = (Value.of(f"d{at:06}") for at in range(size))
 
         def ours(session: Session) -> object:
-            base = session.version(NS, ID)
-            ground.log.clear()
-            content = canonical.put(base.content or canonical.EMPTY, ("price",), Value.of(next(prices)))
-            outcome = session.save(NS, ID, base, content)
+            base = session.version(NS, id := next(ids))
+            outcome = session.save(NS, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
             if outcome.kind != "applied":
                 raise RuntimeError(outcome.detail)
             return outcome
 
-        def bare() -> object:
-            things, past, price = ground.shop["things"], ground.shop["things_past"], next(prices)
-            found = list(things.find({"_id": "d000000"}))
-            if layout == "archive":
-                found += things.find({"_id": "d000000"})
-                past.insert_one({"docId": "bare", "v": price, **CONTENT})
-                found += past.find({"docId": "bare", "v": {"$gt": price}}, {"v": 1}).limit(1)
-            change = {"$set": {"seen": price}}
-            return found, things.find_one_and_update(
-                {"_id": "d000000"}, change, return_document=pymongo.ReturnDocument.AFTER
-            )
+        ours(ground.counted)  # asks for the indexes
+        swaps: list[list[Callable[[], object]]] = []
+        for _ in range(SWAPS):
+            ground.log.clear()
+            ours(ground.counted)
+            swaps.append([alone(ground.twin, sent) for sent in ground.log.sent])
+        commands, read = len(ground.log.names) - 1, ground.log.rows - 1  # the base had been read
+        ours(ground.session)
+        milliseconds = best(lambda: ours(ground.session), clock, runs=SWAPS)
+        left = iter(swaps)
+        return Cost(size, commands, read, milliseconds, best(lambda: [do() for do in next(left)], clock, runs=SWAPS))
 
-        return ground.cost(size, ours, bare)
+
+def alone(db: Any, command: Mapping[str, Any]) -> Callable[[], object]:
+    """A command as the driver alone is asked for it, with dictionaries; raises where it finds no document to change."""
+    name, things = next(iter(command)), db[command[next(iter(command))]]
+    given = {part: _decoded(value) for part, value in command.items()}
+    match name:
+        case "find":
+            return lambda: list(things.find(given["filter"], given.get("projection")).limit(given.get("limit", 0)))
+        case "insert":
+            return lambda: things.insert_one(given["documents"][0])
+        case "findAndModify":
+
+            def change() -> object:
+                found = things.find_one_and_update(given["query"], given["update"], return_document=AFTER)
+                if found is None:
+                    raise RuntimeError(f"The twin of {things.name} is another one.")
+                return found
+
+            return change
+    raise ValueError(name)
+
+
+def _decoded(part: Any) -> Any:
+    if isinstance(part, RawBSONDocument):
+        return bson.decode(bytes(part.raw))
+    return [_decoded(each) for each in part] if isinstance(part, list) else part
+
+
+@contextmanager
+def unjournalled() -> Iterator[None]:
+    """Writes of which the journal notes nothing: what it costs is a row by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "begin", lambda self, intent: "1")
+        patch.setattr(Journal, "end", lambda self, entry, outcome, stored_content=None: None)
+        yield
+
+
+def journalling(layout: str, size: int, clock: str) -> Cost:
+    """The journal of a swap in a file of so many entries, beside SQLite that keeps the same as durably: one sync."""
+    content = bson.encode(CONTENT)
+    changed = canonical.put(content, ("price",), Value.of(2))
+    intent = Intent("mongodb://host", NS, ID, "edit", "plain", content, changed, token=str(ObjectId()))
+    applied = Outcome("applied", NS, ID, "Saved as version 2.", Value.of(2))
+    with tempfile.TemporaryDirectory() as home:
+        journal = Journal(Path(home))
+
+        def ours() -> None:
+            journal.end(journal.begin(intent), applied)
+
+        ours()
+        shared = sqlite3.connect(journal.path)
+        columns = [row[1] for row in shared.execute("PRAGMA table_info(entries)") if row[1] != "id"]
+        named, marks = ", ".join(columns), ", ".join("?" * len(columns))
+        (kept,) = shared.execute(f"SELECT {named} FROM entries")
+        with shared:
+            shared.executemany(f"INSERT INTO entries ({named}) VALUES ({marks})", [kept] * (size - 1))
+
+        def bare() -> None:
+            shared.execute("PRAGMA synchronous = FULL")
+            with shared:
+                entry = shared.execute(f"INSERT INTO entries ({named}) VALUES ({marks})", kept).lastrowid
+            shared.execute("PRAGMA synchronous = NORMAL")
+            with shared:
+                shared.execute("UPDATE entries SET kind = 'applied', ended = at WHERE id = ?", (entry,))
+
+        with closing(shared), closing(journal):
+            return Cost(size, 0, 0, best(ours, clock, runs=SWAPS), best(bare, clock, runs=SWAPS))
 
 
 def load_many(server: LocalServer, size: int) -> None:
@@ -252,9 +339,11 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("the first 100 of a history, archive", history, "archive", (1000, 10_000, 100_000), lambda _: 2, 1.2),
     ("a bisection, versions", bisecting, "versions", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a bisection, archive", bisecting, "archive", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
-    ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 3, 1.3),
-    ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 3, 1.3),
+    ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 1, 1.3),
+    ("a guarded swap, hashed", swap, "hashed", (1000, 10_000), lambda _: 1, 1.3),
+    ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 4, 1.3),
+    ("the journal of a swap", journalling, "", (1000, 10_000), lambda _: 0, 3.0),
     ("a list of collections", listing, "", (20, 80), lambda size: 4 * size + 2, 50.0),
     ("a document of many collections", showing, "", (20, 80), lambda _: 6, 20.0),
 )

@@ -38,17 +38,19 @@ class CommandLog(pymongo.monitoring.CommandListener):
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.sent: list[dict[str, Any]] = []
         self.unbounded: list[str] = []  # queries without a limit and without a time
         self.rows = 0
 
     def clear(self) -> None:
         """Begin anew."""
-        self.names, self.unbounded, self.rows = [], [], 0
+        self.names, self.sent, self.unbounded, self.rows = [], [], [], 0
 
     def started(self, event: pymongo.monitoring.CommandStartedEvent) -> None:
         """Note a command that leaves."""
         if event.command_name not in GREETINGS:
             self.names.append(event.command_name)
+            self.sent.append(dict(event.command))
             if not is_bounded(event.command_name, event.command):
                 self.unbounded.append(str(event.command)[:300])
 
