@@ -73,7 +73,7 @@ class _Raw(RawBSONDocument):
 
     def _fields(self) -> Mapping[str, Any]:
         if self._inside is None:
-            found = dict(RawBSONDocument(self.raw, ROWS))
+            found = dict(RawBSONDocument(self.raw, ROWS).items())
             if "writeConcernError" in found:
                 found["writeConcernError"] = dict(found["writeConcernError"])
             self._inside = found
@@ -87,6 +87,12 @@ class _Raw(RawBSONDocument):
 
     def items(self) -> ItemsView[str, Any]:
         return self._fields().items()
+
+    def get(self, item: str, default: Any = None) -> Any:
+        return self._fields().get(item, default)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._fields()
 
     def __getitem__(self, item: str) -> Any:
         return self._fields()[item]
@@ -195,6 +201,7 @@ class Server:
         databases: a sentence for each."""
         self._largest: dict[tuple[str, bool], int] = {}
         self._databases: dict[str, Database[RawBSONDocument]] = {}
+        self._collections: dict[str, Collection[RawBSONDocument]] = {}
         self._aside: Any = None  # the read preference of long reads
         self._wrote = [-math.inf]  # when a write was sent last, by this connection or a copy of it
         self._tunnel: Tunnel | None = None
@@ -602,7 +609,7 @@ class Server:
         known = self._databases.get(name)
         if known is None:
             try:
-                known = self._databases[name] = self._client.get_database(name, codec_options=RAW)
+                known = self._databases[name] = self._client.get_database(name, codec_options=ROWS)
             except PyMongoError as error:
                 raise Refused(f"{name!r} is no name for a database: {error}.") from None
         return known
@@ -804,7 +811,6 @@ class Server:
             assert not isinstance(write.body, bytes)
             how = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
         if write.returns:
-            collection = collection.with_options(codec_options=ROWS)
             change = collection.find_one_and_replace if write.kind == "replace" else collection.find_one_and_update
             found = change(where, how, return_document=ReturnDocument.AFTER)
             return Reply("no") if found is None else Reply("yes", 1, 1, stored=bytes(found.raw))
@@ -817,11 +823,14 @@ class Server:
         return Reply("yes" if done else "no", result.matched_count, result.modified_count, upserted)
 
     def _collection(self, ns: str) -> Collection[RawBSONDocument]:
-        collection = self._database(ns).get_collection(ns.partition(".")[2])
-        if not collection.write_concern.acknowledged:
-            # A URI may ask for w=0; then nobody could say how a write ended.
-            return collection.with_options(write_concern=WriteConcern(w=1))
-        return collection
+        known = self._collections.get(ns)
+        if known is None:
+            known = self._database(ns).get_collection(ns.partition(".")[2], codec_options=ROWS)
+            if not known.write_concern.acknowledged:
+                # A URI may ask for w=0; then nobody could say how a write ended.
+                known = known.with_options(write_concern=WriteConcern(w=1))
+            self._collections[ns] = known
+        return known
 
 
 READ_ONLY = "This session is read-only; allow writes to save changes."

@@ -15,6 +15,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.common import MIN_SUPPORTED_WIRE_VERSION
 
 from model.errors import NotAllowed, Refused, Unreachable
+from model.localserver import LocalServer
 from model.server.driver_errors import cannot_connect, cannot_read, without_password
 from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
@@ -259,6 +260,23 @@ def test_a_row_of_an_answer_is_to_the_driver_what_its_own_class_is() -> None:
     assert bson.encode({"x": ours}) == bson.encode({"x": theirs})
     assert repr(raw) in repr(ours)
     assert copy.deepcopy(ours) == theirs
+
+
+def test_the_rows_of_later_batches_are_made_as_cheaply_as_those_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    plain = RawBSONDocument.__init__
+
+    def counted(self: RawBSONDocument, *given: Any) -> None:
+        made.append(self)
+        plain(self, *given)
+
+    with LocalServer() as local:
+        local.load("db.many", [bson.encode({"_id": at}) for at in range(500)])
+        with Server.connect(local.uri) as server:
+            monkeypatch.setattr(RawBSONDocument, "__init__", counted)
+            assert len(list(server.find("db.many"))) == 500
+            monkeypatch.undo()
+    assert len(made) < 100
 
 
 def test_a_server_without_the_command_that_brings_the_document_gets_an_update() -> None:
