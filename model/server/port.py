@@ -14,7 +14,7 @@ from model.errors import Refused
 from model.records import ServerFacts
 from model.server.driver_errors import Applied
 from model.server.duplicate_key import DuplicateKey
-from model.values.canonical import MIN_KEY, OBJECT, Value, array, document
+from model.values.canonical import MIN_KEY, OBJECT, Value, array, element, joined, name_bytes
 
 Terms: TypeAlias = Mapping[str, Any]
 """A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
@@ -123,12 +123,16 @@ class Port(Protocol):
 
 def bson_of(terms: Terms) -> bytes:
     """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
-    return document([(name, part if type(part) is Value else _value(part)) for name, part in terms.items()])
+    parts: list[bytes] = []
+    for name, part in terms.items():
+        if type(part) is dict:  # filters are mostly these
+            parts += (_OBJECT, name_bytes(name), b"\x00", bson_of(part))
+        else:
+            parts.append(element(name, part if type(part) is Value else _value(part)))
+    return joined(parts)
 
 
 def _value(part: Any) -> Value:
-    if type(part) is dict:
-        return Value(OBJECT, bson_of(part))
     if type(part) is int and -1 <= part <= MIN_KEY:
         return _SMALL[part + 1]
     if isinstance(part, Value):
@@ -140,5 +144,6 @@ def _value(part: Any) -> Value:
     return Value.of(part)
 
 
+_OBJECT = bytes((OBJECT,))
 _SMALL = [Value.of(number) for number in range(-1, MIN_KEY + 1)]
 """The ways of an order, the fields of a projection, the types in guards."""
