@@ -38,7 +38,8 @@ class ServerVerdicts:
     def measured(self, source: str, version: str) -> Measured | None:
         """The findings on a source at this version of its server; None where it was never measured."""
         try:
-            found = json.loads(self._path(source).read_text(encoding="utf-8"))
+            file = homes.place(self._home) / "servers" / _name(source)  # asked before each write, and made by none
+            found = json.loads(file.read_text(encoding="utf-8"))
             if found["version"] != version:
                 return None
             at = dt.datetime.fromisoformat(str(found["at"]))
@@ -68,7 +69,9 @@ class ServerVerdicts:
 
     def _put(self, source: str, made: Measured) -> None:
         found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
-        homes.write(self._path(source), json.dumps(found, indent=1, sort_keys=True))
+        file = homes.folder(self._home, "servers") / _name(source)
+        homes.write(file, json.dumps(found, indent=1, sort_keys=True))
 
-    def _path(self, source: str) -> Path:
-        return homes.folder(self._home, "servers") / f"{homes.name_of(source)}.json"
+
+def _name(source: str) -> str:
+    return f"{homes.name_of(source)}.json"

@@ -319,8 +319,8 @@ class Layout(ABC):
         kept = next((name for name in names if name in locked), None)
         if kept is not None:
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
-        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = next(name for at, name in enumerate(names) if name in names[:at])
             return f"The content holds the field {twice} twice; take one of them out."
         if self.own_documents and says_deleted(content, self.profile):
             mark = self.profile.deleted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bson import ObjectId
@@ -67,19 +66,20 @@ class CurrentDocuments:
 
     def made(self, raw: bytes, contents: bool = True) -> Version:
         """The current version out of its stored document."""
-        version = replace(self.version_of(self.part(raw), "document", contents), current=True)
+        version = self.version_of(self.part(raw), "document", contents, current=True)
         if not self.inside:
             return version
+        found: dict[str, Any] = {"raw": raw if contents else None, "stored_bytes": len(raw)}
         if version.state == "present" and (damage := unreadable(raw)):
-            version = replace(version, state="damaged", detail=damage)
+            found |= {"state": "damaged", "detail": damage}
         elif legible_field(raw, self.inside) is None:
-            version = replace(version, state="damaged", detail=f"has no {self.inside}")
-        return replace(version, raw=raw if contents else None, stored_bytes=len(raw))
+            found |= {"state": "damaged", "detail": f"has no {self.inside}"}
+        return version.but(**found)
 
-    def version_of(self, part: bytes, stored: Stored, contents: bool = True) -> Version:
+    def version_of(self, part: bytes, stored: Stored, contents: bool = True, current: bool = False) -> Version:
         """A version out of the bytes that hold its fields."""
         times = (self.own.token,)
-        return made_version(part, self.own, self.profile, stored, False, contents, times, counted=self.numbered)
+        return made_version(part, self.own, self.profile, stored, current, contents, times, counted=self.numbered)
 
     def token(self, raw: bytes) -> Value | None:
         """The token of a stored document's current version."""

@@ -89,7 +89,8 @@ def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[s
     """
     behind: dict[str | None, list[tuple[str, Value]]] = {}
     seen: set[str] = set()
-    kept = {name for name, _ in c.fields(content)}
+    inside = c.fields(content)
+    kept = {name for name, _ in inside}
     before: str | None = None
     for name, value in c.fields(base):
         if name not in own:
@@ -100,7 +101,7 @@ def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[s
         if now is not None:
             behind.setdefault(before, []).append((name, now))
     pairs = behind.get(None, [])
-    for name, value in c.fields(content):
+    for name, value in inside:
         pairs.append((name, value))
         pairs += behind.get(name, [])
     new = [(name, now) for name, now in values.items() if name not in seen and now is not None]

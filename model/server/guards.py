@@ -245,14 +245,15 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
         if name == "_id":
             made.clauses |= by_id(value)
             continue
-        if addressable(name):
+        plain = addressable(name)
+        if plain:
             made.clauses |= exact(name, value)
         elif not rooted:
             made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
         if value.is_container:
             made.inside(name, value)
-        else:
-            made.scalar(Leaf((name,), value, addressable(name), (name,)))
+        elif value.type in NUMBERS:
+            made.scalar(Leaf((name,), value, plain, (name,)))
     clauses = made.clauses
     if made.never:
         clauses["$nor"] = made.never

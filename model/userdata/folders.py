@@ -22,10 +22,14 @@ def chosen(home: Path | None = None) -> Path | None:
     return home
 
 
+def place(home: Path | None = None) -> Path:
+    """The data folder, which may not be there yet."""
+    return chosen(home) or platformdirs.user_data_path("palimpsest", False)
+
+
 def folder(home: Path | None = None, *parts: str) -> Path:
     """The data folder, or one inside it, made where missing; raises ``Refused`` where it cannot be made."""
-    named = chosen(home)
-    root = named or platformdirs.user_data_path("palimpsest", False)
+    named, root = chosen(home), place(home)
     where = root.joinpath(*parts)
     try:
         if not root.is_dir():
