@@ -257,6 +257,36 @@ static PyObject *spans(PyObject *module, PyObject *args)
     return found;
 }
 
+/* --- fields(raw): the name of each field as text, with its value; None in doubt */
+
+static PyObject *fields(PyObject *module, PyObject *object)
+{
+    State *state = PyModule_GetState(module);
+    Field field;
+    if (!PyBytes_Check(object))
+        Py_RETURN_NONE;
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t end = end_of(raw, PyBytes_Size(object), 0);
+    if (end < 0)
+        Py_RETURN_NONE;
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t at = 4; found != NULL && at < end; at = field.stop) {
+        if (!field_at(raw, at, end, &field)) {
+            Py_DECREF(found);
+            Py_RETURN_NONE;
+        }
+        PyObject *name = PyUnicode_DecodeUTF8((const char *)raw + field.name, field.begin - 1 - field.name,
+                                              "surrogateescape");
+        PyObject *value = name == NULL ? NULL : value_of(state, raw, &field);
+        PyObject *pair = value == NULL ? NULL : PyTuple_Pack(2, name, value);
+        Py_XDECREF(name), Py_XDECREF(value);
+        if (pair == NULL || PyList_Append(found, pair) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(pair);
+    }
+    return found;
+}
+
 /* --- parted(raw, names, wanted): some fields as values by name, and the document without them; None in doubt. Unless
  * the values are wanted there are none. */
 
@@ -580,6 +610,7 @@ static PyMethodDef methods[] = {
     {"begin", begin, METH_VARARGS, "Take the walks in Python, and the class of values."},
     {"elements", elements, METH_VARARGS, "Walk a document: names, types, and where payloads begin and end."},
     {"spans", spans, METH_VARARGS, "All fields of a document; None in doubt."},
+    {"fields", fields, METH_O, "The names and values of a document's fields; None in doubt."},
     {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
     {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
     {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},

@@ -239,6 +239,10 @@ def name_bytes(name: str) -> bytes:
 
 def fields(raw: bytes) -> list[tuple[str, Value]]:
     """The fields of a document in stored order, duplicates included."""
+    if walker is not None:
+        found: list[tuple[str, Value]] | None = walker.fields(raw)
+        if found is not None:
+            return found
     return [(name_of(name), Value(kind, raw[a:b])) for name, kind, a, b in elements(raw)]
 
 
@@ -474,4 +478,7 @@ try:
 except ImportError:  # installed where nothing could build it; all of it is here in Python, too, and slower
     walker = None
 else:
-    walker.begin(walked, walked_from, Value)
+    if hasattr(walker, "fields"):
+        walker.begin(walked, walked_from, Value)
+    else:
+        walker = None  # it was built from an older source than this, and the installation was not run again

@@ -158,6 +158,7 @@ def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
     starts = (0, 4, 7, len(a) // 2, len(a) - 5, len(a), len(a) + 3)
     works: dict[str, Callable[[], Any]] = {
         "fields one by one": lambda: [walked(a, max(start, 0)) for start in starts],
+        "all fields with their names": lambda: canonical.fields(a),
         "fields apart": lambda: canonical.parted(a, ("_id", "v", "a", "", "naïve")),
         "fields left out": lambda: canonical.without(a, ["v", "a", "f1", "\udcff"]),
         "names that none can have": lambda: canonical.without(a, ["a\0", "v"]) + canonical.without(a, ["\ud800"]),

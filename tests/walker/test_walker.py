@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import bson
@@ -103,9 +102,10 @@ def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
     assert sys.getallocatedblocks() - before[1] < 300
 
 
-def test_without_the_walker_everything_works_in_python(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", ["None", "type(sys)('built_from_an_older_source')"])
+def test_without_the_walker_of_this_source_everything_works_in_python(there: str) -> None:
     code = (
-        "import sys; sys.modules['model.values._walker'] = None\n"
+        f"import sys; sys.modules['model.values._walker'] = {there}\n"
         "from model.values import canonical as c\n"
         "assert c.walker is None\n"
         "print(c.parted(c.document([('a', c.Value.of(1)), ('b', c.Value.of(2))]), ('a',))[1].hex())"
