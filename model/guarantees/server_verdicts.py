@@ -11,6 +11,7 @@ import datetime as dt
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from model.errors import Refused
@@ -38,8 +39,7 @@ class ServerVerdicts:
     def measured(self, source: str, version: str) -> Measured | None:
         """The findings on a source at this version of its server; None where it was never measured."""
         try:
-            file = homes.place(self._home) / "servers" / _name(source)  # asked before each write, and made by none
-            found = json.loads(file.read_text(encoding="utf-8"))
+            found = json.loads(_file(homes.place(self._home), source).read_text(encoding="utf-8"))
             if found["version"] != version:
                 return None
             at = dt.datetime.fromisoformat(str(found["at"]))
@@ -69,9 +69,10 @@ class ServerVerdicts:
 
     def _put(self, source: str, made: Measured) -> None:
         found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
-        file = homes.folder(self._home, "servers") / _name(source)
-        homes.write(file, json.dumps(found, indent=1, sort_keys=True))
+        homes.folder(self._home, "servers")
+        homes.write(_file(homes.place(self._home), source), json.dumps(found, indent=1, sort_keys=True))
 
 
-def _name(source: str) -> str:
-    return f"{homes.name_of(source)}.json"
+@lru_cache
+def _file(home: Path, source: str) -> Path:
+    return home / "servers" / f"{homes.name_of(source)}.json"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 from bson import ObjectId
@@ -286,7 +287,7 @@ class Layout(ABC):
         goes = "All its versions go with it" if self.numbered else "What goes"
         return f"{goes}{' and are' if self.numbered else ' is'} kept in the journal, from where it can be brought back."
 
-    @property
+    @cached_property
     def locked(self) -> tuple[str, ...]:
         """The top-level names of :meth:`document` that nobody edits: ``_id`` and the layout's own."""
         return tuple(sorted({"_id", self.profile.id} | self.own.names))
@@ -315,7 +316,7 @@ class Layout(ABC):
 
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
-        names, locked = [name for name, _ in c.fields(content)], self.locked
+        names, locked = [c.name_of(name) for name, _, _, _ in c.elements(content)], self.locked
         kept = next((name for name in names if name in locked), None)
         if kept is not None:
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.field_reader import FieldReader
 from model.layouts.lazy_row import SMALL
-from model.layouts.reserved_fields import WHOLE_NUMBERS, Own
+from model.layouts.reserved_fields import Own
 from model.records import Condition, Version
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -34,6 +35,8 @@ VERDICTS = 10_000
 
 SHORT = 200
 """Bytes of the values that a remembered verdict is about, at most."""
+
+_NUMBER_AT = {c.INT32: struct.Struct("<i").unpack_from, c.INT64: struct.Struct("<q").unpack_from}
 
 
 class _Read:
@@ -166,10 +169,12 @@ class LazyVersions:
                 of = at = None
             if of is not None and (raw[of[1] : of[2]] != data or of[0] != kind):
                 continue
-            room -= 0 if contents else len(raw)
-            if at is None or at[0] not in WHOLE_NUMBERS or room < 0 or len(raw) > SMALL or (mark and mark in raw):
+            if not contents:
+                room -= len(raw)
+            number_at = None if at is None else _NUMBER_AT.get(at[0])
+            if at is None or number_at is None or room < 0 or len(raw) > SMALL or (mark and mark in raw):
                 return chain([last] if last else [], [raw], rows), came
-            number = int.from_bytes(raw[at[1] : at[2]], "little", signed=True)
+            number: int = number_at(raw, at[1])[0]
             if number != expected and expected is not None:
                 return chain([last] if last else [], [raw], rows), came
             if last:

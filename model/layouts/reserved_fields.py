@@ -54,11 +54,13 @@ class Own:
 
     def stamped(self, stamp: Stamp) -> dict[str, Value | None]:
         """What a write brings along beside number and hash: None takes out what it cannot say."""
-        found: dict[str, Value | None] = {self.token: Value.of(stamp.token), self.at: Value.of(stamp.at)}
-        found[self.author] = Value.of(stamp.author) if stamp.author else None
-        found[self.reason] = Value.of(stamp.reason) if stamp.reason else None
-        found.pop("", None)
-        return found
+        told = (
+            (self.token, stamp.token),
+            (self.at, stamp.at),
+            (self.author, stamp.author),
+            (self.reason, stamp.reason),
+        )
+        return {name: Value.of(said) if said else None for name, said in told if name}
 
     def content(self, raw: bytes) -> bytes:
         """The users' part of a document, in stored order."""

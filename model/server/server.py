@@ -157,11 +157,12 @@ def _raw(terms: Terms) -> RawBSONDocument:
     return RawBSONDocument(bson_of(terms), RAW)
 
 
+_PLAIN = (str, int)
+
+
 def _sent(part: Any) -> Any:
     """A part of a command as the driver takes it; an order, or a choice of fields, is plain as it is."""
-    if isinstance(part, str | int):
-        return part
-    if isinstance(part, dict) and all(type(way) is int for way in part.values()):
+    if isinstance(part, _PLAIN) or (type(part) is dict and all(type(way) is int for way in part.values())):
         return part
     return [_raw(stage) for stage in part] if isinstance(part, list) else _raw(part)
 

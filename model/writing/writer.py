@@ -66,9 +66,8 @@ class Writer:
         content = self.signed(layout, content)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
-        intent = self._intent(layout, ns, id, action, base.content, content, undoes)
         stored = _packed(((ns, base.raw),)) if layout.rows is not None and base.raw is not None else None
-        intent = replace(intent, version_before=base.v, stored=stored, extra={"base": _base_hash(layout, base)})
+        intent = self._intent(layout, ns, id, action, base, content, undoes, stored)
         return self.send(
             intent,
             lambda stamp: layout.swap(id, base, content, stamp),
@@ -142,9 +141,7 @@ class Writer:
         undoes: str | None = None,
     ) -> Intent:
         """The intent of a delete or a purge; where nothing is removed, a tombstone is inserted."""
-        intent = self._intent(layout, layout.ns, id, action, base.content, None, undoes)
-        stored = _packed(kept) if kept else None
-        return replace(intent, version_before=base.v, stored=stored, extra={"base": _base_hash(layout, base)})
+        return self._intent(layout, layout.ns, id, action, base, None, undoes, _packed(kept) if kept else None)
 
     def create_index(self, ns: str) -> Outcome:
         """Create the unique index that the layout's safety rests on."""
@@ -219,11 +216,18 @@ class Writer:
         ns: str,
         id: Value,
         action: str,
-        before: bytes | None,
+        base: Version | None,
         after: bytes | None,
         undoes: str | None,
+        stored: bytes | None = None,
     ) -> Intent:
-        return Intent(self.source, ns, id, "undo" if undoes else action, layout.name, before, after, undoes=undoes)
+        action = "undo" if undoes else action
+        if base is None:
+            return Intent(self.source, ns, id, action, layout.name, after=after, undoes=undoes)
+        told = {"base": _base_hash(layout, base)}
+        return Intent(
+            self.source, ns, id, action, layout.name, base.content, after, base.v, stored, extra=told, undoes=undoes
+        )
 
     def send(
         self,
