@@ -32,7 +32,10 @@ LISTED = 5  # documents that were not checked and are named one by one
 
 
 def scan(args: argparse.Namespace) -> int:
-    """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some."""
+    """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some.
+
+    Raises ``Refused`` where nothing could be checked: that is not 0.
+    """
     places = [place for place in args.places if place]
     if args.range or args.merge:
         for option, given in (("--id", args.ids), ("--plan", args.plan), ("--range", args.merge and args.range)):
@@ -209,6 +212,8 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
     out = sys.stderr if as_json else sys.stdout
     for line in _unchecked(summary.unchecked):
         say(line, file=out)
+    if summary.in_vain:
+        raise Refused(_in_vain(summary.unchecked))
     if as_json:
         if plan:
             say(plan, file=out)
@@ -218,6 +223,14 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
     say(f"{findings}; {documents} looked at in {summary.seconds:.1f} s.")
     if plan:
         say(plan)
+
+
+def _in_vain(unchecked: Sequence[Unchecked]) -> str:
+    """What was not checked, where nothing was, one sentence."""
+    first, more = unchecked[0], len(unchecked) - 1
+    which = first.ns if first.id is None else f"{first.ns} {id_name(first.id)}"
+    others = f" ({more:,} more like it)" if more else ""
+    return f"Nothing could be checked, so it is not known whether anything is wrong: {which}{others}: {first.why}"
 
 
 def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:

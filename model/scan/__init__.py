@@ -83,6 +83,13 @@ class Summary:
     unchecked: tuple[Unchecked, ...]
     whole: bool  # it came to its end
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
+    read_in_vain: int = 0  # stored documents of collections of which no history was judged
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether something was to be looked at and nothing could be, so that nothing is known of it."""
+        unchecked = sum(1 if each.id is not None else (each.left_out or (0, ""))[0] for each in self.unchecked)
+        return bool(self.unchecked) and not self.findings and self.documents - self.read_in_vain <= unchecked
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ class Scan:
         self._seconds: float | None = None
         self._counts: Counter[str] = Counter()
         self._unchecked: list[Unchecked] = []
+        self._read_in_vain = 0
         self._whole = False
 
     @property
@@ -142,7 +150,7 @@ class Scan:
         seconds = time.monotonic() - self._begun if self._seconds is None else self._seconds
         counts = dict(self._counts)
         documents, findings = self._reading.documents, sum(counts.values())
-        return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts)
+        return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts, self._read_in_vain)
 
     def __iter__(self) -> Iterator[Finding | Unchecked]:
         """Scan; raises ``NotFound`` for a place that is not there, ``Unreachable`` and the checkpoint's errors."""
@@ -234,14 +242,16 @@ class Scan:
         return [Unchecked(info.ns, info.doubt)] if info.doubt and info.layout == "plain" else []
 
     def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
-        yield from self._said_before(info)
+        said = self._said_before(info)
+        yield from said
         if _cannot(info):
             return
-        self._reading.histories = 0
-        if self._catalogue.is_stated(info.ns):
-            yield from self._looked_through(info)
-        else:
-            yield from self._weighed(info)
+        self._reading.histories, before, broken_off = 0, self._reading.documents, False
+        for each in self._looked_through(info) if self._catalogue.is_stated(info.ns) else self._weighed(info):
+            broken_off = broken_off or (isinstance(each, Unchecked) and each.id is None and each.left_out is None)
+            yield each
+        if said or (broken_off and not self._reading.histories and isinstance(self._check(info.ns), Chains)):
+            self._read_in_vain += self._reading.documents - before
 
     def _looked_through(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         try:

@@ -3552,6 +3552,10 @@ Nummern: {numbering}</translation>
       <translation>Nichts lässt sich importieren</translation>
     </message>
     <message>
+      <source>Nothing could be checked</source>
+      <translation>Nichts ließ sich prüfen</translation>
+    </message>
+    <message>
       <source>Nothing differs</source>
       <translation>Nichts unterscheidet sich</translation>
     </message>

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.pages.repair_pages import RepairPage
+from gui.views.repair.repair_panel import RepairPanel
 from gui.window.opening import Opening
 from gui.window.source_model import SourceNode
 from model.commands import grammar
@@ -91,6 +92,35 @@ def test_one_collection_and_its_archive_are_enough_to_read_edit_and_undo(
         2,
         "This user lacks the privilege find on shop.payroll; ask for it, or use another user.\n",
     )
+
+
+BESIDE = may("shop", "find", collection="staff")
+
+
+@pytest.mark.parametrize(
+    ("rights", "places"),
+    [((), ("shop",)), ((ORDERS, may("shop", "listCollections")), ("shop.orders",)), ((BESIDE,), ())],
+    ids=["no rights", "no archive", "another collection"],
+)
+def test_a_scan_that_could_check_nothing_does_not_say_that_nothing_was_found(
+    server: GuardedServer, run: Run, rights: tuple[Privilege, ...], places: tuple[str, ...]
+) -> None:
+    server.allow("eva", rights)
+    status, out, err = run("scan", address(server), *places)
+    assert status == 2, out
+    assert "0 findings" not in out
+    assert err.count("\n") == 1
+    assert "this user lacks the privilege" in err.lower()
+
+
+def test_the_repair_centre_does_not_call_sound_what_could_not_be_checked(qtbot: QtBot, server: GuardedServer) -> None:
+    server.allow("eva", (ORDERS, may("shop", "listCollections")))
+    with Session.open(address(server)) as session:
+        panel = RepairPanel(session, ["shop.orders"])
+        qtbot.addWidget(panel)
+        qtbot.waitUntil(lambda: panel.plan is not None)
+        assert panel.states.state.title == "Nothing could be checked"
+        assert "find on shop.orders_archive" in panel.states.state.help
 
 
 def test_collections_are_found_in_the_privileges_where_the_server_lists_none(server: GuardedServer, run: Run) -> None:

@@ -22,7 +22,7 @@ from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.items_model import NARROW, WIDTHS, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
-from gui.views.repair.repair_words import badge, removes, verb
+from gui.views.repair.repair_words import badge, not_checked, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from gui.views.repair.ticked_list import TickedList
@@ -319,6 +319,10 @@ class RepairPanel(QWidget):
                 tr("The scan was stopped before its end."),
                 [(tr("Go on"), partial(self.scan, True)), (tr("Scan again"), self.scan)],
             )
+            return
+        if scanner.in_vain:
+            why = not_checked(scanner.unchecked)
+            self.states.show_empty(tr("Nothing could be checked"), why, [(tr("Scan again"), self.scan)])
             return
         self.states.show_empty(
             tr("Nothing is wrong here"),

@@ -48,6 +48,8 @@ class Scanner(QObject):
         self.seconds = 0.0
         self.whole = False
         """Whether it came to its end."""
+        self.in_vain = False
+        """Whether something was to be looked at and nothing could be."""
         self._mark: Mark | None = None
         self._last: tuple[list[Finding | Unchecked], Summary, Mark] | None = None  # of the scan that ended
         self._task: tasks.Task | None = None
@@ -158,6 +160,7 @@ class Scanner(QObject):
         if self._last is not None:
             found, summary, mark = self._last
             self._take(found)
+            self.in_vain = summary.in_vain and not self.documents
             self.documents += summary.documents
             self.seconds += summary.seconds
             self._mark = None if whole else mark
