@@ -97,7 +97,8 @@ def _document(page: DocumentPage) -> Iterator[str]:
     wanted = (f"{name} in the database" if name else "changed in the database") if behind else ""
     if said != wanted:
         yield f"the badge says {said!r} and not {wanted!r}"
-    may_be_behind = editor.is_dirty or editor.tree.has_editor  # no document moves under an open cell
+    # no document moves under an open cell, and an edit that was taken back by its steps can be done again
+    may_be_behind = editor.is_dirty or editor.tree.has_editor or editor.can_redo
     if behind and not may_be_behind:
         yield f"the clean editor stands on {wording.version(base.v)} and not on {name}"
     if not editor.is_dirty and editor.content != (base.content if may_be_behind else there.content):

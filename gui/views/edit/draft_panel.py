@@ -64,6 +64,11 @@ class DraftPanel(EditorView):
         return self._edit.is_dirty or self.tree.is_typing or self.json.is_typing or bool(self.json.error)
 
     @property
+    def can_redo(self) -> bool:
+        """Whether a step was taken back that can be done again."""
+        return self._edit.can_redo
+
+    @property
     def changed_count(self) -> int:
         """How many fields are changed, as far as is known."""
         known = len(self._changes) if self._changes is not None else 0

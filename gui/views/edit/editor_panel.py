@@ -293,7 +293,7 @@ class EditorPanel(DraftPanel):
 
     def _catch_up(self) -> None:
         """Show the newer version that an open cell was in the way of, unless an edit of the older can be redone."""
-        busy = self._saver.busy or self._edit.can_redo
+        busy = self._saver.busy or self.can_redo
         if self.is_behind and self._latest is not None and self._may_move and not busy:
             self.reload()
 

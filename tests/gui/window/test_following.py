@@ -102,6 +102,24 @@ def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Win
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
 
 
+def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badge_stays(
+    window: Window, qtbot: QtBot
+) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    session.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: page.editor.is_behind)
+    page.editor.undo()
+    wait_idle(qtbot)
+    assert not page.editor.is_dirty
+    assert page.editor.head.now.said == "v15 in the database"
+    page.editor.redo()
+    assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
+    page.editor.undo()
+    session.colleague(NS, DOCUMENT)  # what is written after the undo is followed again
+    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+
+
 def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     tree = page.editor.tree
