@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 from model import text
 from model.catalogue import Catalogue
 from model.collection_profile import CollectionProfile
-from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.errors import Cancelled, NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
@@ -308,9 +308,8 @@ class Scan:
     def _doubt_of_others(self, info: CollectionInfo) -> str:
         """The doubt that a scan of all would most likely have, where only some documents are asked for."""
         tally, id = DamageTally(info.ns), self._catalogue.known(info.ns)[1].id
-        stages = [{"$sample": {"size": PROBED}}, {"$project": {id: 1}}]
         try:
-            rows = list(self._server.aggregate(info.ns, stages, max_ms=PROBE_MS))
+            rows = self._some(info.ns, id)
             some = list(dict.fromkeys(v for raw in rows if (v := legible_field(raw, id)) is not None))
             for each in self._check(info.ns).findings(some, self._now, OrderedReading(self._server)):
                 if isinstance(each, Finding):
@@ -318,8 +317,18 @@ class Scan:
         except (Unreachable, Cancelled):
             raise
         except Refused:
-            return ""  # this server takes no samples
+            return ""  # not in so short a time
         return tally.speaks_against(info.layout, len(some))
+
+    def _some(self, ns: str, field: str) -> list[bytes]:
+        """A field of some documents: drawn by the server, or where it draws none, those that it has first."""
+        stages = [{"$sample": {"size": PROBED}}, {"$project": {field: 1}}]
+        try:
+            return list(self._server.aggregate(ns, stages, max_ms=PROBE_MS))
+        except (NotAllowed, TooMuch, Unreachable):
+            raise
+        except Refused:
+            return list(self._server.find(ns, projection={field: 1}, limit=PROBED, max_ms=PROBE_MS))
 
     def _check(self, ns: str, port: Port | None = None) -> Check:
         profile, server = self._catalogue.known(ns)[1], port or self._server

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pymongo
 import pymongo.database
 import pytest
 from bson import ObjectId
@@ -18,6 +19,7 @@ from model.scan import Mark, Scan
 from model.session import Session
 from model.values.canonical import Value
 from tests.journeys.command_support import rows_of
+from tests.servers.hosted_server import PROFILES, HostedServer
 
 Db = pymongo.database.Database
 PROFILE = (
@@ -79,6 +81,14 @@ def test_a_layout_that_a_person_states_is_in_no_doubt(server_uri: str, database:
 def test_one_document_is_not_repaired_in_a_collection_that_is_in_doubt(server_uri: str, database: Db) -> None:
     planted(database, 28, 30)
     (row,) = found(server_uri, database, ids=["K-003"])
+    assert row.repair is None
+    assert "in doubt" in row.doubt
+
+
+def test_the_doubt_is_seen_as_well_where_a_server_draws_no_documents() -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server, pymongo.MongoClient[Any](server.uri) as client:
+        planted(client["shop"], 28, 30)
+        (row,) = found(server.uri, client["shop"], ids=["K-003"])
     assert row.repair is None
     assert "in doubt" in row.doubt
 
