@@ -54,11 +54,12 @@ def session(server_uri: str, database: pymongo.database.Database) -> Iterator[Se
 
 @pytest.mark.second_server
 def test_indexes_are_listed_with_their_fields_and_traits(session: Session, database: Any) -> None:
-    found = {each.name: each for each in session.indexes(f"{database.name}.things").rows}
+    listed = session.indexes(f"{database.name}.things")
+    found = {each.name: each for each in listed.rows}
     assert found["status_1_at_-1"].keys == "{ status: 1, at: -1 }"
     assert found["_id_"].traits == ("unique",)
     assert found["n_1"].traits == ("unique", "sparse")
-    assert all(each.uses is not None and each.since is not None for each in found.values())
+    assert all(each.uses is not None and each.since is not None for each in found.values()), listed.note
 
 
 @pytest.mark.parametrize("server_name", ["local"])

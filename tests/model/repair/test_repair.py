@@ -303,7 +303,8 @@ def test_a_read_only_session_draws_and_does_not_write(at: At) -> None:
     here = at("A3")
     plan = here.plan()
     here.session.read_only = True
-    assert [each.verdict for each in here.session.repairs.dry_run(plan)] == ["would"]
+    drawn = list(here.session.repairs.dry_run(plan))
+    assert [each.verdict for each in drawn] == ["would"], drawn[0].text
     with pytest.raises(NotAllowed):
         here.session.repairs.apply(plan)
 
@@ -390,7 +391,7 @@ def test_a_dry_run_of_one_item_takes_those_before_it_for_done(at: At) -> None:
     plan = here.plan()
     (flag,) = [item.no for item in plan.items if item.finding.code == "C1"]
     (drawn,) = here.session.repairs.dry_run(plan, only=[flag])
-    assert drawn.verdict == "would"
+    assert drawn.verdict == "would", drawn.text
     assert drawn.text.startswith("Would be set right")
     assert "updateOne" in drawn.sending.mongosh
     assert "update_one" in drawn.sending.pymongo

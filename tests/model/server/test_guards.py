@@ -111,8 +111,8 @@ def test_a_guard_of_the_whole_content_tells_them_all_apart(
     values = (FAMILIES | CLOSE)[family]
     holds(server, ns, stored("something"), {})
     able = guards.abilities(server, ns, Value.of(1))
-    assert able.texts
-    assert able.counts
+    assert able.texts, "this server cannot tell digits apart"
+    assert able.counts, "this server cannot count fields"
     wrong = []
     for read in values:
         guard = guards.whole(stored(read), able, additions)
