@@ -46,6 +46,7 @@ BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
 LEAST = 72  # of a column in a view that is too narrow for all of them
 VALUE = 56  # what a word behind a value leaves of it
 LAST = 260  # what the last column keeps, whose words may come later
+SHORT, SHORTEST = 200, 112  # what it keeps beside columns that can be done without, and beside the words of the others
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -414,6 +415,7 @@ class CellTree(QTreeView):
         self._fitting: tuple[float, Sequence[float], Sequence[float]] | None = None
         self._given: tuple[float, ...] = ()  # the widths of the first columns where there is room for all of them
         self._narrow: bool | None = None
+        self._dispensable: tuple[int, ...] = ()
         self._is_fitting = self._sized_by_hand = False
         self._soon = QTimer(self)  # once for all rows that come together
         self._soon.setSingleShot(True)
@@ -451,12 +453,17 @@ class CellTree(QTreeView):
         model.rowsInserted.connect(self._soon.start)
         self._resize_columns(widths)
 
-    def narrow_below(self, room: float, narrow: Sequence[float], widths: Sequence[float]) -> None:
+    def narrow_below(
+        self, room: float, narrow: Sequence[float], widths: Sequence[float], dispensable: Sequence[int] = ()
+    ) -> None:
         """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest.
 
-        Room that the last does not need goes to those whose words would be cut, until a person sizes a column.
+        Room that the last does not need goes to those whose words would be cut, until a person sizes a column. The
+        ``dispensable`` columns are hidden, one after the other, where words of the others would be cut beside them, and
+        where no row has a word in them.
         """
         self._fitting = (room, narrow, widths)
+        self._dispensable = tuple(dispensable)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
@@ -482,17 +489,33 @@ class CellTree(QTreeView):
         self._narrow, self._sized_by_hand = is_narrow, False
         least = [theme.px(width) for width in (narrow if is_narrow else widths)]
         needs = self._needs(len(least) + 1)
-        spare = self.viewport().width() - sum(least) - max(round(needs[-1]), theme.px(LAST))
         self._is_fitting = True
         last = min(theme.px(LAST), max(round(needs[-1]), theme.px(LEAST)))
-        least = self._squeezed(least, sum(least) + last - self.viewport().width())
+        if self._dispensable and self.model().rowCount():
+            last = self._do_without(least, needs, last)
+        seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(least))
+        spare = self.viewport().width() - seen - max(round(needs[-1]), theme.px(LAST))
+        least = self._squeezed(least, seen + last - self.viewport().width())
         for at, width in enumerate(least):
+            if self.isColumnHidden(at):
+                continue
             more = max(0, min(spare, round(needs[at] + 0.5) - width))
             spare -= more
             least[at] = width + more
         for at, width in enumerate(self._levelled(least)):
             self.header().resizeSection(at, width)
         self._is_fitting = False
+
+    def _do_without(self, least: Sequence[int], needs: Sequence[float], last: int) -> int:
+        """Hide the columns that there is no room for; returns the width of the last, whose words are cut first."""
+        words = [round(need + 0.5) or width for need, width in zip(needs, least, strict=False)]
+        room = self.viewport().width()
+        taken = sum(words[at] for at in range(len(words)) if at not in self._dispensable or needs[at])
+        for at in self._dispensable:
+            goes = bool(needs[at]) and taken + theme.px(SHORT) > room
+            taken -= words[at] if goes else 0
+            self.setColumnHidden(at, goes or not needs[at])
+        return max(min(theme.px(SHORTEST), last), min(last, room - taken))
 
     def _needs(self, columns: int) -> list[float]:
         """The widths that the header and the first rows need in each column so that nothing of them is cut."""

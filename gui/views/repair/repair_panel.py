@@ -19,7 +19,7 @@ from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
 from gui.views.repair.difference_bar import DifferenceBar
 from gui.views.repair.item_preview import ItemPreview
-from gui.views.repair.items_model import NARROW, WIDTHS, ItemsModel
+from gui.views.repair.items_model import NARROW, SIZE, WIDTHS, WRITTEN, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
 from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, not_checked, removes, verb
@@ -78,7 +78,7 @@ class RepairPanel(QWidget):
         self.model = ItemsModel()
         self.model.ticked_changed.connect(self._said)
         self.list = TickedList(self.model, self.model, tr("What was found"))
-        self.list.fit(NARROW, WIDTHS)
+        self.list.fit(NARROW, WIDTHS, dispensable=(SIZE, WRITTEN))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.preview = ItemPreview()
         self.preview.stepped.connect(self._step)
@@ -351,7 +351,6 @@ class RepairPanel(QWidget):
         self.list.clearSelection()
         self.list.setCurrentIndex(QModelIndex())
         self.model.put(self.plan, codes)
-        self.list.setColumnHidden(4, not any(item.finding.evidence for item in self.model.rows))
         if self.model.rows:
             self.list.setCurrentIndex(self.model.index(0, 0))
         self._said()

@@ -47,9 +47,9 @@ class TickedList(CellTree, Generic[T]):
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
 
-    def fit(self, narrow: Sequence[int], wide: Sequence[int]) -> None:
-        """Take the widths of the columns in a window of 1024 pixels, and in a wider one."""
-        self.narrow_below(900, narrow, wide)
+    def fit(self, narrow: Sequence[int], wide: Sequence[int], dispensable: Sequence[int] = ()) -> None:
+        """Take the widths of the columns in a window of 1024 pixels and in a wider one, and which it can do without."""
+        self.narrow_below(900, narrow, wide, dispensable)
         self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
 
     def _clicked(self, index: QModelIndex) -> None:

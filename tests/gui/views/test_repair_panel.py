@@ -20,7 +20,7 @@ from gui.messages import MessageArea, Question
 from gui.pages.repair_pages import RepairPage
 from gui.style import theme
 from gui.style.cells import full_width
-from gui.views.repair.items_model import SAID
+from gui.views.repair.items_model import FOUND, ID, SAID, SIZE, WRITTEN
 from gui.views.repair.repair_panel import RepairPanel
 from model.findings import Finding
 from model.localserver import LocalServer
@@ -198,7 +198,7 @@ def test_what_needs_a_person_asks_one_question_and_waits(qtbot: QtBot, session: 
     assert [said(panel, at) for at in range(len(panel.model.rows))] == ["Needs an answer below"] * 2
     panel.resize(976, 560)  # in a window of 1024
     last = panel.model.index(0, SAID)
-    qtbot.waitUntil(lambda: panel.list.header().sectionSize(SAID) < 250)
+    qtbot.waitUntil(lambda: panel.list.viewport().width() < 700)
     assert full_width(panel.model.cell(last)) <= panel.list.visualRect(last).width()
     panel.resize(1340, 800)
     click(qtbot, panel.question.buttons["all rebuild"])
@@ -422,3 +422,23 @@ def test_with_little_room_the_button_that_writes_keeps_its_words(qtbot: QtBot, s
     for one in (panel.cancel, panel.again, panel.go, panel.pane.again):
         assert one.width() >= one.minimumSizeHint().width(), one.accessibleName()
     assert (panel.again.text(), panel.again.accessibleName()) == ("", "Dry run again")
+
+
+def test_with_little_room_what_was_found_stays_whole_and_the_size_goes(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+
+    def cut() -> list[str]:
+        at = [panel.model.index(row, of) for row in range(len(panel.model.rows)) for of in (ID, FOUND, WRITTEN)]
+        seen = [(panel.model.cell(each), panel.list.columnWidth(each.column())) for each in at]
+        return [cell.text for cell, wide in seen if wide and full_width(cell) > wide]
+
+    def hidden() -> list[int]:
+        return [at for at in range(panel.model.columnCount()) if panel.list.isColumnHidden(at)]
+
+    for width in (976, 900, 840, 780):  # in a window of 1024, and with larger fonts
+        panel.resize(width, 560)
+        qtbot.waitUntil(lambda: not cut())
+    assert hidden() == [WRITTEN, SIZE]
+    panel.resize(1340, 800)
+    qtbot.waitUntil(lambda: not hidden())
+    assert not cut()
