@@ -8,15 +8,17 @@ from PySide6.QtCore import QModelIndex, QObject
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui.language import tr
-from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
+from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
-from gui.style import theme
 from gui.style.cells import Badge, Cell, Index, Span, plain
 from gui.views.merge.resolution import Resolution, Result
 from model import text
 from model.merge import Decision
 from model.values.canonical import Path
+
+WIDE = (44, 308, 160, 180, 320)
+NARROW = (44, 190, 160, 110, 170)  # the widths in a window of 1024 pixels
 
 
 class ResultModel(FieldModel):
@@ -120,8 +122,7 @@ class ResultTree(FieldTree):
         self.result = model
         header = self.header()
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((SYMBOL_COLUMN, 44), (FIELD, 308), (TYPE, 180), (ACTION, 320)):
-            self.setColumnWidth(column, theme.px(width))
+        self._resize_columns(WIDE)
         self.setAccessibleName(tr("Result"))
 
     def edit_cell(self, index: Index, kind: str = "", start: str | None = None, wrong: str = "") -> bool:
@@ -136,6 +137,6 @@ class ResultTree(FieldTree):
 
     def narrow(self, is_narrow: bool) -> None:
         """With little room the columns beside the value give way."""
-        for column, width in ((FIELD, 190 if is_narrow else 308), (TYPE, 110 if is_narrow else 180)):
-            self.setColumnWidth(column, theme.px(width))
-        self.setColumnWidth(ACTION, theme.px(170 if is_narrow else 320))
+        widths = NARROW if is_narrow else WIDE
+        if widths != self._given:  # a person's widths stay until then
+            self._resize_columns(widths)

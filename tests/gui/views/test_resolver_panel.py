@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui import messages
 from gui.messages import area
 from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, VALUE
-from gui.style.cells import CELL, Cell
+from gui.style.cells import CELL, Cell, full_width
 from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.views.merge.resolution import Resolution, drawn, leaves
 from gui.views.merge.resolver_panel import ResolverPanel
@@ -487,3 +487,13 @@ def put_all(content: bytes, number: int) -> bytes:
 
 def test_fields_are_counted_by_what_holds_a_value() -> None:
     assert leaves(Value.document(OPENED)) == 28
+
+
+def test_at_1024_the_result_still_says_where_each_field_comes_from(qtbot: QtBot, desk: Desk) -> None:
+    panel = ResolverPanel(desk.as_session(), NS, ID, met(desk))
+    shown(qtbot, panel, 976, 560)
+    header, at = panel.tree.header(), panel.model.find(("holder", "phone"), ACTION)
+    for width in (976, 960):
+        panel.resize(width, 560)
+        assert header.sectionSize(ACTION) >= header.sectionSizeHint(ACTION)
+        assert header.sectionSize(ACTION) >= full_width(at.data(CELL))
