@@ -15,7 +15,7 @@ from gui.views.activity.live_model import LiveModel
 from model.over_time.activity import Activity
 
 WIDTHS = (168, 110, 160, 160, 84, 104, 320, 160)
-NARROW = (84, 84, 120, 120, 64, 96, 170, 100)
+NARROW = (152, 84, 120, 120, 64, 96, 170, 100)
 ROOM = 1080
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pymongo
@@ -15,8 +17,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.style.cells import full_width
 from gui.views.activity import live_model
-from gui.views.activity.activity_model import COLLECTION, DOCUMENT, FIELDS, WHAT
+from gui.views.activity.activity_model import COLLECTION, DOCUMENT, FIELDS, WHAT, WHEN
 from gui.views.activity.live_panel import LivePanel
 from model.localserver import LocalServer
 from model.over_time import tail
@@ -259,3 +262,14 @@ def test_a_collection_that_keeps_no_versions_cannot_be_followed(qtbot: QtBot, se
     qtbot.waitUntil(lambda: panel.stack.kind == "empty")
     assert panel.stack.state.title == "There is nothing to follow"
     assert not panel.is_due
+
+
+def test_with_little_room_the_time_of_an_earlier_day_is_whole(qtbot: QtBot, session: Session, client: Client) -> None:
+    panel = shown(qtbot, session)
+    panel.resize(976, 560)  # in a window of 1024
+    write(client, "K-1")
+    qtbot.waitUntil(lambda: bool(panel.model.rows))
+    panel.model.rows[0] = replace(panel.model.rows[0], at=dt.datetime(2025, 11, 20, 13, 50, tzinfo=dt.UTC))
+    cell = panel.model.cell(panel.model.index(0, WHEN))
+    assert "2025" in cell.text
+    assert full_width(cell) <= panel.view.columnWidth(WHEN)
