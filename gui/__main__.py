@@ -55,6 +55,10 @@ def _run(words: list[str]) -> int:
         return _say(trouble)
     if trouble := why_no_window():
         return _say(trouble)
+    from gui import footprint
+
+    footprint.import_plainly()
+    footprint.keep_little()
     _choose_language()
     from gui.window import running_instance  # all that a start needs which hands over to a running program
 

@@ -25,6 +25,7 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
 from shiboken6 import isValid
 
+from gui import footprint
 from gui.language import tr, translated
 from model.errors import Cancelled, Refused, Unreachable
 from model.text.pace import Pace
@@ -257,6 +258,7 @@ class Tasks(QObject):
 
 MANY = 50_000  # objects whose sweeping takes milliseconds
 IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
+RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
 
 
 class Sweeper(QObject):
@@ -282,6 +284,8 @@ class Sweeper(QObject):
         pointer = QCursor.pos()
         still = pointer == self._pointer and not tasks.running
         self._pointer, self._quiet = pointer, self._quiet + 1 if still else 0
+        if self._quiet == RESTED:
+            footprint.give_back()
         young = gc.get_count()[0]
         if young > MANY:
             gc.freeze()

@@ -12,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import tasks
+from gui import footprint, tasks
 from model.errors import Cancelled, Refused
 
 
@@ -164,6 +164,17 @@ def test_a_heap_that_a_task_made_is_not_looked_through_while_somebody_works(qapp
     sweeper.sweep()
     assert gc.get_freeze_count() - before > tasks.MANY
     assert len(heap) == tasks.MANY * 2
+
+
+def test_memory_is_returned_once_between_a_task_and_the_next(qapp: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
+    returned: list[int] = []
+    monkeypatch.setattr(footprint, "give_back", lambda: returned.append(sweeper._quiet))
+    monkeypatch.setattr(tasks, "IDLE", 1000)
+    sweeper._quiet = 0
+    for _ in range(3 * tasks.RESTED):
+        sweeper.sweep()
+    assert returned == [tasks.RESTED]
 
 
 def test_garbage_is_collected_once_nobody_is_at_the_window(qapp: object) -> None:
