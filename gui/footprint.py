@@ -26,12 +26,13 @@ def import_plainly() -> None:
 def keep_little() -> None:
     """Have glibc return what is freed: else it keeps room for the largest documents there ever were, for each thread.
 
-    It is to be called before there are threads.
+    It is to be called before there are threads. They share one heap then, which costs nothing: of Python's threads one
+    runs at a time.
     """
     if (libc := _glibc()) is not None:
         libc.mallopt(_MMAP_THRESHOLD, _LARGE)
         libc.mallopt(_TRIM_THRESHOLD, _LARGE)
-        libc.mallopt(_ARENA_MAX, 2)
+        libc.mallopt(_ARENA_MAX, 1)
 
 
 def give_back() -> None:
