@@ -11,7 +11,6 @@ catalogue that such a sentence was made of, and says it with these values; a sen
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -302,7 +301,9 @@ def _sentences_of(source: str, said: str) -> Iterator[tuple[str, str]]:
 def _messages(code: str) -> Iterator[tuple[str, str]]:
     if not catalogue(code).exists():
         return
-    for context in ET.parse(catalogue(code)).iter("context"):
+    from xml.etree import ElementTree  # English needs none
+
+    for context in ElementTree.parse(catalogue(code)).iter("context"):
         if context.findtext("name") == MODEL:
             for message in context.iter("message"):
                 if said := message.findtext("translation", ""):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
@@ -11,7 +12,6 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from gui import copying, messages, tasks
 from gui.language import tr
 from gui.pages.base import OnShow, Page
-from gui.pages.batch_writes import BatchWrites
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import (
@@ -34,9 +34,11 @@ from model import text
 from model.news import News
 from model.records import Row, Version
 from model.session import Session, totals
-from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from gui.pages.batch_writes import BatchWrites
 
 
 class CollectionPage(Page):
@@ -61,7 +63,7 @@ class CollectionPage(Page):
         self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
-        self.batches = BatchWrites(session, ns, self, production)
+        self._production = production
         self.split = boxes.split()
         self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
@@ -74,6 +76,13 @@ class CollectionPage(Page):
         self.split.splitterMoved.connect(self._split_moved)
         self.setFocusProxy(self.browser)
         self._wire()
+
+    @cached_property
+    def batches(self) -> BatchWrites:
+        """Several documents deleted or inserted at once; most pages never do either, and need none of its modules."""
+        from gui.pages.batch_writes import BatchWrites
+
+        return BatchWrites(self.session, self.ns, self, self._production)
 
     def _wire(self) -> None:
         self.browser.chosen.connect(self._choose)
@@ -170,6 +179,8 @@ class CollectionPage(Page):
         self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
 
     def _take_back(self, id: Value, v: Value) -> None:
+        from model.taking_back import Chosen
+
         self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((Chosen(id, (v,)),))))
 
     def _restore_row(self, row: Row) -> None:

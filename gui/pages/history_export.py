@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -14,10 +14,12 @@ from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.style import wording
 from gui.views.browse.history_out_sheet import HistoryOutSheet
-from model.session import ExportedHistory, Form, Session
 from model.text.moments import Moment
 from model.userdata import folders
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.session import ExportedHistory, Form, Session
 
 T = TypeVar("T")
 

@@ -161,6 +161,15 @@ def test_a_window_is_there_before_driver_layouts_and_views() -> None:
     assert len(ours(there)) <= 110, ours(there)
 
 
+def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
+    there = set(
+        python("import sys; from gui.window import open_windows; open_windows.get_ready(); print(*sys.modules)").split()
+    )
+    assert {"model.catalogue", "gui.pages.document_pages"} <= there
+    rooms = {f"model.{room}" for room in ("batches", "exchange", "feed", "migration", "repair", "scan", "taking_back")}
+    assert not {*rooms, "model.localserver.dumps", "model.localserver.local_server", "xml.etree"} & there
+
+
 def test_every_name_that_the_session_hands_on_is_there_alone_and_after_all_others() -> None:
     for names in ([name] for name in ("Journal", "SavedConnection", "Conflict", "try_source")):
         assert python(f"from model.session import {', '.join(names)}") == ""
