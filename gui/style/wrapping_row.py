@@ -88,14 +88,15 @@ class WrappingRow(QLayout):
         return Qt.Orientation.Horizontal
 
     def sizeHint(self) -> QSize:
-        return self._size(sum(part.wanted for part in self._shown()) + self._gaps(self._shown()))
+        shown = self._shown()
+        return self._size(sum(part.wanted for part in shown) + self._gaps(shown))
 
     def minimumSize(self) -> QSize:
         return self._size(max((part.least for part in self._shown()), default=0))
 
     def _size(self, wide: int) -> QSize:
-        edges = self.contentsMargins()
-        high = sum(self._high(line) for line in self._broken(self._width)) + self.spacing() * (self._lines_now() - 1)
+        edges, lines = self.contentsMargins(), self._broken(self._width)
+        high = sum(map(self._high, lines)) + self.spacing() * (len(lines) - 1)
         return QSize(wide + edges.left() + edges.right(), high + edges.top() + edges.bottom())
 
     def setGeometry(self, rect: QRect) -> None:
@@ -124,9 +125,6 @@ class WrappingRow(QLayout):
     def _shown(self) -> list[_Part]:
         return [part for part in self._parts if part.is_space or not part.item.isEmpty()]
 
-    def _lines_now(self) -> int:
-        return max(1, len(self._broken(self._width)))
-
     def _gaps(self, line: Sequence[_Part]) -> int:
         """The room between the parts of a line; a space brings its own."""
         seen = sum(not part.is_space for part in line)
@@ -135,13 +133,15 @@ class WrappingRow(QLayout):
     def _broken(self, width: int) -> list[list[_Part]]:
         """The parts line by line; one line while nothing is known of the width."""
         lines: list[list[_Part]] = [[]]
+        taken, seen = 0, False  # of the last line: its width so far, and whether there is anything but space in it
         for part in self._shown():
-            line = [*lines[-1], part]
-            seen = any(not each.is_space for each in lines[-1])
-            if width and seen and not part.is_space and sum(each.least for each in line) + self._gaps(line) > width:
-                lines.append([part])
-            else:
-                lines[-1] = line
+            if not part.is_space:
+                wide = part.least + (taken + self.spacing() if seen else 0)
+                if width and seen and wide > width:
+                    lines.append([])
+                    wide = part.least
+                taken, seen = wide, True
+            lines[-1].append(part)
         return lines
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -75,3 +76,25 @@ def test_hidden_parts_take_no_room(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: third.y() > first.y())
     second.hide()
     qtbot.waitUntil(lambda: third.x() == 108 and third.y() == first.y())
+
+
+def test_each_part_is_asked_a_few_times_however_many_there_are(qtbot: QtBot) -> None:
+    asked: list[QWidget] = []
+
+    class Part(QWidget):
+        def minimumSizeHint(self) -> QSize:
+            asked.append(self)
+            return QSize(40, 20)
+
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8)
+    parts = [Part() for _ in range(20)]
+    for part in parts:
+        row.addWidget(part)
+    owner.resize(300, 100)
+    owner.show()
+    qtbot.waitUntil(lambda: parts[-1].y() > 0)
+    asked.clear()
+    row.minimumSize()
+    assert len(asked) <= 4 * len(parts)
