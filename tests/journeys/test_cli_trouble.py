@@ -278,6 +278,16 @@ def test_a_command_goes_to_the_command_line_and_a_source_to_the_window(words: li
     assert is_command(words) == command
 
 
+def test_a_source_is_told_from_a_command_without_the_grammar_of_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gui.__main__ import is_command
+    from model.commands import grammar
+
+    assert all(is_command([name]) for name in grammar.names())
+    monkeypatch.setattr(grammar, "parser", None)
+    assert not is_command(["sample:"])
+    assert not is_command(["mongodb://db.example"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
