@@ -25,7 +25,7 @@ class TlsForm(QWidget):
         super().__init__(parent)
         self.tls = QCheckBox(tr("Use &TLS"))
         self.ca = field(tr("the system's certificates"), tr("Certificate authority file"))
-        self.client = field("none", tr("Client certificate and key file"))
+        self.client = field(tr("no certificate"), tr("Client certificate and key file"))
         self.key_password = secret_field(tr("Password of the client's key"))
         self.any_host = QCheckBox(tr("Take a certificate of another host name (unsafe)"))
         self.unverified = QCheckBox(tr("Do not verify the certificate (unsafe)"))

@@ -219,7 +219,7 @@ class WelcomePanel(QWidget):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         self.uri = AddressField(tr("Address of a server"))
-        self.uri.setPlaceholderText("mongodb://  or  mongodb+srv://")
+        self.uri.setPlaceholderText(tr("mongodb://  or  mongodb+srv://"))
         self.uri.textChanged.connect(self._typed)
         self.uri.returnPressed.connect(self._connect)
         self.connect_button = button(tr("Connect"), self._connect)

@@ -7308,6 +7308,10 @@ Nummern: {numbering}</translation>
       </translation>
     </message>
     <message>
+      <source>mongodb://  or  mongodb+srv://</source>
+      <translation>mongodb://  oder  mongodb+srv://</translation>
+    </message>
+    <message>
       <source>more</source>
       <translation>mehr</translation>
     </message>
@@ -7350,6 +7354,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>no bytes</source>
       <translation>keine Bytes</translation>
+    </message>
+    <message>
+      <source>no certificate</source>
+      <translation>kein Zertifikat</translation>
     </message>
     <message>
       <source>no change</source>
@@ -13457,6 +13465,10 @@ Zum Verbinden öffnen</translation>
       <translation>haben kein {0}</translation>
     </message>
     <message>
+      <source>hidden</source>
+      <translation>versteckt</translation>
+    </message>
+    <message>
       <source>holds a date outside of the years 1 to 9999</source>
       <translation>enthält ein Datum außerhalb der Jahre 1 bis 9999</translation>
     </message>
@@ -13963,6 +13975,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>no versions recognised</source>
       <translation>keine Versionen erkannt</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>keines</translation>
     </message>
     <message>
       <source>none of those</source>
@@ -14875,6 +14891,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>undo</source>
       <translation>Rücknahme</translation>
+    </message>
+    <message>
+      <source>unique</source>
+      <translation>eindeutig</translation>
     </message>
     <message>
       <source>unique index on {0} and {1}</source>

@@ -37,7 +37,7 @@ class IndexList(RowsModel[IndexUse]):
             case 1:
                 return value(row.keys, "text2")
             case 2:
-                return plain(", ".join(row.traits), "text2")
+                return plain(", ".join(map(translated, row.traits)), "text2")
             case 3:
                 said = "N/A" if row.uses is None else wording.count(row.uses)
                 return value(said, "text3" if not row.uses else "text", right=True)
@@ -168,7 +168,7 @@ class ExplainSheet(Sheet):
         self.model.fill(found.rows)
         unused = [row.name for row in found.rows if row.uses == 0 and row.name != "_id_"]
         never = tr("Not used so far: {unused}.", unused=", ".join(unused)) if unused else ""
-        self.note.setText(found.note or never)
+        self.note.setText(translated(found.note) or never)
 
     def _not_listed(self, error: BaseException) -> None:
         self.note.setText(tr("The indexes could not be read. {describe}", describe=tasks.describe(error)[0]))

@@ -133,7 +133,7 @@ class KeyRow(QWidget):
         """Say in place of its meaning why the text will not do; "" where it will."""
         if trouble != self._trouble:
             self._trouble = trouble
-            self.about.setText(f"{self.key.name} {trouble}" if trouble else translated(self.key.about))
+            self.about.setText(translated(f"{self.key.name} {trouble}" if trouble else self.key.about))
             self.editor.setAccessibleDescription(self.about.text())
             self.about.setProperty("role", "error" if trouble else "hint")
             self.about.style().unpolish(self.about)

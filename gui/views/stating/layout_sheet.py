@@ -363,7 +363,7 @@ class LayoutSheet(Sheet):
     def _tried(self, found: tuple[Trial, list[TrialRow]]) -> None:
         self.trial.show_trial(*found)
         self._can_use(True)
-        self._say(self._why_not, "second")
+        self._say(translated(self._why_not), "second")
 
     def _not_tried(self, error: BaseException) -> None:
         if isinstance(error, Refused) and type(error) is Refused:

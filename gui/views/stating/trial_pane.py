@@ -89,7 +89,8 @@ class TrialModel(RowsModel[TrialRow]):
             marks = document.outline.marks if document.outline is not None else None
             return Cell(marks=marks, accessible=found_words(document))
         if document.trouble:
-            return Cell(spans=(Span(document.trouble, "err"),), size=12, tip=document.trouble)
+            said = translated(document.trouble)
+            return Cell(spans=(Span(said, "err"),), size=12, tip=said)
         return plain(found_words(document), size=12, tip=found_words(document))
 
     def _of_change(self, change: Change, column: int) -> Cell:
@@ -110,7 +111,7 @@ def found_words(document: TriedDocument) -> str:
     said = wording.many(document.versions, "version")
     said += tr(", {missing} missing", missing=wording.count(document.missing)) if document.missing else ""
     damaged = document.outline is not None and document.outline.severity == "error"
-    return f"{said}: {document.outline.health}" if damaged and document.outline else said
+    return f"{said}: {translated(document.outline.health)}" if damaged and document.outline else said
 
 
 class TrialPane(QWidget):
