@@ -62,8 +62,20 @@ class _Sentence:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What is compared with a sentence that has its rarest word and its chunk."""
-        return re.compile("(.*?)".join(map(re.escape, self.parts)), re.DOTALL)
+        """What a sentence with its rarest word and its chunk is compared with; values side by side are one group."""
+        first, *others = map(re.escape, self.parts)
+        return re.compile(
+            first + "".join(f"(.*?){part}" for part in [*filter(None, others[:-1]), *others[-1:]]), re.DOTALL
+        )
+
+    @cached_property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the values that stand side by side, for each group of the pattern."""
+        found: list[tuple[str, ...]] = []
+        for at, name in enumerate(self.names):
+            beside = at > 0 and not self.parts[at]
+            found[-1:] = [(*found[-1], name)] if beside else [*found[-1:], (name,)]
+        return tuple(found)
 
     @cached_property
     def words(self) -> list[str]:
@@ -237,12 +249,20 @@ def _template(sentence: str, plainly: bool = False) -> str:
         if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
             if plainly and any(value.count(" ") >= LONG and not _known_as(value) for value in found.groups()):
                 continue
-            values = [
-                _value(value, not found.start(at), each.said.startswith(f"{{{each.names[at - 1]}}}"))
-                for at, value in enumerate(found.groups(), 1)
-            ]
-            return _VALUE.sub(partial(_value_of, dict(zip(each.names, values, strict=True))), each.said)
+            values: dict[str, str] = {}
+            for at, (names, value) in enumerate(zip(each.together, found.groups(), strict=True), 1):
+                for name, one in zip(names, _apart(value, len(names)), strict=True):
+                    begins = not found.start(at) and name == names[0]
+                    values[name] = _value(one, begins, each.said.startswith(f"{{{name}}}"))
+            return _VALUE.sub(partial(_value_of, values), each.said)
     return ""
+
+
+def _apart(value: str, count: int) -> list[str]:
+    """Values that stand side by side: the later ones are clauses that begin with a blank or a sign, or nothing."""
+    ends = (found.start() for found in re.finditer(r"[ ,;:(]", value)) if count > 1 else ()
+    at = next((at for at in ends if _known_as(value[at:])), len(value))
+    return [value[:at], value[at:], *[""] * (count - 2)][:count]
 
 
 def _value(value: str, first: bool, stays: bool) -> str:

@@ -284,8 +284,9 @@ class Layout(ABC):
             )
         if self.archive is not None:
             return f"Its versions stay in {self.archive.ns}, and restoring one of them brings it back."
-        goes = "All its versions go with it" if self.numbered else "What goes"
-        return f"{goes}{' and are' if self.numbered else ' is'} kept in the journal, from where it can be brought back."
+        if self.numbered:
+            return "All its versions go with it and are kept in the journal, from where it can be brought back."
+        return "What goes is kept in the journal, from where it can be brought back."
 
     @cached_property
     def locked(self) -> tuple[str, ...]:

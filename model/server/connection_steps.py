@@ -219,7 +219,7 @@ def _where(told: Iterable[Mapping[str, Any]], wanted: frozenset[str]) -> list[st
             continue
         db, collection = str(resource.get("db", "")), str(resource.get("collection", ""))
         if resource.get("anyResource") or ("db" in resource and not db and not collection):
-            return ["everything"]
+            return ["all databases"]
         if not collection.startswith("system."):
             found[f"{db or '*'}.{collection}" if collection else db] = None
     return [name for name in found if name]

@@ -9221,10 +9221,6 @@ Zum Verbinden öffnen</translation>
       <translation> Worauf es beruht, ließ sich nicht erneut lesen; führen Sie den Plan erneut aus.</translation>
     </message>
     <message>
-      <source> and are</source>
-      <translation> und werden</translation>
-    </message>
-    <message>
       <source> and has a unique index on {0} and {1}</source>
       <translation> und hat einen eindeutigen Index auf {0} und {1}</translation>
     </message>
@@ -9637,8 +9633,8 @@ Zum Verbinden öffnen</translation>
       <translation>Alle Verbindungen sind belegt; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>All its versions go with it</source>
-      <translation>Alle seine Versionen gehen mit</translation>
+      <source>All its versions go with it and are kept in the journal, from where it can be brought back.</source>
+      <translation>Alle seine Versionen gehen mit und bleiben im Journal, aus dem es sich zurückholen lässt.</translation>
     </message>
     <message>
       <source>All its versions stay; one that says that it is deleted follows them, and restoring an earlier one brings it back.</source>
@@ -12613,8 +12609,8 @@ Zum Verbinden öffnen</translation>
       <translation>Was unter {0} antwortet, ist kein MongoDB-Server; prüfen Sie Host und Port.</translation>
     </message>
     <message>
-      <source>What goes</source>
-      <translation>Was verschwindet,</translation>
+      <source>What goes is kept in the journal, from where it can be brought back.</source>
+      <translation>Was verschwindet, bleibt im Journal und lässt sich von dort zurückholen.</translation>
     </message>
     <message>
       <source>What happened since cannot be told.</source>
@@ -13299,10 +13295,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>every version is copied to {archive}</source>
       <translation>jede Version wird nach {archive} kopiert</translation>
-    </message>
-    <message>
-      <source>everything</source>
-      <translation>alles</translation>
     </message>
     <message>
       <source>expected . or [</source>
@@ -17407,10 +17399,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}state it again in the window.</source>
       <translation>{0}geben Sie es im Fenster noch einmal an.</translation>
-    </message>
-    <message>
-      <source>{0}{1} kept in the journal, from where it can be brought back.</source>
-      <translation>{0} bleibt im Journal und lässt sich von dort zurückholen.</translation>
     </message>
     <message>
       <source>{0}{1}, and {2} could not be taken out again; scan again later.</source>

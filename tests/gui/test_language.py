@@ -17,10 +17,16 @@ from gui.language import plural, tr, translated
 from gui.style import preferences, wording
 from gui.views.browse.documents_model import health_said
 from gui.views.browse.insert_sheet import InsertSheet
+from gui.views.stating.key_row import KeyRow
+from gui.views.stating.trial_pane import TrialModel
 from gui.window.settings_dialog import SettingsDialog
 from model.diff import diff
 from model.diff.export import to_words
+from model.layout_statements import TriedDocument
+from model.profile import trouble_with
+from model.profile.profile_keys import ROWS
 from model.values import canonical
+from model.values.canonical import Value
 from tests import support
 from tests.gui.window.windows import new_window
 
@@ -138,7 +144,7 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
          "Von a.b sind erst die ersten Dokumente gelesen; das muss auf die übrigen warten."),
         ("db.example → 10.0.0.7, 10.0.0.8.", "db.example → 10.0.0.7, 10.0.0.8."),
         ("Logged in as eva (admin) by SCRAM-SHA-256.", "Angemeldet als eva (admin) über SCRAM-SHA-256."),
-        ("This user reads everything and writes shop.orders.", "Dieser Benutzer liest alles und schreibt shop.orders."),
+        ("This user reads all databases and writes a.b.", "Dieser Benutzer liest alle Datenbanken und schreibt a.b."),
         ("ssh does not trust the key of jump; run `ssh jump` in a terminal once, and compare the key.",
          "ssh vertraut dem Schlüssel von jump nicht; führen Sie einmal `ssh jump` in einem Terminal aus, und "
          "vergleichen Sie den Schlüssel."),
@@ -163,6 +169,10 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
          'archive_id muss ein Pfad wie "d._id" sein, nicht 3'),
         ("its patch does not apply: a.b is an object of 3 fields and should be 7",
          "sein Patch lässt sich nicht anwenden: a.b ist ein Objekt mit 3 Feldern und müsste 7 sein"),
+        ("First v14 is copied to a.b_history. The swap then applies only if v is still 14 and _w is unchanged.",
+         "Zuerst wird v14 nach a.b_history kopiert. Der Tausch gilt dann nur, wenn v noch 14 ist und _w unverändert."),
+        ("First v14 is copied to a.b_history. The swap then applies only if v is still 14.",
+         "Zuerst wird v14 nach a.b_history kopiert. Der Tausch gilt dann nur, wenn v noch 14 ist."),
         ("", ""),
     ],
 )  # fmt: skip
@@ -186,6 +196,19 @@ def test_patterns_are_compiled_for_the_sentences_alone_that_are_looked_at() -> N
     assert translated("Saved as v5.") == "Gespeichert als v5."
     each = [sentence for rows in language._model("de")._by_word.values() for _, sentence in rows]
     assert sum("pattern" in vars(sentence) for sentence in each) < 20
+
+
+@pytest.mark.usefixtures("german")
+def test_the_sheet_of_a_layout_says_in_the_language_why_a_key_does_not_fit(qtbot: QtBot) -> None:
+    row = KeyRow(ROWS["version"], "a.b", "", "", 60)
+    qtbot.addWidget(row)
+    row.show_trouble(trouble_with("version", "a.b", "versions"))
+    assert row.about.text() == (
+        "version muss der Name eines Feldes auf der obersten Ebene sein, ohne Punkte und Dollarzeichen, nicht 'a.b'"
+    )
+    tried = TriedDocument(Value.of("K-1"), None, trouble="There is no document K-1 in a.b; refresh the list.")
+    cell = TrialModel()._of_document(tried, 2)
+    assert cell.spans[0].text == "Es gibt kein Dokument K-1 in a.b; laden Sie die Liste neu."
 
 
 @pytest.mark.usefixtures("german")

@@ -338,7 +338,9 @@ class EditorPanel(DraftPanel):
         else:
             self.notices.clear("writable")
         if doubt:
-            self.notices.put("layout", "note", translated(doubt), [(tr("Write by it all the same"), self._accept_layout)])
+            self.notices.put(
+                "layout", "note", translated(doubt), [(tr("Write by it all the same"), self._accept_layout)]
+            )
         else:
             self.notices.clear("layout")
         if lock and not doubt:

@@ -66,7 +66,7 @@ def test_each_step_of_a_connection_that_works_says_what_it_found(server: Guarded
     assert "TLSv1.3" in found["TLS"].said
     assert found["TLS"].said.endswith("is for 127.0.0.1.")
     assert found["Login"].said == "Logged in as eva (admin) by SCRAM-SHA-256."
-    assert found["Rights"].said == "This user reads everything and writes everything."
+    assert found["Rights"].said == "This user reads all databases and writes all databases."
 
 
 def test_a_session_over_tls_and_scram_works_and_sends_nothing_in_clear(
