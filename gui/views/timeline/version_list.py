@@ -156,11 +156,15 @@ class VersionList(CellTree):
 
     def fit(self) -> None:
         """Show the columns that have something in any row."""
-        self.setColumnHidden(AUTHOR, not self._history.authors)
-        self.setColumnHidden(REASON, not self._history.reasons)
-        self.setColumnHidden(OPERATION, not self._history.operations)
-        self.setColumnHidden(WATCHED, not self._history.watched)
-        self.setColumnHidden(CHANGED, not self._history.counted)
+        history, self._sharing = self._history, True
+        for column, filled in (
+            (AUTHOR, history.authors),
+            (REASON, history.reasons),
+            (OPERATION, history.operations),
+            (WATCHED, history.watched),
+            (CHANGED, history.counted),
+        ):
+            self.setColumnHidden(column, not filled)
         self._share()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

@@ -249,6 +249,18 @@ def test_what_a_program_did_and_a_draft_stand_beside_a_version(qtbot: QtBot) -> 
     assert "operation: update" in watched.panel.model.words(1)
 
 
+def test_columns_that_come_and_go_leave_the_others_the_room_that_there_is(qtbot: QtBot) -> None:
+    plain = story(4)
+    watched = Watched(qtbot, Told({ID: plain}), width=1300)
+    watched.read()
+    watched.source.histories[ID] = [replace(one, author="ann", operation="update") for one in plain]
+    watched.read()
+    watched.panel.as_list.click()
+    header = watched.panel.list.header()
+    qtbot.waitUntil(lambda: watched.panel.list.viewport().width() > 1200)
+    assert [header.sectionSize(column) for column in (AUTHOR, OPERATION, STORED)] == [120, 100, 220]
+
+
 def test_dates_are_in_the_chosen_zone(marta: Watched) -> None:
     assert cell(marta.panel.model, 0, AT).text == "26 Mar 2024 09:00"
     preferences.put("zone", "Asia/Tokyo")
