@@ -89,6 +89,9 @@ class PairPage(Page):
             for side in self._sides
         )
 
+    def writes_changed(self) -> None:
+        self.panel.diff.say_writable()
+
     def memory(self) -> PageRequest:
         return PageRequest(self.kind, self.ns, self.id, PairStart(self.panel.left, self.panel.right))
 

@@ -209,6 +209,10 @@ def test_two_times_are_compared_and_each_document_leads_to_its_comparison(qtbot:
     comparison = times.diff.comparison
     assert comparison is not None
     assert (comparison.a.v.python(), comparison.b.v.python()) == (2, 3)  # type: ignore[union-attr]
+    offered = times.diff.restore, times.diff.arrows.buttons["a"]
+    assert all(each.isVisible() and each.isEnabled() for each in offered)
+    window.commands.do_allow_writes()
+    assert not any(each.isVisible() and each.isEnabled() for each in offered)
 
     row = times.panel.model.index([each.id.python() for each in times.panel.model.rows].index("D"), 0)
     times.panel.list.scrollTo(row)

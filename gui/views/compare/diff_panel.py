@@ -32,7 +32,7 @@ from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, theme, wording
 from gui.views.compare import ignored_paths
-from gui.views.compare.comparison_source import ComparisonSource
+from gui.views.compare.comparison_source import ComparisonSource, PairSource
 from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.document_view import DocumentView
 from gui.views.compare.hidden_sheet import HiddenSheet
@@ -597,7 +597,10 @@ class DiffPanel(QWidget):
         """Why the draft of the document takes nothing from A (``a``) or B, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
             return tr("Nothing is compared yet.")
-        if self._session.read_only:
+        source = self._session
+        pair = source if isinstance(source, PairSource) else None
+        into = source if pair is None else (pair.right if side == "a" else pair.left).session
+        if into.read_only:
             return tr("This connection is read-only.")
         version = self.comparison.a if side == "a" else self.comparison.b
         if self._pair:

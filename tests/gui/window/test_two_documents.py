@@ -128,6 +128,10 @@ def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_differ
     diff.arrows.buttons["b"].click()
     wait_idle(qtbot, lambda: document(window).session is other and document(window).editor.is_dirty)
     assert canonical.get(document(window).editor.content, ("region",)) == Value.of("Mitte")
+    window.workspace.tab_area.show_page(two)
+    window.commands.do_allow_writes()  # of the connection in front, which is B's
+    assert (other.read_only, sample.read_only) == (False, True)
+    assert [diff.arrows.buttons[side].isVisible() for side in ("a", "b")] == [False, True]
 
 
 def test_what_is_remembered_goes_with_its_connection(qtbot: QtBot, window: Window, server: str) -> None:
