@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
@@ -40,6 +40,9 @@ from model.values.canonical import Path, Value
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
 
+LIST, STRIP, COMPARISON = 335, 149, 311
+"""The heights of the three parts; a low window takes from the list, a high one gives to list and comparison."""
+
 
 class CollectionPage(Page):
     """The documents of a collection, the history of the one chosen, and two versions of it compared."""
@@ -70,9 +73,11 @@ class CollectionPage(Page):
             self.split.addWidget(panel)
             self.split.setStretchFactor(self.split.count() - 1, stretch)
         boxes.column(self).addWidget(self.split)
-        self.split.setSizes([theme.px(335), theme.px(149), theme.px(311)])
-        if (kept := preferences.shape("split/collection")) is not None:
+        self.split.setSizes([theme.px(LIST), theme.px(STRIP), theme.px(COMPARISON)])
+        self._by_hand = (kept := preferences.shape("split/collection")) is not None
+        if kept is not None:
             self.split.restoreState(kept)
+        self.split.installEventFilter(self)
         self.split.splitterMoved.connect(self._split_moved)
         self.setFocusProxy(self.browser)
         self._wire()
@@ -291,12 +296,29 @@ class CollectionPage(Page):
         """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
         if not listed:
             self.split.setSizes(self._with_strip)
+            self._divide()
             return
         self._with_strip = above, own, below = self.split.sizes()
-        more = max(0, min(theme.px(112), below - theme.px(220)))
+        wanted = theme.px(112) + max(0, below - theme.px(COMPARISON)) // 2
+        more = max(0, min(wanted, below - theme.px(220)))
         self.split.setSizes([above, own + more, below - more])
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.split and event.type() == QEvent.Type.Resize and not self.timeline.as_list.isChecked():
+            self._divide()
+        return super().eventFilter(watched, event)
+
+    def _divide(self) -> None:
+        """Share the height among the parts, until a person draws the line between two of them."""
+        if self._by_hand:
+            return
+        own = max(theme.px(STRIP), self.timeline.minimumHeight())
+        rest = self.split.height() - (0 if self.timeline.isHidden() else own)
+        below = theme.px(COMPARISON) + max(0, rest - theme.px(LIST + COMPARISON)) // 2
+        self.split.setSizes([max(1, rest - below), own, below])
+
     def _split_moved(self, *_: object) -> None:
+        self._by_hand = True
         preferences.keep_shape("split/collection", self.split.saveState())
 
     # --- what the window asks

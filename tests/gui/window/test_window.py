@@ -265,6 +265,28 @@ def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, 
     page.diff.inline.click()
 
 
+def test_a_high_window_gives_half_of_its_room_to_the_comparison_until_a_line_is_drawn(
+    window: Window, qtbot: QtBot
+) -> None:
+    page = window.workspace.tab_area.page
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+
+    def heights(high: int) -> tuple[int, int]:
+        window.resize(1440, high)
+        wait_idle(qtbot)
+        return page.browser.height(), page.diff.height()
+
+    low, below = heights(900)
+    assert below == theme.px(311)
+    assert [each > 200 for each in (heights(1440)[0] - low, heights(1440)[1] - below)] == [True, True]
+    listed, compared = heights(700)
+    assert listed < compared  # the list gives way first
+    page.split.moveSplitter(page.split.handle(2).y() - 50, 2)
+    by_hand = page.diff.height()
+    assert heights(1440)[1] == by_hand != below
+
+
 @pytest.mark.deep
 def test_room_that_is_given_away_above_the_strip_goes_to_the_comparison(window: Window, qtbot: QtBot) -> None:
     page = window.workspace.tab_area.page
