@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QWidget
@@ -23,6 +23,15 @@ def form_of(owner: QWidget) -> QFormLayout:
     return form
 
 
+def align(forms: Iterable[QFormLayout]) -> None:
+    """Let the boxes of several forms begin at one line, behind the widest of their labels."""
+    items = (form.itemAt(row, QFormLayout.ItemRole.LabelRole) for form in forms for row in range(form.rowCount()))
+    labels = [label for item in items if item is not None and (label := item.widget()) is not None]
+    wide = max(label.sizeHint().width() for label in labels)
+    for label in labels:
+        label.setMinimumWidth(wide)
+
+
 def field(example: str, name: str) -> QLineEdit:
     """A field, with an example in it as long as it is empty."""
     made = QLineEdit()
@@ -41,6 +50,7 @@ def secret_field(name: str, example: str = "") -> QLineEdit:
 def choices(name: str, given: Sequence[tuple[str, str]]) -> QComboBox:
     """A list of values to choose from, each with its words."""
     made = QComboBox()
+    made.setProperty("tall", True)
     made.setAccessibleName(name)
     for value, said in given:
         made.addItem(said, value)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFormLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr
@@ -15,7 +15,7 @@ from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, PlainLabel, button, hair, words
 from gui.window.address_field import AddressField
-from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
+from gui.window.connect_boxes import align, change_text, field, file_box, form_of, secret_field
 from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
 from gui.window.step_list import StepList
@@ -123,6 +123,7 @@ class ConnectDialog(Sheet):
     def _place(self) -> None:
         for box in self._stack.findChildren(QWidget):
             box.ensurePolished()  # boxes that were never shown would be taken for lower than they are
+        align(self.findChildren(QFormLayout))
         self._area.updateGeometry()
         super()._place()
 

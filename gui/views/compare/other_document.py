@@ -35,6 +35,7 @@ class OtherDocument(Sheet):
         title = tr("Compare {name} with another document", name=there.name)
         self.setAccessibleName(title)
         self.connection = QComboBox()
+        self.connection.setProperty("tall", True)
         self.connection.addItems([text.plain(session.name) for session in self._sessions])
         self.connection.setCurrentIndex(self._sessions.index(there.session) if there.session in self._sessions else 0)
         self.collection = CompletingLine(self._names)

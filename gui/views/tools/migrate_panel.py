@@ -65,6 +65,7 @@ class MigratePanel(QWidget):
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
         boxes.ground(self, "surface")
         self.layout_choice = QComboBox()
+        self.layout_choice.setProperty("tall", True)
         self.layout_choice.setAccessibleName(tr("The new layout"))
         now = session.info(ns).layout
         for name, about in session.histories.items():

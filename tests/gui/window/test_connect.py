@@ -12,10 +12,11 @@ import keyring
 import keyring.backend
 import keyring.backends.fail
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.style import theme
 from gui.tasks import tasks
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.opening import Opener, Opening, keep
@@ -74,6 +75,20 @@ def test_a_server_that_does_not_answer_is_said_in_the_dialog(
     assert dialog.go.isEnabled()
     assert "127.0.0.1:9" in dialog.trouble.text()
     assert window.workspace.at_welcome
+
+
+def test_boxes_begin_at_one_line_in_every_part_and_are_as_high_as_one_another(dialog: ConnectDialog) -> None:
+    boxes: dict[str, tuple[QWidget, ...]] = {
+        "Server": (dialog.name, dialog.profile),
+        "Login": (dialog.login.way, dialog.login.user),
+        "TLS": (dialog.tls.ca, dialog.tls.key_password),
+        "SSH": (dialog.ssh,),
+    }
+    for part, shown in boxes.items():
+        dialog.show_part(part)
+        QApplication.processEvents()
+        assert len({each.mapTo(dialog, QPoint()).x() for each in (dialog.uri, *shown)}) == 1, part
+        assert {each.height() for each in (dialog.uri, *shown)} == {theme.px(32)}, part
 
 
 def test_boxes_become_part_of_the_address(dialog: ConnectDialog, tmp_path: Path) -> None:
