@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
@@ -51,6 +51,9 @@ class FindField(QLineEdit):
         self._count = ""
         self.setMinimumWidth(theme.px(84))
         self.setMaximumWidth(theme.px(180))
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme.px(180), super().sizeHint().height())
 
     def say(self, count: str) -> None:
         """Say the number of the hit, and of how many, at the right end."""
@@ -149,7 +152,7 @@ class EditorHead(QWidget):
             row.addWidget(said)
         row.addStretch(1)
         self.finder = FindField()
-        row.addWidget(self.finder, 1)
+        row.addWidget(self.finder)
         tools = boxes.row(x=0, y=0, gap=12)
         self.add = button(tr("Add field"), None, "small", icon="plus")
         self.compare = button(tr("Compare"), None, "small", icon="git-diff")

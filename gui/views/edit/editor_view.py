@@ -25,6 +25,7 @@ FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
 WIDE = 1400  # with one column more, it folds in a narrower panel than this
 ICONS_BELOW = 1000  # and the buttons above lose their words
 SIDE = 368
+AMPLE = 1600  # of what a wider panel has more, the side pane gets a third: commands wrap less there
 COLUMNS = "editor columns"
 
 
@@ -158,7 +159,8 @@ class EditorView(QWidget):
         self.head.unfold.setVisible(folded)
         self.head.narrow(self.width() < theme.px(ICONS_BELOW))
         if not folded:
-            side = max(theme.px(280), min(theme.px(SIDE), self.width() // 3))
+            spare = max(0, self.width() - theme.px(AMPLE)) // 3
+            side = max(theme.px(280), min(theme.px(SIDE) + spare, self.width() // 3))
             self._split.setSizes([self.width() - side, side])
 
     def resizeEvent(self, event: QResizeEvent) -> None:

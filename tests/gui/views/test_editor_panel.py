@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, VALUE
-from gui.style import preferences
+from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell
 from model import text
 from model.values import canonical
@@ -256,3 +256,13 @@ def test_columns_that_give_way_in_a_narrow_window_are_not_kept_as_if_they_were_c
     again = opened(desk)
     again.resize(1400, 700)
     assert again.tree.columnWidth(FIELD) == wide
+
+
+def test_in_a_wide_window_finding_stands_beside_the_buttons_and_the_side_pane_grows(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    panel.resize(1400, 700)
+    narrow = panel.side.width()
+    panel.resize(2400, 700)
+    gap = panel.head.add.mapTo(panel, QPoint()).x() - panel.head.finder.geometry().right()
+    assert gap <= theme.px(16)
+    assert panel.side.width() > narrow + theme.px(200)
