@@ -584,6 +584,8 @@ class BrowserPanel(QWidget):
         wide = WIDTHS[kind]
         if "history" not in self.model.columns:
             wide = {"id": 210, "health": 150}.get(kind, wide)
+        if "of" in self.model.columns and self.width() < theme.px(1200):
+            wide = {"of": 120, "id": 150, "health": 104}.get(kind, wide)
         if self.width() < theme.px(820):
             wide = {"health": 190, "at": 150, "size": 80, "id": 130}.get(kind, wide)
         if self.width() < theme.px(TIGHT):

@@ -57,6 +57,10 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     said = [model.index(at, column).data() for column in range(2)]
     assert said == ["K-118240", "v4"]
     assert page.diff.document.name.text() == "K-118240 v4"
+    window.resize(1280, 720)
+    wait_idle(qtbot)
+    columns = {name: page.browser.list.columnWidth(at) for at, name in enumerate(model.columns)}
+    assert columns["preview"] > max(columns["id"], columns["health"])
     assert not page.timeline.isVisible()
     menu = page.browser.menu_for(model.rows[at])
     next(action for action in menu.actions() if action.text() == "Show K-118240 v4 in contracts").trigger()
