@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.pages.times_page import TimesPage
+from gui.style import theme
 from gui.style.cells import CELL
 from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
@@ -193,6 +194,9 @@ def test_two_times_are_compared_and_each_document_leads_to_its_comparison(qtbot:
     times = window.workspace.tab_area.page
     assert isinstance(times, TimesPage)
     assert not times.panel.run.isEnabled()
+    window.resize(2560, 900)
+    assert max(times.panel.first.width(), times.panel.then.width()) == theme.px(480)
+    window.resize(1440, 900)
     times.panel.first.setFocus()
     QTest.keyClicks(times.panel.first, "2026-03-02T13:00Z")
     times.panel.then.setText("2026-03-02T14:00+01:00")

@@ -107,6 +107,8 @@ class TimesPanel(QWidget):
             beside.addWidget(line)
             beside.addWidget(line.said)
             beside.addStretch(1)
+            for limited in (line, line.said):
+                limited.setMaximumWidth(theme.px(480))
             row.addLayout(beside, 1)
         run = QVBoxLayout()
         run.setSpacing(theme.px(4))
@@ -114,6 +116,7 @@ class TimesPanel(QWidget):
         run.addWidget(self.run)
         run.addStretch(1)
         row.addLayout(run)
+        row.addStretch(0)
         counted = QWidget()
         boxes.ground(counted, "surface")
         boxes.row(counted, 16, 6).addWidget(self.said)
