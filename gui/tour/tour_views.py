@@ -516,6 +516,7 @@ class TourViews:
         loop = QEventLoop()
         QTimer.singleShot(PATIENCE + QUIET, loop.quit)
         loop.exec()
+        QApplication.sendPostedEvents()  # the button that came last has its place only now
         return self.window
 
     def _edit(self, id: Value, base: str) -> DocumentPage:
