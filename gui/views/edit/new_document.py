@@ -49,6 +49,7 @@ class NewDocument(Sheet):
         id_label = PlainLabel(tr("Id"))
         id_label.setBuddy(self.id)
         self.editor = QPlainTextEdit()
+        self.editor.document().setDocumentMargin(theme.px(8))
         self.editor.setProperty("mono", True)
         self.editor.setAccessibleName(tr("Content as Extended JSON"))
         self.editor.setTabChangesFocus(True)
