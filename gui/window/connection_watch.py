@@ -10,7 +10,8 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 EVERY = 10_000  # milliseconds between two questions to a server that answers
 PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; the last one from then on
 SECOND = 1000  # milliseconds, for the countdown
+ONE_LINE = 720  # the width from which words and buttons stand beside one another
 
 
 class ConnectionWatch(QObject):
@@ -103,15 +105,24 @@ class LostLine(QFrame):
         self._next = words("", "second")
         self.now = button(tr("Try now"), self._try, "small")
         self.leave = button(tr("Disconnect"), self._leave, "small", "quiet")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
-        row.setSpacing(theme.px(8))
-        row.addWidget(Glyph("plugs", "warn"))
-        row.addWidget(self._text, 1)
-        row.addWidget(self._next)
-        row.addWidget(self.now)
-        row.addWidget(self.leave)
+        said, ways = QHBoxLayout(), QHBoxLayout()
+        said.addWidget(Glyph("plugs", "warn"))
+        said.addWidget(self._text, 1)
+        ways.addStretch(1)
+        for part in (self._next, self.now, self.leave):
+            ways.addWidget(part)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
+        self._row.addLayout(said, 1)
+        self._row.addLayout(ways)
+        for each in (self._row, said, ways):
+            each.setSpacing(theme.px(8))
         self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        low = self.width() < theme.px(ONE_LINE)
+        self._row.setDirection(QBoxLayout.Direction.TopToBottom if low else QBoxLayout.Direction.LeftToRight)
 
     @property
     def text(self) -> str:

@@ -198,3 +198,18 @@ def test_the_page_shows_every_promise_with_what_to_do(qtbot: QtBot, window: Wind
     shown = [each.accessibleName() for each in page.panel.findChildren(type(page.panel._summary))]
     assert any(name.startswith("Atomic swaps: Holds.") for name in shown)
     assert any("Change streams: Limited." in name and "feeding" not in name for name in shown)
+
+
+def test_with_large_text_the_words_on_a_lost_connection_have_the_width_of_the_line(qtbot: QtBot) -> None:
+    with LocalServer() as server, Session.open(server.uri) as session:
+        watch = connection_watch.ConnectionWatch(session)
+        watch.lost = watch.seen
+        line = connection_watch.LostLine()
+        qtbot.addWidget(line)
+        line.put(watch)
+        line.resize(464, 120)
+        qtbot.waitUntil(lambda: line.now.y() >= line._text.geometry().bottom())
+        assert line._text.width() > 380
+        line.resize(1400, 60)
+        qtbot.waitUntil(lambda: line.now.y() < line._text.geometry().bottom())
+        watch.deleteLater()
