@@ -7,15 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.pages.page_request import CollectionStart, PageRequest
+from gui.messages import MessageArea
+from gui.pages.document_pages import MergePage
+from gui.pages.page_request import CollectionStart, PageRequest, PairStart, TakingBackStart
+from gui.pages.pair_page import PairPage
+from gui.pages.repair_pages import TakingBackPage
+from gui.parts.document_side import DocumentSide
 from gui.style.states import StateStack
 from gui.tasks import Tasks
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model.server.server import Server
 from model.session import Session
+from model.taking_back import Chosen
+from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import new_window, open_source, wait_idle
 from tests.hosted.bench import SHOP, Bench, fill
@@ -25,7 +33,7 @@ from tests.servers.stalling import StallingServer
 LIMITS = ("socketTimeoutMS", "connectTimeoutMS", "serverSelectionTimeoutMS")
 SILENCE = 0.6
 """Seconds after which an answer is given up."""
-ID, NS = Value.of("K-1"), SHOP["archive"]
+ID, OTHER, NS = Value.of("K-1"), Value.of("K-2"), SHOP["archive"]
 READING = [
     PageRequest("collection", NS, ID, CollectionStart(pane="indexes")),
     *(PageRequest(kind, NS, ID) for kind in ("document", "blame", "activity", "repair")),
@@ -51,23 +59,108 @@ def over(qtbot: QtBot, server: StallingServer, folder: Path) -> tuple[Window, Se
     return window, open_source(qtbot, window, Opening(server.uri + "".join(limits), profile=Bench("", folder).profile))
 
 
+@pytest.fixture
+def asking(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that asked a server for something."""
+    found: list[threading.Thread] = []
+    reach = Server._reach
+    monkeypatch.setattr(Server, "_reach", lambda port: (found.append(threading.current_thread()), reach(port)))
+    return found
+
+
+def failed(page: QWidget) -> list[str]:
+    """What a page says where it could not read something."""
+    return [stack.state.help for stack in page.findChildren(StateStack) if stack.kind == "failed"]
+
+
+def words(page: QWidget) -> str:
+    """What can be read on a page."""
+    return " ".join(label.text() for label in page.findChildren(QLabel) if label.isVisible())
+
+
+def pair(session: Session) -> PageRequest:
+    left, right = (DocumentSide(session, NS, id) for id in (ID, OTHER))
+    return PageRequest("pair", NS, OTHER, PairStart(left, right))
+
+
+TAKING_BACK = PageRequest("taking-back", NS, start=TakingBackStart((Chosen(ID, (Value.of(3),)),)))
+
+
 def test_every_page_tells_of_a_silent_server_and_none_holds_up_the_window(
-    qtbot: QtBot, server: StallingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread]
 ) -> None:
     window, session = over(qtbot, server, tmp_path)
     server.stall()
-    asking: list[threading.Thread] = []
-    reach = Server._reach
-    monkeypatch.setattr(Server, "_reach", lambda port: (asking.append(threading.current_thread()), reach(port)))
-    pages = [(asked, window.workspace.open(session, asked)) for asked in (*READING, *QUIET)]
+    asking.clear()
+    reading = (*READING, pair(session), TAKING_BACK)
+    pages = [(asked, window.workspace.open(session, asked)) for asked in (*reading, *QUIET)]
     wait_idle(qtbot)
     assert asking
     assert threading.main_thread() not in asking
     for asked, page in pages:
-        states = [stack for stack in page.findChildren(StateStack) if stack.kind == "failed"]
-        assert bool(states) == (asked in READING), asked
-        for each in states:
-            assert each.state.help.endswith(("try again.", "firewalls.")), (asked, each.state.help)
+        said = failed(page)
+        assert bool(said) == (asked in reading), asked
+        for each in said:
+            assert each.endswith(("try again.", "firewalls.")), (asked, each)
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
+    qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
+) -> None:
+    window, session = over(qtbot, server, tmp_path)
+    base = session.version(NS, ID, Value.of(1))
+    mine = canonical.put(base.content or canonical.EMPTY, ("mine",), Value.of(1))
+    page = window.workspace.open(session, PageRequest("merge", NS, ID, session.conflict(NS, ID, base, mine)))
+    assert isinstance(page, MergePage)
+    wait_idle(qtbot, lambda: not page.resolver.save_reason)
+    asking.clear()
+    server.stall(after)
+    page.resolver.save()
+    wait_idle(qtbot)
+    assert asking
+    assert threading.main_thread() not in asking
+    assert "Nothing was saved." in words(page) or "It is not known whether" in words(page), words(page)
+    assert window.workspace.page is page
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_taking_back_from_a_server_that_falls_silent_ends_and_says_so(
+    qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
+) -> None:
+    window, session = over(qtbot, server, tmp_path)
+    page = window.workspace.open(session, TAKING_BACK)
+    assert isinstance(page, TakingBackPage)
+    wait_idle(qtbot, page.panel.go.isEnabled)
+    asking.clear()
+    server.stall(after)
+    page.panel.go.click()
+    wait_idle(qtbot)
+    assert asking
+    assert threading.main_thread() not in asking
+    assert not page.panel.busy
+    assert not [end for end in page.panel.model.ends.values() if end.kind not in ("refused", "unknown")]
+    told = [line.text for area in window.findChildren(MessageArea) for line in area.lines]
+    assert any("did not answer in time" in each or "not known" in each for each in told), told
+
+
+def test_two_documents_side_by_side_are_read_again_from_a_server_that_falls_silent(
+    qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread]
+) -> None:
+    window, session = over(qtbot, server, tmp_path)
+    page = window.workspace.open(session, pair(session))
+    assert isinstance(page, PairPage)
+    wait_idle(qtbot, lambda: page.panel.diff.comparison is not None)
+    asking.clear()
+    server.stall()
+    page.panel.refresh()
+    wait_idle(qtbot)
+    assert threading.main_thread() not in asking
+    assert "did not answer in time; try again." in words(page)
+    assert page.panel.diff.comparison is not None  # what was read before stays, and says of when it is
+    server.wake()
+    page.panel.refresh()
+    wait_idle(qtbot, lambda: "did not answer" not in words(page))
 
 
 def test_a_window_that_waits_for_a_silent_server_is_gone_once_it_is_closed(
