@@ -25,8 +25,8 @@ TEXT = """\
 
 What actions cost while data grows, beside the bare driver that reads just what they need.
 
-The commands and rows of an action are the same on every server, and tests hold them. The times are
-those of one run on the server in memory, with {clock}: what counts are the two beside each other,
+The commands and rows of an action are the same on every server, and tests hold them. The times of a
+row are those of one run on the server in memory, with {clock}: what counts are the two beside each other,
 and how they grow. In the plot both axes are logarithmic; broken lines are the driver's.
 
 ![Time over size for four actions, and for the driver's own reading](../pictures/speed.svg)
