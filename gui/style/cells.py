@@ -518,9 +518,9 @@ class CellTree(QTreeView):
         return max(min(theme.px(SHORTEST), last), min(last, room - taken))
 
     def _needs(self, columns: int) -> list[float]:
-        """The widths that the header and the first rows need in each column so that nothing of them is cut."""
-        model, header = self.model(), self.header()
-        needs = [0.0 if header.isHidden() else float(header.sectionSizeHint(at)) for at in range(columns)]
+        """The widths that the first rows need in each column so that nothing of them is cut."""
+        model = self.model()
+        needs = [0.0] * columns
         for row in range(min(model.rowCount(), MEASURED)):
             for at in range(columns):
                 cell = model.index(row, at).data(CELL)
@@ -555,21 +555,28 @@ class CellTree(QTreeView):
 
         The column behind these takes the rest of the view; it and each of them are made no wider than ``LAST``.
         """
-        least, most = theme.px(LEAST), theme.px(LAST)
         seen = [not self.isColumnHidden(at) for at in range(len(widths))]
-        made = [*widths, self.viewport().width() - sum(w for w, shown in zip(widths, seen, strict=True) if shown)]
-        needs = [round(need + 0.5) for need in self._needs(len(made))]
-        lacks = [max(0, min(need, most) - wide) for wide, need in zip(made, needs, strict=True)]
-        spare = [max(0, wide - max(need, least)) for wide, need in zip(made, needs, strict=True)]
-        for at, shown in enumerate(seen):
-            if not shown:
-                lacks[at] = spare[at] = 0
+        rest = self.viewport().width() - sum(w for w, shown in zip(widths, seen, strict=True) if shown)
+        made, seen = [*widths, rest], [*seen, True]
+        words = [round(need + 0.5) for need in self._needs(len(made))]
+        header = self.header()
+        heads = [0 if header.isHidden() else header.sectionSizeHint(at) for at in range(len(made))]
+        for needs in (words, [max(pair) for pair in zip(words, heads, strict=True)]):  # headers take what words leave
+            made = self._shared(made, needs, seen)
+        return made[:-1]
+
+    @staticmethod
+    def _shared(widths: Sequence[int], needs: Sequence[int], seen: Sequence[bool]) -> list[int]:
+        """The widths after columns that lack some of their ``needs`` have taken what others have beyond theirs."""
+        columns = list(zip(widths, needs, seen, strict=True))
+        lacks = [max(0, min(need, theme.px(LAST)) - wide) * shown for wide, need, shown in columns]
+        spare = [max(0, wide - max(need, theme.px(LEAST))) * shown for wide, need, shown in columns]
         moved = min(sum(lacks), sum(spare))
         if not moved:
             return list(widths)
         given = [int(moved * lack / sum(lacks)) for lack in lacks]
         taken = [math.ceil(sum(given) * part / sum(spare)) for part in spare]
-        return [wide + more - less for wide, more, less in zip(made, given, taken, strict=True)][:-1]
+        return [wide + more - less for wide, more, less in zip(widths, given, taken, strict=True)]
 
     def _squeezed(self, widths: Sequence[int], over: int) -> list[int]:
         """The widths of the first columns without the pixels that are too many; none below ``LEAST``.

@@ -358,6 +358,26 @@ def test_words_that_would_be_cut_in_the_last_column_take_the_empty_room_of_the_o
     assert made.columnWidth(0) >= full_width(model.cell(model.index(0, 0)))
 
 
+def test_a_long_header_takes_no_room_from_words_that_would_then_be_cut(qtbot: QtBot) -> None:
+    class Headed(_Long):
+        headers = ("Class", "Over the many scans that were made", "Since the first of the many scans")
+
+        def cell(self, index: Index) -> Cell:
+            return plain("None or several current" if index.column() == 0 else "1")
+
+    model = Headed()
+    made = CellTree()
+    made.as_list(model, "Rows")
+    made.narrow_below(900, (190, 80), (190, 80))
+    qtbot.addWidget(made)
+    made.resize(360, 200)
+    made.show()
+    model.fill(["one row"])
+    wanted = full_width(model.cell(model.index(0, 0)))
+    qtbot.waitUntil(lambda: made.columnWidth(0) >= wanted)
+    assert made.columnWidth(0) >= wanted
+
+
 def test_a_word_behind_a_value_gives_way_before_nothing_is_left_of_the_value() -> None:
     def drawn(said: str, width: int) -> QImage:
         made = QImage(width, 24, QImage.Format.Format_ARGB32_Premultiplied)
