@@ -495,14 +495,14 @@ class CellTree(QTreeView):
             last = self._do_without(least, needs, last)
         seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(least))
         spare = self.viewport().width() - seen - max(round(needs[-1]), theme.px(LAST))
-        least = self._squeezed(least, seen + last - self.viewport().width())
+        least = self._squeezed(least, seen + last - self.viewport().width(), needs)
         for at, width in enumerate(least):
             if self.isColumnHidden(at):
                 continue
             more = max(0, min(spare, round(needs[at] + 0.5) - width))
             spare -= more
             least[at] = width + more
-        for at, width in enumerate(self._levelled(least)):
+        for at, width in enumerate(self._levelled(least, needs)):
             self.header().resizeSection(at, width)
         self._is_fitting = False
 
@@ -542,15 +542,17 @@ class CellTree(QTreeView):
         rest = sum(theme.px(LEAST) if header.stretchLastSection() else header.sectionSize(at) for at in further)
         seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(widths))
         self._is_fitting = True
-        over = seen + rest - self.viewport().width()
-        made = self._squeezed(widths, over)
-        if header.stretchLastSection() and len(further) == 1:
-            made = self._levelled(made)
+        over, level = seen + rest - self.viewport().width(), header.stretchLastSection() and len(further) == 1
+        made = widths
+        if over > 0 or level:
+            needs = self._needs(len(widths) + 1)
+            made = self._squeezed(widths, over, needs)
+            made = self._levelled(made, needs) if level else made
         for at, width in enumerate(made):
             header.resizeSection(at, width)
         self._is_fitting = False
 
-    def _levelled(self, widths: Sequence[int]) -> list[int]:
+    def _levelled(self, widths: Sequence[int], needs: Sequence[float]) -> list[int]:
         """The widths in which words that would be cut have taken the empty room of other columns.
 
         The column behind these takes the rest of the view; it and each of them are made no wider than ``LAST``.
@@ -558,11 +560,11 @@ class CellTree(QTreeView):
         seen = [not self.isColumnHidden(at) for at in range(len(widths))]
         rest = self.viewport().width() - sum(w for w, shown in zip(widths, seen, strict=True) if shown)
         made, seen = [*widths, rest], [*seen, True]
-        words = [round(need + 0.5) for need in self._needs(len(made))]
+        words = [round(need + 0.5) for need in needs]
         header = self.header()
         heads = [0 if header.isHidden() else header.sectionSizeHint(at) for at in range(len(made))]
-        for needs in (words, [max(pair) for pair in zip(words, heads, strict=True)]):  # headers take what words leave
-            made = self._shared(made, needs, seen)
+        for wanted in (words, [max(pair) for pair in zip(words, heads, strict=True)]):  # headers take what words leave
+            made = self._shared(made, wanted, seen)
         return made[:-1]
 
     @staticmethod
@@ -578,7 +580,7 @@ class CellTree(QTreeView):
         taken = [math.ceil(sum(given) * part / sum(spare)) for part in spare]
         return [wide + more - less for wide, more, less in zip(widths, given, taken, strict=True)]
 
-    def _squeezed(self, widths: Sequence[int], over: int) -> list[int]:
+    def _squeezed(self, widths: Sequence[int], over: int, needs: Sequence[float]) -> list[int]:
         """The widths of the first columns without the pixels that are too many; none below ``LEAST``.
 
         Empty room goes first, then words.
@@ -586,8 +588,8 @@ class CellTree(QTreeView):
         made = list(widths)
         if over <= 0:
             return made
-        needs = self._needs(len(made))
-        for floors in ([max(theme.px(LEAST), round(need + 0.5)) for need in needs], [theme.px(LEAST)] * len(needs)):
+        words = [max(theme.px(LEAST), round(need + 0.5)) for need in needs[: len(made)]]
+        for floors in (words, [theme.px(LEAST)] * len(made)):
             gives = [
                 max(0, wide - floor) * (not self.isColumnHidden(at))
                 for at, (wide, floor) in enumerate(zip(made, floors, strict=True))
