@@ -399,10 +399,7 @@ class Archive(Layout):
     def _just(self, raw: bytes) -> Terms:
         """The filter of one row of the archive, by its ``_id``, document, version and token."""
         p = self.profile
-        where = guards.by_id(guards.physical_id(raw))
-        for name in filter(None, (p.archive_id, p.version, p.token)):
-            where |= guards.exact(name, c.get(raw, (name,)))
-        return where
+        return guards.unchanged(raw, (p.archive_id, p.version, p.token))
 
     def _remove_row(self, raw: bytes) -> End:
         where = self._just(raw)

@@ -21,7 +21,7 @@ from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.layouts.numbering_ways import WAYS
 from model.layouts.reserved_fields import number_of, time_of, version_damage, whole_number
-from model.server.guards import by_id, exact, physical_id
+from model.server.guards import by_id, exact, physical_id, unchanged
 from model.server.retry import Port, Terms, Write
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -79,9 +79,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
     A mark is set where there is none and never changed, so that one which lands late does no harm either.
     """
     physical = physical_id(base)
-    where = by_id(physical)
-    for name in names:
-        where |= exact(name, c.get(base, (name,)))
+    where = unchanged(base, names)
     for _ in range(TRIES):
         raw = next(iter(server.find(ns, where, limit=1)), None)
         if raw is None:

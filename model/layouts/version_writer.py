@@ -127,11 +127,8 @@ class VersionWriter:
         if (there := c.get(raw, (self._claim,))) is not None:
             return there, []
         v, drawing = numbering.drawing(self._server, p, id, proposed)
-        physical = guards.physical_id(raw)
-        where = guards.by_id(physical)
-        for name in filter(None, (p.id, p.version)):
-            where |= guards.exact(name, c.get(raw, (name,)))
-        marking = numbering.marking(self._ns, physical, where, self._claim, v)
+        where = guards.unchanged(raw, (p.id, p.version))
+        marking = numbering.marking(self._ns, guards.physical_id(raw), where, self._claim, v)
         return v, [*([drawing] if drawing is not None else []), marking]
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
@@ -381,10 +378,7 @@ class VersionWriter:
 
     def _just(self, raw: bytes) -> Terms:
         """The filter of one stored version, by its ``_id``, document, version and token."""
-        where = guards.by_id(guards.physical_id(raw))
-        for name in filter(None, (self._profile.id, self._profile.version, self._profile.token)):
-            where |= guards.exact(name, c.get(raw, (name,)))
-        return where
+        return guards.unchanged(raw, (self._profile.id, self._profile.version, self._profile.token))
 
     def _delete_one(self, raw: bytes) -> End:
         where = self._just(raw)

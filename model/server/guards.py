@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,6 +178,14 @@ def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
     if name == "_id" and id.type in (c.OBJECT_ID, c.STRING, c.BINARY, c.BOOLEAN, c.DATE, c.TIMESTAMP):
         return {name: id}
     return exact(name, id) | _number_types((name,), id)
+
+
+def unchanged(raw: bytes, names: Iterable[str]) -> dict[str, Any]:
+    """The clauses that a stored document is there and some of its fields are as they were read; a name "" is none."""
+    where = by_id(physical_id(raw))
+    for name in filter(None, names):
+        where |= exact(name, c.get(raw, (name,)))
+    return where
 
 
 def nested(path: str, value: Value | None) -> dict[str, Any]:
