@@ -22,9 +22,10 @@ after 4 everything has happened. An edit in place between the two makes the resi
 Creating inserts the current document, above the archive's rows of an earlier life of its id, and looks there again:
 where somebody created and deleted the same id in between, the new document is numbered above that life too. Deleting
 archives the document first, then deletes by the same guard; the archive stays. A deleted document is put back unless
-another life has begun and ended since: below that nobody could edit it. A purge deletes the document in the same way,
-then removes the archive's rows, the oldest first: one that dies on the way leaves a deleted document with its newest
-versions, and purging again goes on.
+another life has begun and ended since: below that nobody could edit it, and above it the history would be another's. A
+purge deletes the document in the same way, then removes the archive's rows, the oldest first: one that dies on the way
+leaves a deleted document with its newest versions, and purging again goes on. A document created meanwhile above these
+rows gets them back; one that began anew when they were gone does without them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from model.layouts.indexes import create_unique, is_unique
 from model.layouts.put_back import put_back
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import number_of, own_of
+from model.layouts.reserved_fields import number_of, own_of, place_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.names import id_name, version_name
@@ -264,23 +265,28 @@ class Archive(Layout):
 
         Its own row does not: the one with its token, or without tokens with its content.
         """
-        p, v = self.profile, c.get(raw, (self.profile.version,))
-        above = guards.exact(p.archive_id, id) | {p.version: {"$gte": v}}
-        for row in self.server.find(self.archive.ns, above, sort={p.version: 1}, limit=2):
-            token = c.get(raw, (p.token,)) if p.token else None
-            own = (
-                c.get(row, (p.token,)) == token
-                if token is not None
-                else self.archive.own.content(row) == self.content(raw)
-            )
-            if c.get(row, (p.version,)) != v or not own:
+        p = self.profile
+        above = guards.exact(p.archive_id, id) | {p.version: {"$gte": c.get(raw, (p.version,))}}
+        rows = self.server.find(self.archive.ns, above, sort={p.version: 1}, limit=2)
+        return not all(self.archive.is_copy(row, raw) for row in rows)
+
+    def _another_life(self, id: Value, raw: bytes, removed: Sequence[tuple[str, bytes]]) -> bool:
+        """Whether the archive below a document that is to be put back is not its own any more.
+
+        Its own holds the copy that the delete made, or where a purge took that away only rows that are put back too.
+        """
+        ours = {row for _, row in removed}
+        for row in self.archive.rows_of(id, {self.profile.version: {"$lte": c.get(raw, (self.profile.version,))}}):
+            if self.archive.is_copy(row, raw):
+                return False
+            if row not in ours:
                 return True
         return False
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert the document again, then the archive's rows that a purge removed with it.
 
-        It is a ``conflict`` where another life of its id has ended in the archive since.
+        It is a ``conflict`` where another life of its id has ended in the archive since, above it or below.
         """
         (ns, raw) = removed[0]
         if ns == self.archive.ns:
@@ -289,24 +295,20 @@ class Archive(Layout):
             return self._restored(id, removed)
         physical = guards.physical_id(raw)
         id = document_ids.id_of(raw, self.profile.id) or physical
-        later = Outcome(
-            "conflict",
-            self.ns,
-            id,
-            f"{id_name(id)} was created and deleted again since, as {self.archive.ns} shows; nothing was put back. "
-            "Create it again and restore one of its versions.",
-        )
+        later = self.archive.lived_again(id)
         try:
-            if self._later_life(id, raw):
+            if self._later_life(id, raw) or self._another_life(id, raw, removed):
                 return later
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
         back = super().put_back(removed)
-        if back.kind != "applied":
+        if back.kind not in ("applied", "unknown"):
             return back
         try:
-            if not self._later_life(id, raw):
+            if not self._later_life(id, raw) and not self._another_life(id, raw, removed):
                 return back
+            for _, row in reversed(removed[1:]):
+                self._remove_row(row)
             there = self._current.made(raw)
             where = guards.by_id(physical) | self._guard.clauses(there)
             note = "what was put back below a later life"
@@ -321,15 +323,47 @@ class Archive(Layout):
         return replace(back, detail=f"{back.detail} {said}")
 
     def _restored(self, id: Value, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert a purge's rows again, unless the document has begun again since: it may be numbered below them."""
+        """Insert a purge's rows again, unless the document has begun again since."""
         try:
-            again = self._current.exists(id)
+            if self._current.exists(id):
+                return self._begun_again(id)
+            return self._rows_back(id, [raw for _, raw in removed])
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
-        if again:
-            said = f"{id_name(id)} was created again since; none of its versions were put back."
-            return Outcome("conflict", self.ns, id, said)
-        return put_back(self.server, self.profile, removed, (self.profile.archive_id, self.profile.version))
+
+    def _begun_again(self, id: Value) -> Outcome:
+        said = f"{id_name(id)} was created again since; none of its versions were put back."
+        return Outcome("conflict", self.ns, id, said)
+
+    def _rows_back(self, id: Value, rows: Sequence[bytes]) -> Outcome:
+        """Insert removed rows again; a ``conflict``, and none of them is there, where another life has begun.
+
+        A document that began while they were gone is numbered from the start: they would stand in its way.
+        """
+        p = self.profile
+        newest = max(rows, key=lambda raw: place_of(c.get(raw, (p.version,))) or 0)
+        ours = set(rows)
+        below = self.archive.rows_of(id, {p.version: {"$lte": c.get(newest, (p.version,))}})
+        if self._is_begun_beside(id, newest) or any(row not in ours for row in below):
+            return self._begun_again(id)
+        removed = [(self.archive.ns, raw) for raw in rows]
+        back = put_back(self.server, p, removed, (p.archive_id, p.version))
+        if not self._is_begun_beside(id, newest):
+            return back
+        for raw in reversed(rows):
+            end = self._remove_row(raw)
+            if end.kind not in ("applied", "conflict"):
+                return replace(back, kind="unknown", detail=f"{back.detail} {end.sentence}".strip())
+        return self._begun_again(id)
+
+    def _is_begun_beside(self, id: Value, newest: bytes) -> bool:
+        """Whether there is a current document that neither is the version of this row nor is numbered above it."""
+        try:
+            raw = self._current.raw(id)
+        except NotFound:
+            return False
+        here, there = (place_of(c.get(each, (self.profile.version,))) or 0 for each in (raw, newest))
+        return here <= there and not self.archive.is_copy(newest, raw)
 
     def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         raw, _ = self._check(base)
@@ -371,7 +405,7 @@ class Archive(Layout):
 
     def _without_rows(self, id: Value, base: Version, kept: Sequence[bytes]) -> Outcome:
         """Remove the rows that were kept, and the copy of the base that a delete has made."""
-        gone: list[tuple[str, bytes]] = []
+        gone: list[bytes] = []
         again = "purge it once more"
         for raw in reversed(list(self.archive.rows_of(id))):
             copy = c.get(raw, (self.profile.version,)) == base.v and self.archive.own.content(raw) == base.content
@@ -382,9 +416,11 @@ class Archive(Layout):
             if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has removed it
                 said = f"{id_name(id)} is deleted, and some of its versions are left; {again}. {end.sentence}"
                 return Outcome("unknown", self.ns, id, said.strip())
-            gone.append((self.archive.ns, raw))
+            gone.append(raw)
         if self._current.exists(id):
-            back = put_back(self.server, self.profile, gone, (self.profile.archive_id, self.profile.version))
+            back = self._rows_back(id, gone) if gone else self._begun_again(id)
+            if back.kind == "conflict":
+                return Outcome("applied", self.ns, id, f"{id_name(id)} is purged, and created anew since.")
             said = f"Somebody created {id_name(id)} again meanwhile; its versions were put back."
             return Outcome("unknown", self.ns, id, said if back.kind == "applied" else f"{said} {back.detail}")
         if left := sum(1 for _ in self.archive.rows_of(id)):

@@ -39,7 +39,7 @@ from model.layouts.reserved_fields import (
 from model.layouts.stamp import Stamp
 from model.layouts.version_pages import newest_down
 from model.names import id_name, version_name
-from model.records import Outline, Row, State, Stored, Version
+from model.records import Outcome, Outline, Row, State, Stored, Version
 from model.server import guards
 from model.server.retry import Terms
 from model.values import canonical as c
@@ -297,6 +297,26 @@ class ArchiveReader:
         return current
 
     # --- rows
+
+    def is_copy(self, row: bytes, raw: bytes) -> bool:
+        """Whether a row is the copy of this current document: by number and token, or by content without tokens."""
+        p = self.profile
+        if c.get(row, (p.version,)) != c.get(raw, (p.version,)):
+            return False
+        token = c.get(raw, (p.token,)) if p.token else None
+        if token is not None:
+            return c.get(row, (p.token,)) == token
+        return self.own.content(row) == self.current.own.content(raw)
+
+    def lived_again(self, id: Value) -> Outcome:
+        """The conflict where what was deleted is not put back, since another life is in the archive by now."""
+        return Outcome(
+            "conflict",
+            self.current.ns,
+            id,
+            f"{id_name(id)} was created and deleted again since, as {self.ns} shows; nothing was put back. "
+            "Create it again and restore one of its versions.",
+        )
 
     def names_itself(self, raw: bytes) -> bool:
         """Whether a stored document has a field of its own where the archive's rows have the document's id."""

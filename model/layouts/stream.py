@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
-from model.layouts import feed_state, numbering
+from model.errors import Refused
+from model.layouts import document_ids, feed_state, numbering
 from model.layouts.archive_reader import BEHIND, PHANTOM, ArchiveReader
 from model.layouts.base import Layout
 from model.layouts.checks.chains import Chains
@@ -32,8 +33,10 @@ from model.layouts.reserved_fields import own_of, place_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
-from model.records import Version
+from model.records import Outcome, Version
+from model.server import guards
 from model.server.retry import Port
+from model.values import canonical as c
 from model.values.canonical import Value
 
 _WAITING = "not in the archive yet"
@@ -144,6 +147,16 @@ class Stream(Layout):
             f"The earlier versions are rows of {self.archive.ns}, which belong to its feed and are not removed from "
             "here; delete the document, and remove the rows where the feed is run."
         )
+
+    def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
+        """As for any document; ``conflict`` where the archive has another life above it, whose numbers are taken."""
+        p, ((_, raw),) = self.profile, removed
+        id = document_ids.id_of(raw, p.id) or guards.physical_id(raw)
+        above = guards.exact(p.archive_id, id) | {p.version: {"$gt": c.get(raw, (p.version,))}}
+        try:
+            return self.archive.lived_again(id) if self.archive.any(above) else super().put_back(removed)
+        except Refused as error:
+            return Outcome("refused", self.ns, id, str(error))
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))

@@ -16365,6 +16365,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist endgültig gelöscht, alle {1} Versionen davon.</translation>
     </message>
     <message>
+      <source>{0} is purged, and created anew since.</source>
+      <translation>{0} ist endgültig gelöscht und seither neu angelegt worden.</translation>
+    </message>
+    <message>
       <source>{0} is purged, with all its versions in {1}.</source>
       <translation>{0} ist endgültig gelöscht, mit allen Versionen in {1}.</translation>
     </message>

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import bson
 import pytest
 
 from model.errors import NotFound
@@ -89,6 +90,107 @@ def test_what_was_deleted_is_not_put_back_below_a_later_life(server: Server) -> 
         again = sound.swap(ID, sound.version(ID), doc(x=1)) if is_there(sound) else sound.create(doc(x=1), ID)
         assert again.kind == "applied", again
         empty(server, "archive")
+
+
+def begun_anew(server: Server, sound: Layout, ended: bool = False) -> None:
+    """Another one removes what is left of the document, and creates it anew; or that has ended too."""
+    if is_there(sound):
+        return
+    server._client["lives"]["things_past"].delete_many({})
+    assert sound.create(doc(theirs=1), ID).kind == "applied"
+    if ended:
+        assert sound.delete(ID, sound.version(ID)).kind == "applied"
+
+
+def lives_of(layout: Layout) -> list[set[str]]:
+    """The names of the fields in each version of the document, newest first; [] where it is gone."""
+    try:
+        return [{name for name, _ in c.fields(each.content or b"")} for each in layout.history(ID, contents=True)]
+    except NotFound:
+        return []
+
+
+@pytest.mark.parametrize("purged", [False, True], ids=["deleted", "purged"])
+@pytest.mark.parametrize("ended", [False, True], ids=["there", "ended"])
+def test_what_was_removed_is_not_put_back_above_the_archive_of_another_life(
+    ended: bool, purged: bool, server: Server
+) -> None:
+    sound = empty(server, "archive")
+    told = set()
+    for writing in places(server, sound, (), lambda: begun_anew(server, sound, ended)):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        assert sound.swap(ID, sound.version(ID), doc(mine=2)).kind == "applied"
+        base = sound.version(ID)
+        removed = sound.all_stored(ID, base) if purged else sound.removal(ID, base)
+        assert (sound.purge if purged else sound.delete)(ID, base).kind == "applied"
+        outcome = writing.put_back(removed)
+        told.add(outcome.kind)
+        names = lives_of(sound)
+        assert {"theirs"} not in names or {"mine"} not in names, (outcome, names)
+        assert ({"mine"} in names and is_there(sound)) == (outcome.kind == "applied"), (outcome, names)
+        again = sound.swap(ID, sound.version(ID), doc(x=1)) if is_there(sound) else sound.create(doc(x=1), ID)
+        assert again.kind == "applied", again
+        empty(server, "archive")
+    assert told == {"applied", "conflict"}
+
+
+def test_the_versions_of_a_purged_document_are_not_put_back_under_one_that_began_anew(server: Server) -> None:
+    sound = empty(server, "archive")
+    told = set()
+    for writing in places(server, sound, (), lambda: begun_anew(server, sound)):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        assert sound.delete(ID, sound.version(ID)).kind == "applied"
+        last = sound.last(ID)
+        removed = sound.all_stored(ID, last)
+        assert sound.purge(ID, last).kind == "applied"
+        outcome = writing.put_back(removed)
+        told.add(outcome.kind)
+        names = lives_of(sound)
+        assert {"theirs"} not in names or {"mine"} not in names, (outcome, names)
+        assert ({"mine"} in names) == (outcome.kind == "applied"), (outcome, names)
+        empty(server, "archive")
+    assert told == {"applied", "conflict"}
+
+
+def test_what_was_deleted_is_not_put_back_below_a_life_that_a_feed_has_archived(server: Server) -> None:
+    layout = empty(server, "stream")
+    assert layout.create(doc(mine=1), ID).kind == "applied"
+    base = layout.version(ID)
+    removed = layout.removal(ID, base)
+    assert layout.delete(ID, base).kind == "applied"
+    fed = [layout.archive.row_of(Value.of(n), ID, removed[0][1]) for n in (1, 2)]  # type: ignore[attr-defined]
+    past = server._client["lives"]["things_past"]
+    past.insert_one(bson.decode(fed[0]))
+    assert layout.put_back(removed).kind == "applied"
+    assert layout.delete(ID, layout.version(ID)).kind == "applied"
+    past.insert_one(bson.decode(fed[1]) | {layout.profile.version: 2})
+    outcome = layout.put_back(removed)
+    assert (outcome.kind, is_there(layout)) == ("conflict", False)
+    assert "created and deleted again since" in outcome.detail
+
+
+@pytest.mark.parametrize("numbering", ["next", "time"])
+def test_a_document_created_beside_a_purge_can_be_edited_after_it(numbering: str, server: Server) -> None:
+    sound = empty(server, "archive", numbering=numbering)
+
+    def created() -> None:
+        if not is_there(sound):
+            assert sound.create(doc(theirs=1), ID).kind == "applied"
+
+    told = set()
+    for writing in places(server, sound, (), created):
+        assert sound.create(doc(mine=1), ID).kind == "applied"
+        assert sound.swap(ID, sound.version(ID), doc(mine=2)).kind == "applied"
+        base = sound.version(ID)
+        outcome = writing.purge(ID, base)
+        told.add(outcome.kind)
+        names = lives_of(sound)
+        assert {"mine"} not in names or outcome.kind != "applied", (outcome, names)
+        assert names.count({"mine"}) in (0, 2), (outcome, names)
+        again = sound.swap(ID, sound.version(ID), doc(x=1)) if is_there(sound) else sound.create(doc(x=1), ID)
+        assert again.kind == "applied", again
+        empty(server, "archive", numbering=numbering)
+    assert told == {"applied", "unknown"}
 
 
 @pytest.mark.parametrize(
