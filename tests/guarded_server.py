@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from bson.binary import Binary
 
@@ -33,10 +33,13 @@ from tests.privileges import (
     sees_collection,
     sees_database,
 )
+from tests.servers.asked import Turned
+from tests.servers.hosted_server import PROFILES, HostedServer, ServerProfile
 from tests.servers.listener import Listener
 
 ROUNDS = 4096
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-1": "sha1"}
+NAMES = {13: "Unauthorized", 18: "AuthenticationFailed", 8000: "AtlasError"}
 
 
 class _ClosedAtTheEnd(ssl.SSLSocket):
@@ -53,7 +56,7 @@ class GuardedServer(Listener):
 
     ``users`` have passwords, and everybody else whose certificate ``clients`` has signed comes in by that. Each has the
     privileges that stand under its name in ``rights``, else all; :meth:`allow` changes them in mid-work. Commands make
-    further users, with roles.
+    further users, with roles. With a ``profile`` it is that server behind the door, and turns away in its words.
     """
 
     def __init__(
@@ -65,9 +68,11 @@ class GuardedServer(Listener):
         breaks_off: bool = False,
         replica_set: str = "",
         mechanism: str = "SCRAM-SHA-256",
+        profile: ServerProfile | None = None,
     ) -> None:
         super().__init__()
-        self.store = LocalServer(replica_set=replica_set)
+        self.store = HostedServer(profile) if profile else LocalServer(replica_set=replica_set)
+        self._profile = profile or PROFILES["mongodb"]
         self.mechanism = mechanism
         self.lists_databases = True
         """Whether ``listDatabases`` shows everybody what they may see, as MongoDB does, or refuses those without it."""
@@ -94,9 +99,13 @@ class GuardedServer(Listener):
         self.seen = bytearray()
         self.store._commands.address = self.host
 
+    def __enter__(self) -> Self:
+        self.store.__enter__()
+        return super().__enter__()
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         super().__exit__(kind, error, at)
-        self.store.close()
+        self.store.__exit__(kind, error, at)
 
     def serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(wire.Garbled), contextlib.ExitStack() as ends:
@@ -167,7 +176,7 @@ class GuardedServer(Listener):
         if not self._guarded or command.name in FREE:
             return None
         if not user:
-            return 13, "Unauthorized", f"Command {command.name} requires authentication"
+            return self.turned_away("nobody", f"Command {command.name} requires authentication")
         if user in self.expired:
             return 391, "ReauthenticationRequired", "Reauthentication required: the authentication has expired"
         rights = self.rights(user)
@@ -175,8 +184,14 @@ class GuardedServer(Listener):
         listing = Need(command.name, "" if command.name == "listDatabases" else command.database)
         strict = not lenient.get(command.name, True)
         if (strict and not listing.met_by(rights)) or not permitted(command, rights):
-            return 13, "Unauthorized", refusal(command)
+            return self.turned_away("right", refusal(command))
         return None
+
+    def turned_away(self, why: Turned, words: str) -> tuple[int, str, str]:
+        """Code, name and words of the error for somebody who is not let in; the words are those of MongoDB."""
+        own = 18 if why in ("password", "user") else 13
+        code, said = self._profile.turned_away(why) or (own, words)
+        return code, NAMES[code], said
 
 
 def _let_go(connection: socket.socket) -> None:
@@ -207,8 +222,7 @@ class _Visitor:
             return self._status()
         if (refused := self._server.refusal(self._user, command)) is not None:
             self._server.refused[command.name] += 1
-            code, name, words = refused
-            return wire.pack(ok=0.0, errmsg=words, code=code, codeName=name)
+            return _error(*refused)
         self._server.answered[command.name] += 1
         if (done := self._server.managed(command.name, _plain(command))) is not None:
             return done
@@ -229,8 +243,8 @@ class _Visitor:
             return reply
         return c.encode(found)
 
-    def _refuse(self) -> bytes:
-        return wire.pack(ok=0.0, errmsg="Authentication failed.", code=18, codeName="AuthenticationFailed")
+    def _refuse(self, why: Turned) -> bytes:
+        return _error(*self._server.turned_away(why, "Authentication failed."))
 
     def _begin(self, command: Command) -> bytes:
         first = bytes(_plain(command)["payload"]).partition(b",,")[2]
@@ -238,7 +252,7 @@ class _Visitor:
         user = parts[b"n"].decode().replace("=2C", ",").replace("=3D", "=")
         password = self._server.password(user)
         if _plain(command)["mechanism"] != self._server.mechanism or password is None:
-            return self._refuse()
+            return self._refuse("user")
         if self._server.mechanism == "SCRAM-SHA-1":  # the secret there is a digest of both
             password = hashlib.md5(f"{user}:mongo:{password}".encode()).hexdigest()
         salt = base64.b64encode(hashlib.sha256(user.encode()).digest()[:16])
@@ -257,7 +271,7 @@ class _Visitor:
         signed = b",".join((*self._said, bare))
         signature = hmac.digest(hashlib.new(kind, client).digest(), signed, kind)
         if base64.b64decode(proof) != bytes(a ^ b for a, b in zip(client, signature, strict=True)):
-            return self._refuse()
+            return self._refuse("password")
         self._user = user
         self._server.expired.discard(user)
         verifier = hmac.digest(hmac.digest(salted, b"Server Key", kind), signed, kind)
@@ -266,7 +280,7 @@ class _Visitor:
     def _by_certificate(self) -> bytes:
         shown = self._connection.getpeercert() if isinstance(self._connection, ssl.SSLSocket) else None
         if not shown:
-            return self._refuse()
+            return self._refuse("user")
         self._user = ",".join(f"CN={value}" for part in shown["subject"] for _, value in part)  # type: ignore[union-attr,misc]
         return wire.pack(dbname="$external", user=self._user, ok=1.0)
 
@@ -275,6 +289,10 @@ class _Visitor:
         rights = [dict(right) for right in self._server.rights(self._user)] if self._user else []
         info = {"authenticatedUsers": who, "authenticatedUserRoles": [], "authenticatedUserPrivileges": rights}
         return wire.pack(authInfo=info, ok=1.0)
+
+
+def _error(code: int, name: str, words: str) -> bytes:
+    return wire.pack(ok=0.0, errmsg=words, code=code, codeName=name)
 
 
 def _plain(command: Command) -> dict[str, Any]:

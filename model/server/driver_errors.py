@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +27,8 @@ Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
 SHORT = 4  # characters: a password that is shorter stands inside ordinary words as well
 ATLAS = 8000  # names the reason in words alone
-_ANONYMOUS = "requires authentication"
+_ANONYMOUS = re.compile("requires authentication|not authenticated")
+_LOGGING_IN = "pymongo.synchronous.auth"  # where the driver does so, with a module for each further way
 _TIER = "atlas tier"  # what it does not allow, it allows nobody
 
 
@@ -169,6 +171,8 @@ def _of_code(error: e.OperationFailure) -> Meaning:
         if "auth" in text.lower():
             return _LOGIN if "not authorized" not in text.lower() else _DENIED
         return _DENIED if is_denied(error) else Meaning("no", False, _refusal(text))
+    if code == UNAUTHORIZED and _at_login(error):
+        return _LOGIN
     if code is None:
         return _BROKEN
     return CODES.get(code) or Meaning("no", False, _refusal(text))
@@ -434,11 +438,20 @@ def is_denied(error: BaseException) -> bool:
     text = said(error).lower()
     if error.code == ATLAS:
         return "not authorized" in text or ("not allowed" in text and _TIER not in text)
-    return error.code == UNAUTHORIZED
+    return error.code == UNAUTHORIZED and not _at_login(error)
+
+
+def _at_login(error: e.OperationFailure) -> bool:
+    """Whether a connection's login failed, and not the command for which it was opened.
+
+    Some servers answer a wrong password with the code for a missing privilege.
+    """
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__", "").startswith(_LOGGING_IN) for frame in frames)
 
 
 def _denied(error: BaseException, command: str, place: str) -> str:
-    return _NO_USER if _ANONYMOUS in str(error) else lacks(command, place)
+    return _NO_USER if _ANONYMOUS.search(str(error)) else lacks(command, place)
 
 
 def _reading(error: Exception, uri: str, command: str, place: str, index: str) -> Refused:

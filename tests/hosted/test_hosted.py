@@ -15,7 +15,7 @@ import pymongo
 import pytest
 from bson import Int64
 
-from model.errors import NotFound, Refused
+from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.layouts import update_operators
 from model.localserver.wire import Command
 from model.mql.command_error import CommandError
@@ -25,9 +25,11 @@ from model.server.retry import Server
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import EMPTY, Value
+from tests.guarded_server import GuardedServer
 from tests.hosted import said
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells, done
+from tests.privileges import Privilege
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
 from tests.support import ROOT
 
@@ -173,6 +175,42 @@ def test_a_write_that_a_deadlock_ends_is_made_once_at_the_next_try(
     _, here = done(NAMED[action], profile)
     assert tries
     assert (here.status, here.documents) == (0, undisturbed.documents), here.sentences
+
+
+# --- who is not let in
+
+PASSWORD = "s3cret-of-eva"
+READS: list[Privilege] = [
+    {"resource": {"db": "shop", "collection": ""}, "actions": ["find", "listCollections", "collStats"]}
+]
+WRONG = "does not accept this user name and password"
+
+
+@pytest.mark.parametrize("name", ["mongodb", "documentdb-5", "documentdb-postgres", "cosmos-vcore", "atlas-free"])
+def test_who_is_not_let_in_is_told_which_of_password_user_and_right_it_is(name: str) -> None:
+    with GuardedServer({"eva": PASSWORD}, {"eva": READS}, profile=PROFILES[name]) as server:
+        server.store.load("shop.things", [bson.encode({"_id": 1, "n": 1})])
+
+        def address(who: str) -> str:
+            options = filter(None, ("directConnection=true", PROFILES[name].options))
+            return f"mongodb://{who}{server.host}/shop?{'&'.join(options)}"
+
+        for stranger in ("eva:mistyped@", f"nobody:{PASSWORD}@"):
+            with pytest.raises(Unreachable, match=WRONG):
+                Session.open(address(stranger))
+        with Session.open(address("")) as session, pytest.raises(NotAllowed, match="name a user in the address"):
+            session.documents("shop.things")
+        with Session.open(address(f"eva:{PASSWORD}@"), Profile((stated("shop.things", "plain"),))) as session:
+            outcome = session.edit("shop.things", Value.of(1), {"n": 2})
+            assert (outcome.kind, "privilege update on shop.things" in outcome.detail) == ("refused", True), outcome
+            server.change_password("eva", "another")
+            server.hang_up()
+            with pytest.raises(Unreachable, match=r"connection to \S+ was lost"):
+                session.documents("shop.things")
+            with pytest.raises(Unreachable, match=f"{WRONG} any more; connect again"):
+                session.documents("shop.things")
+            with pytest.raises(Unreachable, match=f"{WRONG} any more; connect again"):
+                session.edit("shop.things", Value.of(1), {"n": 2})
 
 
 # --- the tests themselves on such a server

@@ -10,15 +10,18 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 Kind: TypeAlias = Literal[
-    "command", "option", "stage", "clause", "type number", "expression", "accumulator", "operator", "value", "stored"
-]
+    "command", "option", "stage", "clause", "type number", "expression", "accumulator", "operator", "value", "stored",
+    "login",
+]  # fmt: skip
+Turned: TypeAlias = Literal["password", "user", "nobody", "right"]
+"""Why somebody is turned away: a wrong password, an unknown user, nobody logged in, a right that is missing."""
 Part: TypeAlias = tuple[Kind, str]
 """A kind and a name, as in ``("stage", "$match")``.
 
 ``clause``: an operator of a filter. ``operator``: one of an update, or ``pipeline`` for an update that is one.
 ``option``: ``command.field``, where ``numbered`` stands for the number of a write that may be repeated. ``value``: a
 type that is sent. ``stored``: what a document that is to be stored has in it: a field's name with a ``dot``, with a
-``dollar`` in front, an ``empty`` one, or a ``nested array``.
+``dollar`` in front, an ``empty`` one, or a ``nested array``. ``login``: see :data:`Turned`.
 """
 
 _ENVELOPE = ("$db", "lsid", "$clusterTime", "$readPreference", "readConcern", "writeConcern", "ordered")

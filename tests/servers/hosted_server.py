@@ -24,7 +24,7 @@ from model.localserver.wire import Command
 from model.mql.command_error import CommandError
 from model.values import canonical as c
 from tests.servers import odd
-from tests.servers.asked import Part, parts_of, parts_of_document
+from tests.servers.asked import Part, Turned, parts_of, parts_of_document
 
 _GROWING = ("insert", "update", "findAndModify", "findandmodify")
 
@@ -80,6 +80,11 @@ class ServerProfile:
     def stores(self) -> tuple[Refusal, ...]:
         """What it refuses in documents: two servers with the same can hold the same."""
         return tuple(each for each in self.refuses if each.kind in ("stored", "value"))
+
+    def turned_away(self, why: Turned) -> tuple[int, str] | None:
+        """The code and the words for somebody who is not let in; None where they are those of MongoDB."""
+        found = (refusal for refusal in self.refuses if refusal.covers(("login", why)))
+        return next(((refusal.code, refusal.says) for refusal in found), None)
 
     def check(self, command: Command) -> None:
         """Raise the error that it gives for the first part of a command that it lacks."""

@@ -73,7 +73,7 @@ OPENING = ("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumps.py
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
     "Of the kind", "module {0} has no attribute {1}",
-    "requires authentication", "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
+    "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
     "no such file", "no servers found yet", "name or service not known", "nodename nor", "name resolution",
     "replica set", "got response id", "message length", "connection closed", "timed out", "no scheme", "wire version",
     "authentication source must be", "requires a username", "username without a password", "not yet valid",
