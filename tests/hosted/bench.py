@@ -32,6 +32,8 @@ NOW = 1_790_000_000
 SHOP = {name: f"shop.{name}" for name in WRITABLE}
 IDS = ("K-1", "K-2", EXACT := "K-3")
 """The documents of the shop; the last has a Decimal128, which not every server takes."""
+STOPPED = (130, 143)
+"""The exit statuses of a command that Ctrl+C or SIGTERM has ended."""
 STATED = (
     "".join(
         f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\ntoken = "_w"\n'
@@ -107,6 +109,8 @@ class Bench:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             self.status = command_line.main([*map(str, words)])
+        if self.status in STOPPED:
+            raise KeyboardInterrupt  # whoever stops this process means all of it, and not the command in it
         self.out += out.getvalue()
         self.err += err.getvalue()
         return out.getvalue()

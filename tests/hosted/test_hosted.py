@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import bson
@@ -15,6 +16,7 @@ import pymongo
 import pytest
 from bson import Int64
 
+from model.commands import command_line
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.layouts import update_operators
 from model.localserver.wire import Command
@@ -27,6 +29,7 @@ from model.values import canonical
 from model.values.canonical import EMPTY, Value
 from tests.guarded_server import GuardedServer
 from tests.hosted import said
+from tests.hosted.__main__ import rows
 from tests.hosted.actions import ACTIONS, Action
 from tests.hosted.matrix import MODEL, Cell, cells, done
 from tests.privileges import Privilege
@@ -142,6 +145,26 @@ def test_forms_of_the_program_that_were_wrong_are_convicted(
     assert not wrong([NAMED[action]], [name])
     habit(monkeypatch)
     assert wrong([NAMED[action]], [name])
+
+
+def test_a_matrix_that_is_stopped_blames_no_server_and_goes_on_with_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, names, asked = tmp_path / "matrix.jsonl", ["mongodb", "ferretdb-1"], 0
+    run = command_line.main
+
+    def stopped_once(words: list[str]) -> int:
+        nonlocal asked
+        asked += 1
+        return 143 if asked == 3 else run(words)  # each server comes after a MongoDB with the same documents
+
+    monkeypatch.setattr(command_line, "main", stopped_once)
+    with pytest.raises(KeyboardInterrupt):
+        list(rows([NAMED["collections"]], names, kept))
+    assert (asked, len(kept.read_text().splitlines())) == (3, 1)
+    for _ in range(2):  # the second time nothing is left to be asked
+        ((_, row),) = rows([NAMED["collections"]], names, kept)
+        assert (asked, [cell.verdict for cell in row]) == (5, ["works", "works"])
 
 
 # --- what DocumentDB on PostgreSQL does in its own way
