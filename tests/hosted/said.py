@@ -19,7 +19,9 @@ from model.commands import command_line
 from model.records import Outcome
 from tests.support import ROOT
 
-LACKS = re.compile(r"[Tt]his server (cannot|has no|takes no|does not)|The server (refuses|does not accept the query)")
+LACKS = re.compile(
+    r"[Tt]his server (cannot|has no|takes no|does not)|The server (refuses|does not accept the query|has no room left)"
+)
 _PRODUCT = str(ROOT / "model") + os.sep
 told: list[str] = []
 """The sentences of this test so far."""
