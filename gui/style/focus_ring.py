@@ -2,46 +2,85 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from collections.abc import Iterator
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from gui.style import theme
+from gui.style.scrolling import FromTop
 
 GAP = 2
 WIDTH = 2
 _MOVES = frozenset(
     (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.LayoutRequest)
 )
+_KEYS = frozenset((QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride))
+_MODIFIERS = frozenset((Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr, Qt.Key.Key_Meta))
 _ring: _Rings | None = None
 
 
 class _Rings(QObject):
-    """Keeps one ring on the focused button of the application."""
+    """Keeps one ring on the focused button of the application, and the focused control in sight."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._ring: _Ring | None = None
+        self._by_key = False  # what happens now was asked for by a key
         app.focusChanged.connect(self._moved)
 
-    def _moved(self, _: QWidget | None, now: QWidget | None) -> None:
+    def _moved(self, before: QWidget | None, now: QWidget | None) -> None:
         if self._ring is not None and isValid(self._ring):
             self._ring.leave()
         self._ring = None
-        if now is not None and QApplication.mouseButtons() == Qt.MouseButton.NoButton:
-            _into_sight(now)
+        if before is not None and isValid(before):
+            before.removeEventFilter(self)
+        if now is not None:
+            now.installEventFilter(self)
+            by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+            if self._by_key or by_mouse:
+                _touch(now)
+            if not by_mouse:
+                _into_sight(now)
         if isinstance(now, QAbstractButton) and now.isVisible():
             self._ring = _Ring(now)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _KEYS and isinstance(event, QKeyEvent) and event.key() not in _MODIFIERS:
+            if not self._by_key:
+                self._by_key = True
+                QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))  # it comes once the key has been served
+            if event.type() == QEvent.Type.KeyPress and isinstance(watched, QWidget) and _touch(watched):
+                _into_sight(watched)
+        return False
+
+    def customEvent(self, event: QEvent) -> None:
+        self._by_key = False
+
+
+def _touch(widget: QWidget) -> bool:
+    """Let the areas around a control that somebody acts in follow the focus; whether one of them did not yet."""
+    areas = [above for above in _above(widget) if isinstance(above, FromTop) and above.untouched]
+    for area in areas:
+        area.untouched = False
+    return bool(areas)
+
+
+def _above(widget: QWidget) -> Iterator[QWidget]:
+    while (above := widget.parentWidget()) is not None:
+        yield above
+        widget = above
 
 
 def _into_sight(widget: QWidget) -> None:
     """Scroll to a control that got the focus by key where it is not wholly in sight."""
-    above = widget.parentWidget()
-    while above is not None:
-        if isinstance(above, QScrollArea) and widget.visibleRegion().boundingRect() != widget.rect():
+    for above in _above(widget):
+        if not isinstance(above, QScrollArea) or (isinstance(above, FromTop) and above.untouched):
+            continue
+        if widget.visibleRegion().boundingRect() != widget.rect():
             _scroll_to(above, widget)
-        above = above.parentWidget()
 
 
 def _scroll_to(area: QScrollArea, widget: QWidget) -> None:

@@ -1,4 +1,4 @@
-"""A part of a form that scrolls where a window is too low for it."""
+"""Parts that scroll where a window is too low for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from gui.style import theme
+
+
+class FromTop(QScrollArea):
+    """An area that is seen from its beginning until somebody acts in it, whatever the program focuses meanwhile."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.untouched = True
+
+    def begin(self) -> None:
+        """Show the beginning, as of content that nobody has seen yet."""
+        self.untouched = True
+        self.horizontalScrollBar().setValue(0)
+        self.verticalScrollBar().setValue(0)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Qt's own also scrolls, even where a control that is hidden or disabled hands its focus on."""
+        return QWidget.focusNextPrevChild(self, next)
 
 
 class Scrolling(QScrollArea):

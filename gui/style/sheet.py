@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QWidget
 
 from gui.style import focus_keeper, focus_ring, theme
+from gui.style.scrolling import FromTop
 
 DIM = 0.34
 DIM_DARK = 0.55
@@ -25,7 +26,7 @@ class _Veil(QWidget):
         self.setGeometry(window.rect())
         self.board = QWidget()
         """The dialog lies on it: as large as the window, or as the dialog with its edges."""
-        self._area = QScrollArea(self)
+        self._area = FromTop(self)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self.board)

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QStackedLayout,
     QToolButton,
@@ -30,6 +29,7 @@ from PySide6.QtWidgets import (
 from gui import tasks
 from gui.language import tr
 from gui.style import icons, theme, wording
+from gui.style.scrolling import FromTop
 from model.errors import Unreachable
 from model.text import plain, visible
 
@@ -171,7 +171,7 @@ class StateView(QWidget):
         self._buttons.setContentsMargins(0, theme.px(10), 0, 0)
         inner = QWidget()
         inner.setObjectName("bare")
-        self._scroll = QScrollArea()  # words are never squeezed into each other: where room lacks, they scroll
+        self._scroll = FromTop()  # words are never squeezed into each other: where room lacks, they scroll
         self._scroll.setObjectName("bare")
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -237,6 +237,7 @@ class StateView(QWidget):
             marks = ("small", "main") if main and at == 0 else ("small",) if at == 0 else ("small", "quiet")
             self._buttons.addWidget(button(label, call, *marks))
         self._buttons.addStretch(1)
+        self._scroll.begin()
         self.updateGeometry()
 
     def progress(self, done: int, total: int | None) -> None:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication, QFrame, QMenu, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, focus_keeper, preferences, theme, wording
+from gui.style.scrolling import FromTop
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
 
@@ -58,6 +59,36 @@ class _PageStack(QStackedWidget):
         return max(page.minimumSizeHint().height(), lowest)
 
 
+class _PageView(FromTop):
+    """Shows the page in front; one that was left is seen again where it was."""
+
+    def __init__(self, stack: _PageStack) -> None:
+        super().__init__()
+        self.setObjectName("pageview")
+        self.setWidget(stack)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._pages = stack
+        self._left: dict[int, tuple[QPoint, bool]] = {}  # where each page was, by its id, and whether it was touched
+
+    def show_page(self, page: QWidget) -> None:
+        """Bring a page to the front."""
+        across, down = self.horizontalScrollBar(), self.verticalScrollBar()
+        self._left[id(self._pages.currentWidget())] = QPoint(across.value(), down.value()), self.untouched
+        self._pages.setCurrentWidget(page)
+        QApplication.sendPostedEvents(self.viewport(), QEvent.Type.LayoutRequest)  # the bars get the page's range
+        self.begin()
+        if id(page) in self._left:
+            at, self.untouched = self._left[id(page)]
+            across.setValue(at.x())
+            down.setValue(at.y())
+
+    def forget(self, page: QWidget) -> None:
+        """Forget a page that is closed."""
+        self._left.pop(id(page), None)
+
+
 class TabArea(QWidget):
     """Everything right of the sidebar.
 
@@ -87,12 +118,7 @@ class TabArea(QWidget):
         self.empty = StateView()
         self._stack = _PageStack()
         self._stack.addWidget(self.empty)
-        self._view = QScrollArea()
-        self._view.setObjectName("pageview")
-        self._view.setWidget(self._stack)
-        self._view.setWidgetResizable(True)
-        self._view.setFrameShape(QFrame.Shape.NoFrame)
-        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._view = _PageView(self._stack)
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._view, 1)
@@ -148,7 +174,7 @@ class TabArea(QWidget):
         inside = here is not None and self._stack.isAncestorOf(here)
         place = self._places.get(id(shown))
         self.setFocusProxy(shown if shown is not None else self.tabs.plus)
-        self._stack.setCurrentWidget(shown if shown is not None else self.empty)
+        self._view.show_page(shown if shown is not None else self.empty)
         if inside:
             focus_keeper.give(place if focus_keeper.can_have(place) else shown or self.tabs.plus)
         self.current_changed.emit()
@@ -204,6 +230,7 @@ class TabArea(QWidget):
         made = page_registry.PAGES[request.kind].make(session, request, self._production(session))
         self._insert(made, at)
         made.answer(request, again=False)
+        self._view.begin()
         return made
 
     # --- what pages tell
@@ -270,6 +297,7 @@ class TabArea(QWidget):
         self.tabs.remove(at)
         self._tab_chosen(self.tabs.bar.currentIndex())
         self._stack.removeWidget(page)
+        self._view.forget(page)
         page.hide()
         if messages.area(self).of(page):
             page.retire()

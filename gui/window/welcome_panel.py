@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QMenu,
-    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -23,6 +22,7 @@ from gui import tasks
 from gui.language import tr, translated
 from gui.style import boxes, icons, symbols, theme, wording
 from gui.style.logo import Logo
+from gui.style.scrolling import FromTop
 from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.opening import Opening, trouble_with
@@ -169,7 +169,7 @@ class WelcomePanel(QWidget):
         whole.addStretch(20)
         whole.addWidget(page)
         whole.addStretch(32)
-        area = QScrollArea()
+        area = FromTop()
         area.setObjectName("page")
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)

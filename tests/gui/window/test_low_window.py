@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,9 +16,9 @@ from gui.actions import TITLES
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
-from gui.pages.tool_pages import PendingPage
+from gui.pages.tool_pages import CheckPage, PendingPage
 from gui.style import theme, zooming
-from tests.gui.window.windows import NS, new_window, open_sample, wait_idle
+from tests.gui.window.windows import NS, new_window, open_sample, press, wait_idle
 
 
 def _has_room(part: QWidget) -> bool:
@@ -81,12 +81,44 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     for line in list(window.messages.lines):
         line.leave()
     assert across.value() == 0  # the list has the focus, and is seen from its beginning
-    page.browser.bar.run_button.setFocus(Qt.FocusReason.TabFocusReason)
+    while not page.browser.bar.run_button.hasFocus():
+        press(window, "Shift+Tab")
     assert page.browser.bar.run_button.visibleRegion().boundingRect() == page.browser.bar.run_button.rect()
     window.resize(1600, 1000)
     qtbot.waitUntil(lambda: not title.more.isVisible())
     assert all(action.isVisible() for action in title.menus.actions())
     assert across.maximum() == 0
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
+    assert area is not None
+    across, down = area.horizontalScrollBar(), area.verticalScrollBar()
+    first = window.workspace.page
+    assert first is not None
+    for kind in ("check", "repair", "migrate"):
+        window.workspace.tab_area.show_page(first)
+        qtbot.waitUntil(lambda: down.maximum() > 0)
+        down.setValue(left := down.maximum())  # the page that is left was scrolled
+        page = window.workspace.open(session, PageRequest(kind, "insurance.claims" if kind == "migrate" else ""))
+        qtbot.waitUntil(lambda page=page: page.isAncestorOf(window.focusWidget() or window))
+        if isinstance(page, CheckPage):
+            page.do_refresh()  # its button has the focus, and cannot be pressed meanwhile
+        wait_idle(qtbot)
+        assert across.maximum() > 0
+        assert (across.value(), down.value()) == (0, 0), kind
+        press(window, "Tab")
+        now = window.focusWidget()
+        assert now is not None
+        assert page.isAncestorOf(now)
+        shown = now.visibleRegion().boundingRect()
+        assert shown.width() >= min(now.width(), area.viewport().width() - theme.px(16)), kind
+        assert shown.height() >= min(now.height(), area.viewport().height() - theme.px(48)), kind
+        window.workspace.tab_area.show_page(first)
+        assert down.value() == left
 
 
 @pytest.mark.usefixtures("twice_as_large")
@@ -116,7 +148,8 @@ def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has
     for part in sheet.findChildren(QWidget):
         if part.isVisible() and part.parentWidget() is sheet:
             qtbot.waitUntil(partial(_has_room, part))
-    sheet.use.setFocus(Qt.FocusReason.TabFocusReason)
+    while not sheet.use.hasFocus():
+        press(window, "Shift+Tab")
     assert sheet.use.visibleRegion().boundingRect() == sheet.use.rect()
     assert sheet.mapTo(window, QPoint()).x() < 0
     sheet.cancel.click()
