@@ -58,7 +58,7 @@ def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
     command = at("A3")
     before = snapshot(database)
     status, out, _ = run(*command, "--json")
-    assert status == 0
+    assert status == 0, out
     assert snapshot(database) == before
     first, _ = rows_of(out)
     assert set(first) == {"outcome", "ns", "id", "detail", "writes"}
@@ -85,7 +85,7 @@ def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_that_is_conf
     before = snapshot(database)
     status, out, _ = run(*command)
     assert status == 1
-    assert "1 of them differs from what a scan of today proposes" in out
+    assert "1 of them differs from what a scan of today proposes" in out, out
     status, out, err = run(*command, "--apply", "--json")
     assert (status, out) == (2, "")
     assert "differs from what a scan of today proposes in 1 of its 2 ticked items (item 2: The plan rests on" in err
