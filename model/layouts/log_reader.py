@@ -6,6 +6,7 @@ without one, the rows' own ``_id``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -115,7 +116,7 @@ class LogReader:
                 continue
             if not by_time and not any_version:
                 if id not in newest:
-                    newest[id] = next((c.get(each, ("_id",)) for each in self._of(id, {self.id: 1})), None)
+                    newest[id] = self._newest_of(id)
                 if newest[id] != c.get(raw, ("_id",)):
                     continue
             listed.add(id)
@@ -127,7 +128,8 @@ class LogReader:
         return Row(id, None, at, len(raw), raw, not unreadable(raw))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents are named; grouped by the server, None where that takes too long."""
+        """How many documents are named; grouped by a server that can do so, None where that takes too long."""
+        until = time.monotonic() + max_ms / 1000
         stages: list[Terms] = [{"$group": {"_id": f"${self.id}"}}]
         if filter and any_version:
             stages = [{"$match": filter}, *stages]
@@ -141,5 +143,25 @@ class LogReader:
             for raw in self.server.aggregate(self.ns, [*stages, {"$count": "n"}], max_ms):
                 return number_of(c.get(raw, ("n",)))
         except Refused:
-            return None
+            return self._counted(filter, any_version, until)
         return 0
+
+    def _counted(self, filter: Terms | None, any_version: bool, until: float) -> int | None:
+        """How many documents are named, entry by entry, for a server that groups in no such way."""
+        total, met = 0, set[Value]()
+        try:
+            for raw in self.server.find(self.ns, filter, sort=self._newest, projection={self.id: 1}):
+                if time.monotonic() > until:
+                    return None
+                id = self._named(raw)
+                if id is None or id in met:
+                    continue
+                met.add(id)
+                total += not filter or any_version or self._newest_of(id) == c.get(raw, ("_id",))
+        except Refused:
+            return None
+        return total
+
+    def _newest_of(self, id: Value) -> Value | None:
+        """The ``_id`` of a document's newest entry."""
+        return next((c.get(each, ("_id",)) for each in self._of(id, {self.id: 1})), None)

@@ -326,6 +326,31 @@ def test_a_number_is_an_id_and_the_next_one_is_found_on_a_server_that_refuses_de
                 session.find_id("shop.things", "8.5")
 
 
+def test_documents_of_a_log_are_counted_on_a_server_that_groups_in_no_such_way() -> None:
+    entries = [{"_id": at, "docId": id, "n": n} for at, (id, n) in enumerate([("K-1", 2), ("K-2", 1), ("K-1", 1)])]
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        server.load("shop.log", [bson.encode(entry) for entry in [*entries, {"_id": 9}]])
+        profile = Profile((stated("shop.log", "log", id="docId", at="n"),))
+        with Session.open(server.uri, profile) as session:
+            asked = [("", False), ('{"n": 1}', False), ('{"n": 1}', True), ('{"n": 2}', False), ('{"n": 3}', False)]
+            assert [session.count("shop.log", *each)[0] for each in asked] == [2, 1, 2, 1, 0]
+
+
+def test_a_history_that_contradicts_is_seen_on_a_server_whose_groups_only_count() -> None:
+    ids = [f"K-{number}" for number in range(10)]
+    ids[5] = "short"  # and far from the first rows and the last ones
+    rows = [(id, v) for id in ids for v in (range(1, 301) if id != "short" else (4, 4, 4))]
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        server.load(
+            "shop.things",
+            [bson.encode({"_id": at, "docId": id, "v": v, "n": at}) for at, (id, v) in enumerate(rows)],
+        )
+        with Session.open(server.uri) as session:
+            (info,) = session.collections()
+    assert info.layout == "plain"
+    assert "short has v 4 in all of its 3 rows" in info.why
+
+
 @pytest.mark.parametrize("wire", [6, 7, 8])
 def test_a_server_too_old_for_the_driver_is_told_with_what_helps(wire: int) -> None:
     with HostedServer(replace(MODEL, wire=wire)) as server, pytest.raises(Exception, match="too old") as refusal:

@@ -14,6 +14,7 @@ from itertools import chain, islice, pairwise
 from math import factorial, prod
 from typing import Any
 
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable
 from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.layouts.recognition.sampling import (
@@ -295,17 +296,27 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
     """The documents by id; of a large collection some at random, which tell nothing of where a history begins."""
     whole = (sample.count or COUNTED + 1) <= COUNTED
     some: list[Terms] = [] if whole else [{"$sample": {"size": COUNTED // 10}}]
-    by_id: Terms = {"$group": {"_id": f"${id}", "n": {"$sum": 1}, "first": {"$min": f"${version}"}}}
+    counted: Terms = {"_id": f"${id}", "n": {"$sum": 1}}
+
+    def grouped(by_id: Terms) -> list[bytes]:
+        return list(server.aggregate(sample.ns, [*some, {"$group": by_id}, {"$limit": GROUPS}], max_ms=WITHIN_MS))
+
+    try:
+        rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
+    except (NotAllowed, TooMuch, Unreachable):
+        raise
+    except Refused:  # some servers count in groups and do nothing else there
+        rows, told = grouped(counted), False
     found = []
     begun = 0
-    for raw in server.aggregate(sample.ns, [*some, by_id, {"$limit": GROUPS}], max_ms=WITHIN_MS):
+    for raw in rows:
         value, n, first = (c.get(raw, (name,)) for name in ("_id", "n", "first"))
         if value is not None and value.type in KEYS and n is not None:
             found.append((number_of(n) or 0, value))
             start = number_of(first) or 0
             begun += first is not None and (first.type == c.DATE or start <= 1 or start >= SECONDS)
     several = sorted((each for each in found if each[0] > 1), key=lambda each: -each[0])
-    return _Groups(tuple(value for _, value in several), begun / len(found) if found and whole else 1.0)
+    return _Groups(tuple(value for _, value in several), begun / len(found) if found and told else 1.0)
 
 
 def _looked_up(
