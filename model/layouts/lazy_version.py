@@ -9,8 +9,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias, cast
 
-import bson
-
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
 from model.layouts.field_reader import FieldReader
@@ -124,9 +122,9 @@ class Judge:
         """Whether the content of a stored version meets it; None where that takes reading it as a whole."""
         try:
             if c.walker is None or not c.walker.survives(document):
-                bson.decode(document, c.FORGIVING)  # it has a content only where all of it can be read
+                c.decode(document)  # it has a content only where all of it can be read
             spans = self._fields.spans(document)
-        except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError, Unreadable):
+        except Unreadable:
             return None
         seen = tuple([None if at is None else (at[0], document[at[1] : at[2]]) for at in spans])
         known = self._verdicts.get(seen)

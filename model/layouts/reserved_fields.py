@@ -187,17 +187,16 @@ def unreadable(raw: bytes) -> str:
     if c.walker is not None and c.walker.survives(raw):
         return ""
     try:
-        decoded = bson.decode(raw, c.FORGIVING)
+        decoded = c.decode(raw)
+    except Unreadable:
+        return "does not decode"
+    try:
         if len(bson.encode(decoded, codec_options=c.FORGIVING)) == len(raw):
             return ""
         # Some types come back in another length and lose nothing here, where bytes are never decoded to be written.
         return _repeated(Value(c.OBJECT, raw))
     except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
         pass
-    try:
-        bson.decode(raw, c.FORGIVING)
-    except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
-        return "does not decode"
     try:
         return _repeated(Value(c.OBJECT, raw)) or _no_text(Value(c.OBJECT, raw))
     except Unreadable:

@@ -540,7 +540,7 @@ def refuse_damaged(raw: bytes) -> None:
 def damage(raw: bytes) -> str:
     """The damage of a document, in a few words, or ''."""
     try:
-        same = len(bson.encode(bson.decode(raw))) == len(raw)
+        same = len(bson.encode(c.decode(raw))) == len(raw)
     except Exception:  # dates beyond datetime, legacy types: not damage; the walk below decides
         same = False
     if same:

@@ -6,9 +6,8 @@ others. Source: the trackers of Mongoid::History.
 
 from __future__ import annotations
 
-import bson
-
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown
+from model.values import canonical as c
 
 
 def apply(tree: Node, patch: Node) -> Node:
@@ -42,7 +41,7 @@ def mark(name: str) -> bytes:
 
 def may_remove(row: bytes) -> bool:
     """Whether a change in these bytes may take out a field."""
-    found = bson.decode(row)
+    found = c.decode(row)
     before, after = found.get("original"), found.get("modified")
     return not isinstance(before, dict) or not isinstance(after, dict) or not before.keys() <= after.keys()
 

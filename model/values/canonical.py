@@ -460,12 +460,31 @@ def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
     return hashlib.new(algorithm, raw, usedforsecurity=False).hexdigest()
 
 
-def decode(raw: bytes) -> dict[str, Any]:
-    """Decode with the forgiving options; raises ``Unreadable`` where even these fail."""
+def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dict[str, Any]:
+    """Decode, with the forgiving options unless others are named; raises ``Unreadable`` where these fail."""
     try:
-        return bson.decode(raw, FORGIVING)
-    except (bson.errors.InvalidBSON, ValueError, OverflowError, RecursionError) as error:
+        if _DB_POINTERS in raw:
+            _bounded(raw)
+        return bson.decode(raw, options)
+    except (bson.errors.BSONError, struct.error, ValueError, OverflowError, RecursionError, TypeError) as error:
         raise Unreadable(f"The document does not decode: {error}.") from None
+
+
+_DB_POINTERS = bytes([DB_POINTER])
+
+
+def _bounded(raw: bytes) -> None:
+    """Raise ``Unreadable`` where a value leads out of its document: PyMongo reads on behind a DBPointer cut short."""
+    inside = [(0, len(raw))]
+    while inside:
+        start, stop = inside.pop()
+        if start + _length(raw, start, 5) > stop:
+            raise Unreadable(f"The document at byte {start} leads out of the one around it.")
+        for _, kind, begin, end in elements(raw, start):
+            if kind in (OBJECT, ARRAY):
+                inside.append((begin, end))
+            elif kind == SCOPED_CODE:
+                inside.append((begin + 8 + _length(raw, begin + 4, 1), end))
 
 
 def encode(python: dict[str, Any]) -> bytes:

@@ -14,7 +14,6 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import bson
 from bson import json_util
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
@@ -51,7 +50,7 @@ class JsonForm:
                 "separators": (", ", ": ") if self.spaced else (",", ":"),
                 "ensure_ascii": self.ascii,
             }
-            decoded = bson.decode(raw, _NAIVE)
+            decoded = c.decode(raw, _NAIVE)
             if self.dialect == "extended":
                 return json_util.dumps(decoded, json_options=json_util.RELAXED_JSON_OPTIONS, **how).encode("utf-8")
             return json.dumps(decoded, default=_iso if self.dialect == "iso" else str, **how).encode("utf-8")

@@ -87,6 +87,13 @@ def damaged(r: random.Random, raw: bytes) -> bytes:
     return bytes(data)
 
 
+def texts(r: random.Random) -> bytes:
+    """A document in which at most the letters of its texts are wrong."""
+    parts = [b"\x02f%d\0" % at + string(r.choice(TEXTS)) for at in range(r.randrange(1, 4))]
+    body = b"".join(parts)
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
+
+
 def nested(depth: int, kind: int) -> bytes:
     """Documents, or arrays, one inside the other."""
     raw = canonical.EMPTY
@@ -96,7 +103,7 @@ def nested(depth: int, kind: int) -> bytes:
 
 
 def inputs(seed: int, count: int) -> Iterator[tuple[bytes, bytes]]:
-    """Pairs of documents: sound ones, their changed copies, mere bytes, and some that are nested too deeply."""
+    """Pairs of documents: sound ones, changed copies, odd texts, mere bytes, and some that are nested too deep."""
     r = random.Random(seed)
     for number in range(count):
         if number % 50 == 0:
@@ -105,6 +112,8 @@ def inputs(seed: int, count: int) -> Iterator[tuple[bytes, bytes]]:
             raw = r.randbytes(r.randrange(60))
         elif number % 17 == 0:
             raw = bson.encode({f"f{i}": i for i in range(r.choice((127, 128, 129, 300)))})
+        elif number % 13 == 0:
+            raw = texts(r)
         else:
             raw = document(r)
         if r.random() < 0.6:

@@ -26,13 +26,13 @@ def damage_of(raw: bytes) -> str:
     if c.walker is not None and c.walker.survives(raw):
         return ""
     try:
-        decoded = bson.decode(raw, USUAL)
+        decoded = c.decode(raw, USUAL)
         if bson.encode(decoded, codec_options=USUAL) == raw:
             return ""
         # An `_id` that is not the first field is moved there at the top of a document alone.
         if bson.encode({"": decoded}, codec_options=USUAL)[6:-1] == raw:
             return ""
-    except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
+    except (Unreadable, bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
         pass
     try:
         return unreadable(raw) or _odd(raw) or "comes back as other bytes once it is written again"

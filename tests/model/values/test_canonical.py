@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import struct
 from typing import Any
 
 import bson
@@ -143,3 +144,29 @@ def test_a_value_is_set_and_taken_out_below_thousands_of_levels() -> None:
     assert c.get(c.put(raw, (*path, "b"), Value.of(2)), (*path, "b")) == Value.of(2)
     assert c.get(c.drop(raw, (*path, "b")), path) == Value.of({})
     assert c.drop(raw, (*path, "c", "d")) == raw
+
+
+@pytest.mark.parametrize("cut", [0, 1, 12])
+@pytest.mark.parametrize("around", ["nothing", "a document", "an array", "a scope"])
+def test_pymongo_gets_no_reference_that_is_cut_short_and_behind_which_it_would_read(
+    cut: int, around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = _enclosed(b"\x0cp\0" + struct.pack("<i", 5) + b"coll\0" + b"x" * (12 - cut))
+    if around in ("a document", "an array"):
+        raw = _enclosed((b"\x03" if around == "a document" else b"\x04") + b"a\0" + raw)
+    elif around == "a scope":
+        code = struct.pack("<i", 2) + b"f\0" + raw
+        raw = _enclosed(b"\x0fa\0" + struct.pack("<i", len(code) + 4) + code)
+    read: list[bytes] = []
+    decoded = bson.decode
+    monkeypatch.setattr(bson, "decode", lambda data, options: [read.append(data), decoded(data, options)][1])
+    if cut:
+        with pytest.raises(Unreadable):
+            c.decode(raw)
+    else:
+        assert "coll" in str(c.decode(raw))
+    assert read == ([] if cut else [raw])
+
+
+def _enclosed(body: bytes) -> bytes:
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
