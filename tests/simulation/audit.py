@@ -36,7 +36,7 @@ def faults(
                 said.append(f"after the repair {flagged(machine, of.profile)} are flagged, not {entries[-1].v}")
             if history(machine, of.profile) != entries:
                 said.append("the repair changed more than flags")
-    return said + as_read(sound, entries, of, stranger) + blocked(sound, stranger), repaired
+    return said + as_read(sound, entries, of, stranger, edits=edits) + blocked(sound, stranger), repaired
 
 
 def bumped(entries: Sequence[Entry], stranger: Stranger) -> list[str]:
@@ -105,8 +105,21 @@ def settled(entries: Sequence[Entry], edits: Sequence[Edit], sound: Layout) -> l
     return said
 
 
+def _unseen(entry: Entry, edits: Sequence[Edit]) -> bool:
+    """Whether the version's writer began from a content without the field that is bumped, and the version has it."""
+    bases = [attempt.base for edit in edits for attempt in edit.attempts if attempt.token == entry.token]
+    return "views" in bson.decode(entry.content) and any(
+        base.content is not None and "views" not in bson.decode(base.content) for base in bases
+    )
+
+
 def as_read(
-    sound: Layout, entries: Sequence[Entry], of: Variant, stranger: Stranger | None = None, id: Value = ID
+    sound: Layout,
+    entries: Sequence[Entry],
+    of: Variant,
+    stranger: Stranger | None = None,
+    id: Value = ID,
+    edits: Sequence[Edit] = (),
 ) -> list[str]:
     """The layout's own history is the one stored, and numbers that nobody used are no gaps where it can tell."""
     read = list(sound.history(id, contents=True)) if entries else []
@@ -115,8 +128,9 @@ def as_read(
     if not sound.numbered:
         entries = entries[-1:]
     fine = ["present"]
-    if of.layout == "hashed" and stranger is not None and not of.excludes and entries[-1].token in stranger.left:
-        fine.append("damaged")  # what was bumped behind the hash shows, until the next edit
+    bumped = stranger is not None and (entries[-1].token in stranger.left or _unseen(entries[-1], edits))
+    if of.layout == "hashed" and bumped and not of.excludes:
+        fine.append("damaged")  # it shows until the next edit; a first bump until one that has seen the new field
     if any(each.state not in fine for each in read):
         return [f"the history is damaged: {[(each.v, each.state, each.detail) for each in read]}"]
     over = bson.encode({of.profile.deleted: True})
