@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate, zip_longest
 from typing import Any, TypeAlias
 
 from PySide6.QtCore import (
@@ -43,10 +44,13 @@ from model.text.display import plain as seen
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
-LEAST = 72  # of a column in a view that is too narrow for all of them
+LEAST, FEWEST = 72, 40  # what a column keeps where there is not room enough for the words of all, or for that either
+LONG, MIDDLE = 260, 100  # up to this width words have room before headers have; those that are cut in the middle
+SHORT = 200  # what words that may be long keep beside a column that can be done without
+BRIEF = 112  # what the column that takes the rest has of its words before those of the others are whole
+LATER = 100  # milliseconds until the columns are fitted to words that came into rows that were there
+HEAD_MARGIN = 6  # what Qt leaves at each side of a header's words beside the padding
 VALUE = 56  # what a word behind a value leaves of it
-LAST = 260  # what the last column keeps, whose words may come later
-SHORT, SHORTEST = 200, 112  # what it keeps beside columns that can be done without, and beside the words of the others
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -255,6 +259,7 @@ def full_width(cell: Cell) -> float:
     beside: float = sum(theme.px(wide) for wide, there in signs.items() if there) + theme.px(cell.indent)
     beside += theme.px(20) * bool(cell.tick) + theme.px(18) * bool(cell.caret)
     beside += sum(symbols.badge_width(badge.text, badge.symbol) + theme.px(8) for badge in cell.badges)
+    beside += symbols.miniature_width(cell.marks) if cell.marks else 0
     look = (cell.mono, cell.size, cell.weight)
     return theme.px(16) + beside + sum(_advance(look, span) for span in cell.spans)
 
@@ -363,6 +368,19 @@ def _radio(painter: QPainter, left: float, middle: float, taken: bool) -> float:
     return left + side + theme.px(6)
 
 
+def _raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+    """The widths raised towards those that are wanted, as far as there is room; all get what the least lacks first."""
+    made, left = list(widths), room - sum(widths)
+    lacks = sorted(
+        (more, at) for at, (wide, want) in enumerate(zip(widths, wanted, strict=True)) if (more := want - wide)
+    )
+    for so_far, (lack, at) in enumerate(lacks):
+        more = max(0, min(lack, left // (len(lacks) - so_far)))
+        made[at] += more
+        left -= more
+    return made
+
+
 class CellModel(QAbstractItemModel):
     """Base of the models: subclasses give ``cell(index)``; the other roles follow from it."""
 
@@ -412,15 +430,17 @@ class CellTree(QTreeView):
         self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
     ) -> None:
         super().__init__(parent)
-        self._fitting: tuple[float, Sequence[float], Sequence[float]] | None = None
         self._given: tuple[float, ...] = ()  # the widths of the first columns where there is room for all of them
-        self._narrow: bool | None = None
+        self._narrow: tuple[float, ...] = ()  # and in a view narrower than this
+        self._narrow_room = 0.0
+        self._was_narrow: bool | None = None
         self._dispensable: tuple[int, ...] = ()
         self._is_fitting = self._sized_by_hand = False
-        self._soon = QTimer(self)  # once for all rows that come together
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self.fit_columns)
+        self._soon, self._later = QTimer(self), QTimer(self)  # once for all rows, or words, that come together
+        for timer, wait in ((self._soon, 0), (self._later, LATER)):
+            timer.setSingleShot(True)
+            timer.setInterval(wait)
+            timer.timeout.connect(self.fit_columns)
         self._lit = QRect()  # the row that is drawn as lying under the pointer
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
@@ -438,6 +458,7 @@ class CellTree(QTreeView):
         header.setSectionsMovable(False)
         header.setStretchLastSection(True)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
         header.setMinimumSectionSize(theme.px(24))
         header.setFixedHeight(theme.px(28))
         header.sectionResized.connect(self._sized)
@@ -451,18 +472,18 @@ class CellTree(QTreeView):
         self.setAccessibleName(name)
         model.modelReset.connect(self._soon.start)
         model.rowsInserted.connect(self._soon.start)
-        self._resize_columns(widths)
+        model.dataChanged.connect(self._words_came)
+        self.resize_columns(widths)
 
     def narrow_below(
         self, room: float, narrow: Sequence[float], widths: Sequence[float], dispensable: Sequence[int] = ()
     ) -> None:
         """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest.
 
-        Room that the last does not need goes to those whose words would be cut, until a person sizes a column. The
-        ``dispensable`` columns are hidden, one after the other, where words of the others would be cut beside them, and
-        where no row has a word in them.
+        Words of the last may come later: room is kept for them. The ``dispensable`` columns are hidden, one after the
+        other, where words of the others would be cut beside them, and where no row has a word in them.
         """
-        self._fitting = (room, narrow, widths)
+        self._narrow_room, self._narrow, self._given = room, tuple(narrow), tuple(widths)
         self._dispensable = tuple(dispensable)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -478,135 +499,105 @@ class CellTree(QTreeView):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Fit the columns to the view's width, where no person sized one."""
-        if self._fitting is None:
-            self._squeeze()
+        """Fit the columns to the view's width, where no person sized one.
+
+        Room goes to words first, up to ``LONG``, then to headers, then to the widths given; what is left goes to longer
+        words. Where it is not enough for all, a column that lacks little gets that, and the others share.
+        """
+        is_narrow = self.viewport().width() < theme.px(self._narrow_room)
+        if not self._given or (self._sized_by_hand and (not self._narrow or is_narrow == self._was_narrow)):
             return
-        room, narrow, widths = self._fitting
-        is_narrow = self.viewport().width() < theme.px(room)
-        if is_narrow == self._narrow and self._sized_by_hand:
-            return
-        self._narrow, self._sized_by_hand = is_narrow, False
-        least = [theme.px(width) for width in (narrow if is_narrow else widths)]
-        needs = self._needs(len(least) + 1)
+        self._was_narrow, self._sized_by_hand = is_narrow, False
         self._is_fitting = True
-        last = min(theme.px(LAST), max(round(needs[-1]), theme.px(LEAST)))
-        if self._dispensable and self.model().rowCount():
-            last = self._do_without(least, needs, last)
-        seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(least))
-        spare = self.viewport().width() - seen - max(round(needs[-1]), theme.px(LAST))
-        least = self._squeezed(least, seen + last - self.viewport().width(), needs)
-        for at, width in enumerate(least):
-            if self.isColumnHidden(at):
-                continue
-            more = max(0, min(spare, round(needs[at] + 0.5) - width))
-            spare -= more
-            least[at] = width + more
-        for at, width in enumerate(self._levelled(least, needs)):
-            self.header().resizeSection(at, width)
+        header, room = self.header(), self.viewport().width()
+        words, whole = self._needs(header.count())
+        given = [theme.px(width) for width in (self._narrow if is_narrow else self._given)]
+        self._do_without(given, words, room)
+        shown = [at for at in range(header.count()) if not header.isSectionHidden(at)]
+        fewest, *stages = zip(*(self._stages(at, given, words[at], whole[at]) for at in shown), strict=True)
+        made = list(fewest)
+        for wanted in stages:
+            made = _raised(made, wanted, room)
+        for at, width in zip(shown, made, strict=True):
+            if header.sectionResizeMode(at) in BY_HAND:
+                header.resizeSection(at, width)
         self._is_fitting = False
 
-    def _do_without(self, least: Sequence[int], needs: Sequence[float], last: int) -> int:
-        """Hide the columns that there is no room for; returns the width of the last, whose words are cut first."""
-        words = [round(need + 0.5) or width for need, width in zip(needs, least, strict=False)]
-        room = self.viewport().width()
-        taken = sum(words[at] for at in range(len(words)) if at not in self._dispensable or needs[at])
-        for at in self._dispensable:
-            goes = bool(needs[at]) and taken + theme.px(SHORT) > room
-            taken -= words[at] if goes else 0
-            self.setColumnHidden(at, goes or not needs[at])
-        return max(min(theme.px(SHORTEST), last), min(last, room - taken))
+    def _stages(self, at: int, given: Sequence[int], words: int, whole: int) -> tuple[int, ...]:
+        """The widths that a column is raised to, one after the other; none is less than the one before."""
+        header, long, takes_rest = self.header(), theme.px(LONG), self._takes_rest(at)
+        if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Fixed or not (at < len(given) or takes_rest):
+            return (given[at] if at < len(given) else header.sectionSize(at),) * 7
+        awaits = takes_rest and bool(self._narrow)
+        air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
+        if at == self.treePosition() and self.rootIsDecorated():
+            words = max(words, min(air, words + 2 * self.indentation()))  # rows further in may be unfolded later
+        head = 0 if header.isHidden() else min(long, self._head_width(at))
+        least = min(air, theme.px(LEAST), max(words, head) if words else air)
+        words = words or (long if awaits else 0)
+        first = min(words, theme.px(BRIEF)) if takes_rest else words
+        return tuple(accumulate((min(least, theme.px(FEWEST)), least, first, words, head, air, whole), max))
 
-    def _needs(self, columns: int) -> list[float]:
-        """The widths that the first rows need in each column so that nothing of them is cut."""
-        model = self.model()
-        needs = [0.0] * columns
+    def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:
+        """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
+        if not self._dispensable or not self.model().rowCount():
+            return
+        heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
+        claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
+        claims = [min(claim, theme.px(SHORT)) if self._takes_rest(at) else claim for at, claim in enumerate(claims)]
+        if self._narrow:
+            claims[-1] = theme.px(SHORT)  # its words may come later: no column comes or goes then
+        filled = {at for at in self._dispensable if words[at]}
+        others = {at for at in range(len(claims)) if at not in self._dispensable and not self.isColumnHidden(at)}
+        taken = sum(claims[at] for at in filled | others)
+        for at in self._dispensable:
+            goes = at in filled and taken > room
+            taken -= claims[at] if goes else 0
+            self.setColumnHidden(at, goes or at not in filled)
+
+    def _takes_rest(self, at: int) -> bool:
+        """Whether a column is as wide as the others leave it."""
+        header = self.header()
+        if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Stretch:
+            return True
+        return header.stretchLastSection() and all(map(header.isSectionHidden, range(at + 1, header.count())))
+
+    def _needs(self, columns: int) -> tuple[list[int], list[int]]:
+        """The widths in which the words of the first rows can be read, and those in which none are cut; 0: no words."""
+        model, long, middle, room = self.model(), theme.px(LONG), theme.px(MIDDLE), self.viewport().width()
+        words, whole = [0.0] * columns, [0.0] * columns
         for row in range(min(model.rowCount(), MEASURED)):
             for at in range(columns):
+                if whole[at] > max(room, long):  # long values need not be worked out to be measured
+                    continue
                 cell = model.index(row, at).data(CELL)
-                if isinstance(cell, Cell) and (cell.spans or cell.badges):
-                    needs[at] = max(needs[at], full_width(cell))
-        return needs
+                if isinstance(cell, Cell) and (cell.spans or cell.badges or cell.marks):
+                    wide = full_width(cell)
+                    whole[at] = max(whole[at], wide)
+                    words[at] = max(words[at], min(wide, middle if cell.middle else long))
+        return [math.ceil(need) for need in words], [math.ceil(need) for need in whole]
+
+    def _head_width(self, at: int) -> int:
+        """The width that a header needs so that its words are not cut."""
+        said = self.model().headerData(at, Qt.Orientation.Horizontal) or ""
+        header = self.header()
+        is_sorted = header.isSortIndicatorShown() and header.sortIndicatorSection() == at
+        beside = theme.px(16 + 8 * (at == 0) + 16 * is_sorted + 2 * HEAD_MARGIN)
+        return math.ceil(_width((False, 11, 600), said)) + beside if said else 0
+
+    def _words_came(self) -> None:
+        if self._given and not self._later.isActive():
+            self._later.start()
 
     def _fit_again(self) -> None:
-        self._sized_by_hand, self._narrow = False, None
+        self._sized_by_hand, self._was_narrow = False, None
         self.fit_columns()
-
-    def _squeeze(self) -> None:
-        """Take from the columns what the view is too narrow for; all of them stay in sight."""
-        if not self._given or self._sized_by_hand:
-            return
-        widths = [theme.px(width) for width in self._given]
-        header = self.header()
-        further = [at for at in range(len(widths), header.count()) if not header.isSectionHidden(at)]
-        rest = sum(theme.px(LEAST) if header.stretchLastSection() else header.sectionSize(at) for at in further)
-        seen = sum(0 if self.isColumnHidden(at) else width for at, width in enumerate(widths))
-        self._is_fitting = True
-        over, level = seen + rest - self.viewport().width(), header.stretchLastSection() and len(further) == 1
-        made = widths
-        if over > 0 or level:
-            needs = self._needs(len(widths) + 1)
-            made = self._squeezed(widths, over, needs)
-            made = self._levelled(made, needs) if level else made
-        for at, width in enumerate(made):
-            header.resizeSection(at, width)
-        self._is_fitting = False
-
-    def _levelled(self, widths: Sequence[int], needs: Sequence[float]) -> list[int]:
-        """The widths in which words that would be cut have taken the empty room of other columns.
-
-        The column behind these takes the rest of the view; it and each of them are made no wider than ``LAST``.
-        """
-        seen = [not self.isColumnHidden(at) for at in range(len(widths))]
-        rest = self.viewport().width() - sum(w for w, shown in zip(widths, seen, strict=True) if shown)
-        made, seen = [*widths, rest], [*seen, True]
-        words = [round(need + 0.5) for need in needs]
-        header = self.header()
-        heads = [0 if header.isHidden() else header.sectionSizeHint(at) for at in range(len(made))]
-        for wanted in (words, [max(pair) for pair in zip(words, heads, strict=True)]):  # headers take what words leave
-            made = self._shared(made, wanted, seen)
-        return made[:-1]
-
-    @staticmethod
-    def _shared(widths: Sequence[int], needs: Sequence[int], seen: Sequence[bool]) -> list[int]:
-        """The widths after columns that lack some of their ``needs`` have taken what others have beyond theirs."""
-        columns = list(zip(widths, needs, seen, strict=True))
-        lacks = [max(0, min(need, theme.px(LAST)) - wide) * shown for wide, need, shown in columns]
-        spare = [max(0, wide - max(need, theme.px(LEAST))) * shown for wide, need, shown in columns]
-        moved = min(sum(lacks), sum(spare))
-        if not moved:
-            return list(widths)
-        given = [int(moved * lack / sum(lacks)) for lack in lacks]
-        taken = [math.ceil(sum(given) * part / sum(spare)) for part in spare]
-        return [wide + more - less for wide, more, less in zip(widths, given, taken, strict=True)]
-
-    def _squeezed(self, widths: Sequence[int], over: int, needs: Sequence[float]) -> list[int]:
-        """The widths of the first columns without the pixels that are too many; none below ``LEAST``.
-
-        Empty room goes first, then words.
-        """
-        made = list(widths)
-        if over <= 0:
-            return made
-        words = [max(theme.px(LEAST), round(need + 0.5)) for need in needs[: len(made)]]
-        for floors in (words, [theme.px(LEAST)] * len(made)):
-            gives = [
-                max(0, wide - floor) * (not self.isColumnHidden(at))
-                for at, (wide, floor) in enumerate(zip(made, floors, strict=True))
-            ]
-            part = min(1.0, max(0, over) / sum(gives)) if any(gives) else 0.0
-            taken = [math.ceil(part * give) for give in gives]
-            over -= sum(taken)
-            made = [wide - less for wide, less in zip(made, taken, strict=True)]
-        return made
 
     def _sized(self, column: int, old: int, new: int) -> None:
         if not old or not new:
             return  # it is hidden, or shown again
-        header, given = self.header(), self._given if self._fitting is None else self._fitting[2]
-        follows = header.stretchLastSection() and column == header.count() - 1
-        of_person = self.isVisible() and not self._is_fitting and header.sectionResizeMode(column) in BY_HAND
-        if of_person and column < len(given) and not follows:
+        by_hand = self.isVisible() and not self._is_fitting and self.header().sectionResizeMode(column) in BY_HAND
+        if by_hand and column < len(self._given) and not self._takes_rest(column):
             self._sized_by_hand = True
 
     @property
@@ -626,10 +617,11 @@ class CellTree(QTreeView):
             if row.bottom() >= self.viewport().height() and row.top() < before:
                 self.scrollTo(current)
 
-    def _resize_columns(self, widths: Iterable[float]) -> None:
-        self._given = tuple(widths)
+    def resize_columns(self, widths: Iterable[float], dispensable: Sequence[int] = ()) -> None:
+        """Give the first columns widths for a view with room for all; ``dispensable`` as in :meth:`narrow_below`."""
+        self._given, self._dispensable = tuple(widths), tuple(dispensable)
         self._sized_by_hand = False
-        self._squeeze()
+        self.fit_columns()
 
     def _restyle(self) -> None:
         if not self._sized_by_hand:

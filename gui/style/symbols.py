@@ -184,6 +184,9 @@ def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, to
     painter.restore()
 
 
+PITCH = 9  # from mark to mark of a history in miniature
+
+
 def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, bool]]) -> None:
     """A document's history in one line, old to new: small squares, slashes for missing versions, the current filled.
 
@@ -191,7 +194,7 @@ def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, b
     """
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    pitch, side = theme.px(9), theme.px(5)
+    pitch, side = theme.px(PITCH), theme.px(5)
     room = max(1, int(rect.width() // pitch) - 1)
     x, y = rect.left(), rect.center().y()
     if len(marks) > room:
@@ -221,6 +224,11 @@ def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, b
                 painter.drawRect(QRectF(x, y - side / 2, side, side))
         x += pitch
     painter.restore()
+
+
+def miniature_width(marks: Sequence[tuple[str, str, bool]]) -> float:
+    """The width in which :func:`miniature` draws all of them."""
+    return theme.px(PITCH) * (len(marks) + 1)
 
 
 def badge_width(text: str, symbol: str = "") -> float:

@@ -151,7 +151,7 @@ class FieldTree(CellTree):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        self._resize_columns((40, 192, 160, 148, 104))
+        self.resize_columns((40, 192, 160, 148, 104))
         header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
         self.setAccessibleName(tr("Fields"))
 

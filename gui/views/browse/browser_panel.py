@@ -30,8 +30,6 @@ from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
 
-TIGHT = 720  # a narrower list has room for the history only where other columns give way
-
 
 class BrowserPanel(QWidget):
     """The documents of one collection, a page at a time."""
@@ -549,16 +547,22 @@ class BrowserPanel(QWidget):
     # --- the list
 
     def _fit_columns(self) -> None:
-        header = self.list.header()
+        header, columns = self.list.header(), self.model.columns
         header.setStretchLastSection(False)
-        kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in self.model.columns)}", {})
-        for at, name in enumerate(self.model.columns):
-            if name in ("history", "preview"):
-                header.setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
-                continue
-            header.setSectionResizeMode(at, QHeaderView.ResizeMode.Interactive)
-            wide = kept.get(name) if isinstance(kept, dict) else None
-            header.resizeSection(at, int(wide) if wide else self._width(name))
+        for at, name in enumerate(columns):
+            takes_rest = name in ("history", "preview")
+            mode = QHeaderView.ResizeMode.Stretch if takes_rest else QHeaderView.ResizeMode.Interactive
+            header.setSectionResizeMode(at, mode)
+            self.list.setColumnHidden(at, False)
+        goes = ["size"] if "history" in columns else ["size", "at", "health"]  # which says nothing of what is sound
+        goes += ["history"] if "matches" in columns else []
+        dispensable = [columns.index(name) for name in goes if name in columns]
+        self.list.resize_columns((self._width(name) for name in columns), dispensable)
+        kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in columns)}", {})
+        for at, name in enumerate(columns):
+            if isinstance(kept, dict) and (wide := kept.get(name)):
+                header.resizeSection(at, int(wide))
+                self.list.keep_columns()
         if not getattr(self, "_listening", False):
             self._listening = True
             header.sectionResized.connect(self._column_sized)
@@ -580,17 +584,9 @@ class BrowserPanel(QWidget):
             self.bar.sort_by(field)
 
     def _width(self, name: str) -> int:
-        kind = "field" if name.startswith("field:") else name
-        wide = WIDTHS[kind]
-        if "history" not in self.model.columns:
-            wide = {"id": 210, "health": 150}.get(kind, wide)
-        if "of" in self.model.columns and self.width() < theme.px(1200):
-            wide = {"of": 120, "id": 150, "health": 104}.get(kind, wide)
-        if self.width() < theme.px(820):
-            wide = {"health": 190, "at": 150, "size": 80, "id": 130}.get(kind, wide)
-        if self.width() < theme.px(TIGHT):
-            wide = {"health": 160, "at": 140, "size": 72, "id": 112, "version": 60, "matches": 96}.get(kind, wide)
-        return theme.px(wide)
+        if name == "id" and "history" not in self.model.columns:
+            return 210
+        return WIDTHS["field" if name.startswith("field:") else name]
 
     def _column_sized(self, at: int, _: int, wide: int) -> None:
         # Only a person's own drag is remembered, not what a resize of the window does.

@@ -38,8 +38,9 @@ HEADS = {
 }
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; above it a document among others is named only
-WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "at": 168, "size": 104, "health": 260, "field": 140,
-          "since": 168, "gone": 168, "author": 130, "reason": 160, "proof": 190}  # fmt: skip
+WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "history": 160, "preview": 220, "at": 168,
+          "size": 104, "health": 260, "field": 140, "since": 168, "gone": 168, "author": 130, "reason": 160,
+          "proof": 190}  # fmt: skip
 
 
 def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple[str, ...]:
@@ -167,7 +168,7 @@ class DocumentsModel(RowsModel[Row]):
 
     def _cell(self, row: Row, column: str) -> Cell:
         if column == "id":
-            return value(wording.plain(row.id), middle=True, indent=8)
+            return value(wording.plain(row.id), middle=True, indent=8 if self.columns[0] == "id" else 0)
         if column == "of":
             if row.of is None:
                 return Cell()

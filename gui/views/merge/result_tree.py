@@ -122,7 +122,7 @@ class ResultTree(FieldTree):
         self.result = model
         header = self.header()
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        self._resize_columns(WIDE)
+        self.resize_columns(WIDE)
         self.setAccessibleName(tr("Result"))
 
     def edit_cell(self, index: Index, kind: str = "", start: str | None = None, wrong: str = "") -> bool:
@@ -139,4 +139,4 @@ class ResultTree(FieldTree):
         """With little room the columns beside the value give way."""
         widths = NARROW if is_narrow else WIDE
         if widths != self._given:  # a person's widths stay until then
-            self._resize_columns(widths)
+            self.resize_columns(widths)

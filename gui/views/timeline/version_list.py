@@ -11,19 +11,27 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
 from gui.language import tr, translated
-from gui.parts.versions_model import AUTHOR, CHANGED, HASH, MARK, OPERATION, REASON, VERSION, WATCHED, VersionsModel
+from gui.parts.versions_model import (
+    AUTHOR,
+    CHANGED,
+    HASH,
+    MARK,
+    OPERATION,
+    REASON,
+    SIZE,
+    VERSION,
+    WATCHED,
+    VersionsModel,
+)
 from gui.style import symbols, theme
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
 WIDTHS = (40, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
-LEAST = (40, 84, 136, 72, 80, 72, 110, 100, 70, 64, 76)
-"""The widths that the columns have at least where there is not enough room for all of them."""
 
 
 class StripLegend(QWidget):
@@ -127,36 +135,12 @@ class VersionList(CellTree):
         self._history = model
         self.as_list(model, tr("Versions, newest first"))
         model.chosen.connect(self.viewport().update)
-        header = self.header()
-        header.setStretchLastSection(True)
-        header.setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
-        self._sharing = self._by_hand = False
-        header.sectionResized.connect(self._resized)
-
-    def _resized(self, column: int) -> None:
-        self._by_hand = self._by_hand or not (self._sharing or column == HASH)  # the last one takes the rest
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._share()
-
-    def _share(self) -> None:
-        """Let every column be seen: with too little room each gives some of its width, until a person sizes one."""
-        if self._by_hand:
-            return
-        shown = [column for column in range(len(WIDTHS)) if not self.isColumnHidden(column)]
-        over = sum(WIDTHS[column] for column in shown) - self.viewport().width() / theme.scale()
-        spare = sum(WIDTHS[column] - LEAST[column] for column in shown)
-        part = max(0.0, min(1.0, over / spare))
-        self._sharing = True
-        for column in shown:
-            width = WIDTHS[column] - part * (WIDTHS[column] - LEAST[column])
-            self.header().resizeSection(column, theme.px(width))
-        self._sharing = False
+        self.header().setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
+        self.resize_columns(WIDTHS, dispensable=(SIZE, HASH))
 
     def fit(self) -> None:
         """Show the columns that have something in any row."""
-        history, self._sharing = self._history, True
+        history = self._history
         for column, filled in (
             (AUTHOR, history.authors),
             (REASON, history.reasons),
@@ -165,7 +149,7 @@ class VersionList(CellTree):
             (CHANGED, history.counted),
         ):
             self.setColumnHidden(column, not filled)
-        self._share()
+        self.fit_columns()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_key = event.reason() == QContextMenuEvent.Reason.Keyboard

@@ -26,7 +26,8 @@ from model.values.canonical import EMPTY
 
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
-NARROW = (56, 146, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
+NARROW = (64, 146, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
+COLLECTION = 4
 _ENDS = {
     "applied": Badge(tr("Applied"), "text2", "typT"),
     "refused": Badge(tr("Refused"), "err", "errT", "conflict"),
@@ -69,7 +70,7 @@ class EntriesModel(RowsModel[Entry]):
             case 2:
                 return plain(translated(row.action).capitalize(), ink)
             case 3:
-                return value(_document(row), ink, middle=True)
+                return value(_document(row), ink, middle=True, tip=f"{row.ns} / {_document(row)}")
             case 4:
                 return plain(row.ns, "text3" if row.gone else "text2", middle=True)
             case 5:
@@ -99,7 +100,7 @@ class JournalPanel(QWidget):
         self.model.wanted.connect(self._more)
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Journal"))
-        self.list.narrow_below(1080, NARROW, WIDTHS)
+        self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION,))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)

@@ -27,6 +27,7 @@ AGES = (
 )
 WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
 NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
+COLLECTION, OWNER, AMOUNT, COUNTER = 2, 4, 6, 7
 STATES = (
     tr("All states"),
     tr("Can be finished"),
@@ -102,7 +103,7 @@ class TokensModel(RowsModel[PendingToken]):
                 said = tr("ticked") if self.is_ticked(row) else tr("not ticked")
                 return Cell(check=state if self.can_tick(row) else None, accessible=said)
             case 1:
-                return value(wording.plain(row.id), middle=True)
+                return value(wording.plain(row.id), middle=True, tip=f"{row.ns} / {wording.plain(row.id)}")
             case 2:
                 return plain(row.ns if self.whole_ns else row.ns.partition(".")[2], "text2", middle=True, tip=row.ns)
             case 3:
@@ -236,7 +237,7 @@ class TokenTree(CellTree):
         self.as_list(model, tr("Pending tokens"))
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
-        self.narrow_below(1080, NARROW, WIDTHS)
+        self.narrow_below(1080, NARROW, WIDTHS, dispensable=(COUNTER, AMOUNT, OWNER, COLLECTION))
         self.setMinimumHeight(theme.px(84))
         self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
-from gui.style import icons, symbols, theme, wording
+from gui.style import icons, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.style.states import tool
 from gui.window.status_line import StatusLine
@@ -376,6 +377,99 @@ def test_a_long_header_takes_no_room_from_words_that_would_then_be_cut(qtbot: Qt
     wanted = full_width(model.cell(model.index(0, 0)))
     qtbot.waitUntil(lambda: made.columnWidth(0) >= wanted)
     assert made.columnWidth(0) >= wanted
+
+
+class _Told(Names):
+    """Rows of several texts."""
+
+    headers = ("Entry", "When", "Name", "Ended")
+
+    def cell(self, index: Index) -> Cell:
+        said = self.rows[index.row()].split("|")[index.column()]
+        return plain(said, middle=index.column() == 2)
+
+
+def _listed(qtbot: QtBot, width: int, row: str) -> tuple[CellTree, _Told]:
+    made, model = CellTree(), _Told()
+    made.as_list(model, "Rows")
+    made.narrow_below(100, (60, 60, 60), (150, 150, 150), dispensable=(0,))
+    qtbot.addWidget(made)
+    made.resize(width, 200)
+    made.show()
+    model.fill([row])
+    qtbot.waitUntil(lambda: not made._soon.isActive())
+    return made, model
+
+
+def _cut(made: CellTree, model: _Told) -> list[str]:
+    seen = [at for at in range(len(model.headers)) if not made.isColumnHidden(at)]
+    return [cell.text for at in seen if full_width(cell := model.cell(model.index(0, at))) > made.columnWidth(at)]
+
+
+def test_a_short_column_keeps_no_room_that_the_words_of_another_need(qtbot: QtBot) -> None:
+    made, model = _listed(qtbot, 430, "5|23 November 2026 07:19|K-204117|would be removed")
+    assert not _cut(made, model)
+    assert made.columnWidth(0) < 60  # though a column that is cut keeps more
+
+
+def test_an_id_is_cut_in_its_middle_before_the_words_beside_it_are_cut(qtbot: QtBot) -> None:
+    made, model = _listed(qtbot, 560, "5|23 November 2026 07:19|ObjectId('6560a1b2c3d4e5f60718293a')|would be removed")
+    assert _cut(made, model) == ["ObjectId('6560a1b2c3d4e5f60718293a')"]
+
+
+def test_columns_are_fitted_to_words_that_come_into_rows_that_are_there(qtbot: QtBot) -> None:
+    made, model = _listed(qtbot, 560, "5|23 Nov|K-204117|")
+    model.rows[0] = "5|23 November 2026 07:19:12 h|K-204117|would be removed"
+    model.touch(0)
+    qtbot.waitUntil(lambda: not _cut(made, model))
+    assert sum(made.columnWidth(at) for at in range(4)) == made.viewport().width()
+
+
+def test_a_column_that_can_be_done_without_goes_where_others_would_be_cut_and_comes_back(qtbot: QtBot) -> None:
+    made, model = _listed(qtbot, 400, "the number of it|23 November 2026 07:19|K-204117|would be removed")
+    assert made.isColumnHidden(0)
+    assert not _cut(made, model)
+    made.resize(700, 200)
+    assert not made.isColumnHidden(0)
+    assert not _cut(made, model)
+
+
+def test_the_last_column_in_sight_takes_the_rest_and_that_is_nobody_sizing_it(qtbot: QtBot) -> None:
+    made, model = _listed(qtbot, 700, "5|23 Nov|K-204117|would be removed")
+    made.setColumnHidden(3, True)  # another one takes the rest now, which no person did
+    made.resize(640, 200)
+    assert sum(made.columnWidth(at) for at in range(3)) == made.viewport().width()
+    model.rows[0] = "5|23 November 2026 07:19|K-204117|"
+    model.touch(0)
+    qtbot.waitUntil(lambda: not _cut(made, model))
+
+
+@pytest.mark.parametrize("zoom", [100, 200])
+def test_a_header_that_has_the_room_it_needs_is_drawn_whole(qtbot: QtBot, zoom: int) -> None:
+    class Headed(Names):
+        headers = ("Documents", "Version", "Counted since", "")
+
+    zooming.apply(zoom)
+    try:
+        made, model = CellTree(), Headed()
+        made.as_list(model, "Rows")
+        qtbot.addWidget(made)
+        made.resize(1200, 200)
+        made.show()
+        header = made.header()
+        header.setSortIndicatorShown(True)
+        header.setSortIndicator(2, Qt.SortOrder.AscendingOrder)
+        for at in range(3):
+            header.resizeSection(at, made._head_width(at))
+        cut = header.grab().toImage()
+        header.setTextElideMode(Qt.TextElideMode.ElideNone)
+        assert header.grab().toImage() == cut
+        header.resizeSection(0, header.sectionSize(0) - theme.px(20))
+        whole = header.grab().toImage()
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        assert header.grab().toImage() != whole
+    finally:
+        zooming.apply(100)
 
 
 def test_a_word_behind_a_value_gives_way_before_nothing_is_left_of_the_value() -> None:

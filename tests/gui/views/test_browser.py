@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gui import copying
 from gui.style import preferences
-from gui.style.cells import CELL, Cell
+from gui.style.cells import CELL, Cell, full_width
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.query import Query, field_names, sort_words
 from model import text
@@ -299,6 +299,46 @@ def test_columns_that_were_sized_stay_so(panel: BrowserPanel, session: Session, 
     preferences.remember(key, {"id": 222})
     again = shown(session, NS, qtbot)
     assert again.list.header().sectionSize(0) == 222
+
+
+def cut(panel: BrowserPanel) -> list[str]:
+    """The columns of the list that are out of sight or whose words are cut somewhere."""
+    view, header = panel.list.viewport(), panel.list.header()
+    seen = [at for at in range(len(panel.model.columns)) if not header.isSectionHidden(at)]
+    widths = {at: header.sectionSize(at) for at in seen}
+    rows = range(len(panel.model.rows))
+    return [
+        panel.model.columns[at]
+        for at in seen
+        if header.sectionViewportPosition(at) + widths[at] > view.width()
+        or (
+            any(full_width(panel.model.index(row, at).data(CELL)) > widths[at] for row in rows)
+            and panel.model.columns[at] != "history"
+        )  # of which the newest are drawn
+    ]
+
+
+def hidden(panel: BrowserPanel) -> list[str]:
+    return [name for at, name in enumerate(panel.model.columns) if panel.list.isColumnHidden(at)]
+
+
+def test_in_a_narrow_list_of_versions_only_values_and_their_ids_are_cut(session: Session, qtbot: QtBot) -> None:
+    panel = shown(session, "insurance.contracts_history", qtbot)
+    panel.resize(700, 340)  # a window of 1440 pixels with text at 200 %
+    qtbot.waitUntil(lambda: cut(panel) == ["id", "preview"])
+    assert hidden(panel) == ["health"]  # which has nothing to say
+    at = panel.model.columns.index("preview")
+    assert panel.list.columnWidth(at) > 200
+    assert panel.model.index(0, panel.model.columns.index("id")).data(CELL).indent == 0  # its words begin as its header
+
+
+def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not cut(panel) and not hidden(panel))
+    panel.resize(650, 340)
+    qtbot.waitUntil(lambda: hidden(panel) == ["size"])
+    assert not cut(panel)
+    panel.resize(1160, 340)
+    qtbot.waitUntil(lambda: not hidden(panel))
 
 
 def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: BrowserPanel, qtbot: QtBot) -> None:

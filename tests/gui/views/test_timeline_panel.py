@@ -18,6 +18,7 @@ from gui.parts.versions_model import (
     MARK,
     OPERATION,
     REASON,
+    SIZE,
     STORED,
     VERSION,
     WATCHED,
@@ -25,7 +26,7 @@ from gui.parts.versions_model import (
     turn_words,
 )
 from gui.style import preferences
-from gui.style.cells import CELL, Cell
+from gui.style.cells import CELL, Cell, full_width
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model.records import Version, WatchTurn
 from model.values.canonical import Value
@@ -568,3 +569,25 @@ def test_every_column_of_the_list_is_seen_in_a_narrow_window_until_a_person_size
     header.resizeSection(VERSION, 300)
     watched.panel.resize(960, 150)
     assert header.sectionSize(VERSION) == 300
+
+
+def test_in_a_narrow_list_of_versions_dates_and_names_stay_whole(qtbot: QtBot) -> None:
+    said = [replace(one, author="rk-204", reason="by phone") for one in story(6)]
+    watched = Watched(qtbot, Told({ID: said}), width=660)  # a window of 1440 pixels with text at 200 %
+    watched.read()
+    watched.panel.as_list.click()
+    made, model = watched.panel.list, watched.panel.model
+
+    def cut() -> list[int]:
+        seen = [column for column in range(len(model.headers)) if not made.isColumnHidden(column)]
+        return [
+            column
+            for column in seen
+            for row in range(len(model.marks))
+            if full_width(model.cell(model.index(row, column))) > made.columnWidth(column)
+            or made.columnViewportPosition(column) + made.columnWidth(column) > made.viewport().width()
+        ]
+
+    qtbot.waitUntil(lambda: made.isColumnHidden(SIZE) and not cut())
+    watched.panel.resize(1300, 300)
+    qtbot.waitUntil(lambda: not made.isColumnHidden(SIZE) and not cut())
