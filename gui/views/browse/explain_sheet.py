@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from functools import partial
 
@@ -18,6 +19,7 @@ from gui.views.browse.query import Query
 from model.session import Explained, Indexes, IndexUse, Session
 
 WIDTHS = (150, 220, 150, 72)
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class IndexList(RowsModel[IndexUse]):
@@ -136,7 +138,10 @@ class ExplainSheet(Sheet):
         row.setSpacing(theme.px(8))
         row.addWidget(Glyph("warning", "warn") if each.missing else Glyph("check-circle", "acc"))
         where = tr("In {ns}: ", ns=each.ns) if several else ""
-        said = words(f"{where}{translated(each.sentence)}", wrap=True)
+        sentence = translated(each.sentence)
+        if each.missing:  # a line ends between the fields of an index, not within one
+            sentence = sentence.replace(each.missing, re.sub(r"(?<=[{:]) | (?=})", NO_BREAK, each.missing))
+        said = words(f"{where}{sentence}", wrap=True)
         row.addWidget(said, 1)
         if each.missing:
             call = partial(self._copy_index, each)
