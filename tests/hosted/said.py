@@ -22,7 +22,7 @@ from tests.support import ROOT
 LACKS = re.compile(
     r"[Tt]his server (cannot|has no|takes no|does not)|The server (refuses|does not accept the query|has no room left)"
 )
-_PRODUCT = str(ROOT / "model") + os.sep
+_PRODUCT, _TESTS = (str(ROOT / room) + os.sep for room in ("model", "tests"))
 told: list[str] = []
 """The sentences of this test so far."""
 _made, _trouble = Outcome.__init__, command_line._trouble
@@ -79,5 +79,7 @@ def skip_if_told(error: BaseException) -> None:
 
 
 def _from_the_product(error: BaseException) -> bool:
-    """Whether the product let an error of the driver through, which it never should."""
-    return any(frame.filename.startswith(_PRODUCT) for frame in traceback.extract_tb(error.__traceback__))
+    """Whether the product let an error of the driver through, which it never should: none of a test that it calls."""
+    names = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    own = [name for name in names if name.startswith((_PRODUCT, _TESTS))]
+    return own[-1:] != [] and own[-1].startswith(_PRODUCT)

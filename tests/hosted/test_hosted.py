@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import bson
 import pymongo
 import pytest
 from bson import Int64
+from pymongo.errors import OperationFailure
 
 from model.commands import command_line
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
@@ -261,6 +263,22 @@ def test_a_failure_is_a_skip_only_where_the_lack_was_told() -> None:
     said.skip_if_told(Refused("K-1 was changed meanwhile; nothing was written."))
     with pytest.raises(pytest.skip.Exception, match="count fields"):
         said.skip_if_told(Refused("This server cannot count fields; nothing was written."))
+
+
+@pytest.mark.parametrize(("by", "skipped"), [("tests/a.py", True), ("model/a.py", False)])
+def test_an_error_of_the_driver_is_a_skip_where_a_test_asked_the_server_and_not_the_product(
+    by: str, skipped: bool
+) -> None:
+    said.told.clear()
+    error = OperationFailure("not implemented yet", 238)
+
+    def asks() -> None:
+        exec(compile("raise error", str(ROOT / by), "exec"), {"error": error})
+
+    with pytest.raises(OperationFailure):
+        exec(compile("asks()", str(ROOT / "model/b.py"), "exec"), {"asks": asks})  # a test that the product calls
+    with pytest.raises(pytest.skip.Exception) if skipped else contextlib.nullcontext():
+        said.skip_if_told(error)
 
 
 # --- what servers say of themselves

@@ -95,7 +95,8 @@ class Place:
                 at = START + dt.timedelta(minutes=n, hours=number)
                 versions.append(_version(number, content, at))
             for ns, raw in self.source.as_stored(id, versions):
-                assert self.server.send(Write(ns, "insert", {}, raw)).applied == "yes"
+                reply = self.server.send(Write(ns, "insert", {}, raw))
+                assert reply.applied == "yes", reply.sentence
             self.known[id] = history
         if self.source.missing_index():
             self.source.create_index()

@@ -270,7 +270,8 @@ def test_a_read_only_session_refuses_and_says_so(
 
 def test_eight_writers_lose_nothing(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
-    layout.create(doc(n=0), ID)
+    made = layout.create(doc(n=0), ID)
+    assert made.kind == "applied", made.detail
     outcomes: list[Outcome] = []
 
     def count() -> None:

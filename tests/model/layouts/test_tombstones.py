@@ -246,7 +246,8 @@ def test_a_second_tombstone_over_a_gap_takes_the_first_one_not_back(server: Serv
     layout = layout_of(server, database_name, "deltas")
     for number, fields in ((1, {"a": 1}), (2, {"_deleted": True}), (4, {"_deleted": True}), (5, {"a": 2})):
         row = {"docId": "K-1", "v": number, **fields}
-        assert server.send(Write(layout.ns, "insert", {}, c.encode(row))).applied == "yes"
+        reply = server.send(Write(layout.ns, "insert", {}, c.encode(row)))
+        assert reply.applied == "yes", reply.sentence
     told = [(each.v, each.deleted, each.state) for each in layout.history(ID)]
     assert told == [
         (v(5), False, "present"),

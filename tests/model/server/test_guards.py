@@ -192,7 +192,7 @@ def test_an_id_is_matched_with_its_type(id: Any, server: Server, ns: str) -> Non
     others = [1, 1.0, Int64(1), "1", OID, {"a": 1}, {"a": 1.0}, WHEN, Decimal128("1")]
     for other in others:
         raw = bson.encode({"_id": other})
-        server.send(Write(ns, "insert", {}, raw))
+        assert (reply := server.send(Write(ns, "insert", {}, raw))).applied == "yes", reply.sentence
         found = bool(list(server.find(ns, guards.by_id(Value.of(id)))))
         assert found == (raw == bson.encode({"_id": id})), other
         server.send(Write(ns, "delete", {"_id": other}))

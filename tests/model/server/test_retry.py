@@ -152,7 +152,7 @@ def test_the_server_says_what_it_is_without_hello(server: Server) -> None:
 def test_documents_come_back_byte_for_byte_in_batches_by_size(server: Server, ns: str) -> None:
     sent = [bson.encode({"_id": i, "t": "x" * (40_000 if i % 7 == 0 else 10), "n": Int64(i)}) for i in range(150)]
     for raw in sent:
-        assert server.send(Write(ns, "insert", {}, raw)).applied == "yes"
+        assert (reply := server.send(Write(ns, "insert", {}, raw))).applied == "yes", reply.sentence
     assert list(server.find(ns, sort={"_id": 1})) == sent
     assert list(server.find(ns, sort={"_id": -1}, skip=2, limit=3)) == sent[-3:-6:-1]
     assert list(server.find(ns, {"_id": {"$lt": 2}}, projection={"_id": 1})) == [
@@ -207,14 +207,16 @@ def test_indexes_and_collections_are_told(server: Server, ns: str) -> None:
 
 def test_a_unique_index_over_duplicates_is_refused_in_a_sentence(server: Server, ns: str) -> None:
     for i in range(2):
-        server.send(Write(ns, "insert", {}, bson.encode({"_id": i, "v": 1})))
+        reply = server.send(Write(ns, "insert", {}, bson.encode({"_id": i, "v": 1})))
+        assert reply.applied == "yes", reply.sentence
     with pytest.raises(Refused, match="duplicates"):
         server.create_index(ns, {"v": 1}, unique=True)
 
 
 def test_each_kind_of_write_says_what_it_met(server: Server, ns: str) -> None:
     raw = bson.encode({"_id": 1, "a": 1})
-    assert server.send(Write(ns, "insert", {}, raw)) == Reply("yes", 1, 1)
+    first = server.send(Write(ns, "insert", {}, raw))
+    assert first == Reply("yes", 1, 1), first.sentence
     again = server.send(Write(ns, "insert", {}, raw))
     assert (again.applied, again.matched) == ("no", 0)
     assert again.duplicate == DuplicateKey("_id_", ("_id",), ("1",))
@@ -231,7 +233,8 @@ def test_each_kind_of_write_says_what_it_met(server: Server, ns: str) -> None:
 
 
 def test_the_answer_to_a_write_brings_the_document_as_the_server_stored_it(server: Server, ns: str) -> None:
-    server.send(Write(ns, "insert", {}, bson.encode({"_id": 1, "a": 1, "n": Int64(7)})))
+    made = server.send(Write(ns, "insert", {}, bson.encode({"_id": 1, "a": 1, "n": Int64(7)})))
+    assert made.applied == "yes", made.sentence
     met = server.send(Write(ns, "update", {"_id": 1, "a": 1}, {"$set": {"a": 2}}, returns=True))
     assert (met.applied, met.matched) == ("yes", 1)
     if server.facts().topology == "sharded":
