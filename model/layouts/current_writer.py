@@ -247,9 +247,9 @@ class CurrentWriter:
 
     def refuse_dots(self, raw: bytes, content: bytes) -> None:
         """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
-        dotted = next((name for each in (raw, content) for name, _, _, _ in c.elements(each) if b"." in name), None)
+        dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
         if dotted is not None and not self._current.abilities(guards.physical_id(raw)).fields:
-            raise update_operators.dotted(c.name_of(dotted))
+            raise update_operators.dotted(dotted)
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version at the root."""

@@ -144,6 +144,8 @@ def equal_numbers(a: Value, b: Value) -> bool:
         )
     if a.type not in NUMBERS or b.type not in NUMBERS:
         return a == b
+    if a.type == b.type and a.type in (c.INT32, c.INT64):
+        return a.data == b.data
     try:
         return Decimal(str(a.python())) == Decimal(str(b.python()))
     except InvalidOperation:

@@ -260,8 +260,8 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
             made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
         if value.is_container:
             made.inside(name, value)
-        elif value.type in NUMBERS:
-            made.scalar(Leaf((name,), value, plain, (name,)))
+        elif needs_text(value) or (value.type in NUMBERS and not plain):
+            made.scalar(Leaf((name,), value, plain, (name,)), typed=plain)
     clauses = made.clauses
     if made.never:
         clauses["$nor"] = made.never
@@ -347,10 +347,9 @@ def _speakable(group: Group) -> bool:
 
 def needs_expressions(raw: bytes) -> bool:
     """Whether :func:`whole` depends on the abilities of the server; else ``Abilities()`` will do."""
-    pairs = c.fields(raw)
-    if any(not addressable(name) for name, _ in pairs):
-        return True
-    for name, value in pairs:
+    for name, value in c.fields(raw):
+        if not addressable(name):
+            return True
         if not value.is_container:
             if needs_text(value):
                 return True

@@ -154,7 +154,7 @@ def _parts(command: Terms) -> dict[str, Any]:
 
 
 def _raw(terms: Terms) -> RawBSONDocument:
-    return RawBSONDocument(bson_of(terms), RAW)
+    return _Raw(bson_of(terms))
 
 
 _PLAIN = (str, int)
