@@ -317,7 +317,7 @@ class Layout(ABC):
 
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
-        names, locked = [c.name_of(name) for name, _, _, _ in c.elements(content)], self.locked
+        names, locked = [name for name, _ in c.fields(content)], self.locked
         kept = next((name for name in names if name in locked), None)
         if kept is not None:
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
@@ -425,15 +425,21 @@ class Layout(ABC):
     # --- writing; no state that a write can meet raises an error
 
     def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
-        """Make ``content`` the next version if ``base`` is still the current one.
+        """Make ``content`` the next version if ``base`` is still the current one, and :meth:`writable`.
 
         The write is found again by the token of the stamp (:meth:`landed`); note that before calling.
         """
-        stamp = stamp or Stamp()
-        content = self.signed(content, stamp.author)
         try:
             if reason := self.writable(base):
                 raise Refused(reason)
+        except Refused as error:
+            return self.writer.outcomes.refused(id, str(error))
+        return self.swap_writable(id, base, content, stamp or Stamp())
+
+    def swap_writable(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Outcome:
+        """Do :meth:`swap`, once :meth:`writable` has no objection."""
+        content = self.signed(content, stamp.author)
+        try:
             v = self._number(id, base, content, stamp)
             steps = self.steps(id, base, content, stamp, v)
             if held := self._held(id, steps.makes, None if self.own_documents else base.raw):

@@ -70,7 +70,7 @@ class Writer:
         intent = self._intent(layout, ns, id, action, base, content, undoes, stored)
         return self.send(
             intent,
-            lambda stamp: layout.swap(id, base, content, stamp),
+            lambda stamp: layout.swap_writable(id, base, content, stamp),
             lambda outcome: _as_stored(layout, id, outcome, content),
         )
 
@@ -240,7 +240,7 @@ class Writer:
         if reason := self.catalogue.objection(intent.ns) or self._unsigned(layout):
             return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
-        entry = self.journal.begin(replace(self._with_statement(intent), token=str(token)))
+        entry = self.journal.begin(self._noted(intent, token))
         try:
             outcome = write(Stamp(token, self.author_of(layout), reason=self.reason))
         except Refused as error:
@@ -279,15 +279,12 @@ class Writer:
             "File, or --as NAME."
         )
 
-    def _with_statement(self, intent: Intent) -> Intent:
-        """The intent with its run, and with the option that has its collection read as it is, where it took one."""
-        said = {"run": self.run, "reason": self.reason}
-        if told := {name: each for name, each in said.items() if each}:
-            intent = replace(intent, extra={**intent.extra, **told})
-        option = "" if intent.layout in COUNTED else self.catalogue.asked_for(intent.ns)
-        if not option:
-            return intent
-        return replace(intent, extra={**intent.extra, "option": option, "stated": self._stated(intent.ns)})
+    def _noted(self, intent: Intent, token: ObjectId) -> Intent:
+        """The intent with its token, its run, and the option that its collection is read by, where it took one."""
+        told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
+        if intent.layout not in COUNTED and (option := self.catalogue.asked_for(intent.ns)):
+            told |= {"option": option, "stated": self._stated(intent.ns)}
+        return replace(intent, token=str(token), extra={**intent.extra, **told})
 
     def _stated(self, ns: str) -> str:
         """The layout of a collection with its fields, as text that can be compared."""
