@@ -92,7 +92,7 @@ class Version:
         """The version with some fields changed."""
         # Histories are long, and `dataclasses.replace` takes five times as long.
         made = object.__new__(Version)
-        made.__dict__.update(self.__dict__, **changes)
+        object.__setattr__(made, "__dict__", self.__dict__ | changes)
         return made
 
     def without_content(self) -> Version:

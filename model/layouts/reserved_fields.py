@@ -44,7 +44,7 @@ class Own:
 
     def holds(self, *names: str) -> bool:
         """Whether all of some names are among these; "" names nothing."""
-        return all(not name or name in self.names for name in names)
+        return self.names.issuperset(filter(None, names))
 
     @cached_property
     def kept(self) -> tuple[str, ...]:

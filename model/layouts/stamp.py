@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from bson import ObjectId
 
@@ -19,5 +20,9 @@ class Stamp:
     token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None
     at: dt.datetime = field(default_factory=_now)
-    row: ObjectId = field(default_factory=ObjectId)  # the `_id` of a further document that the write makes
     reason: str | None = None
+
+    @cached_property
+    def row(self) -> ObjectId:
+        """The `_id` of a further document that the write makes."""
+        return ObjectId()
