@@ -175,7 +175,10 @@ def _sum_up(
         say(f"{counts}.{without}" + (f" {undo}" if "applied" in words and run else ""))
     else:
         would = words.count("would")
-        say(f"{counts}; nothing was written, --apply does {'it' if would == 1 else f'these {would:,}'}.{without}")
+        more = (
+            f"--apply does {'it' if would == 1 else f'these {would:,}'}" if would else "and --apply would write nothing"
+        )
+        say(f"{counts}; nothing was written, {more}.{without}")
         for place in _places(lines):
             say(f"It would write in {place}.")
     for offer in offers:

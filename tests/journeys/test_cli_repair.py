@@ -74,6 +74,14 @@ def test_without_apply_nothing_is_written_and_rows_say_what_would_be_done(
     assert f"It would write in {database.name}.quarantine: 2 inserts." in out
 
 
+def test_a_plan_of_which_nothing_can_be_done_promises_nothing(at: Callable[..., list[str]], run: Run) -> None:
+    command = at("A3")
+    status, out, _ = run(*command, "--apply")
+    assert status == 0, out
+    status, out, _ = run(*command)
+    assert (status, "2 changed; nothing was written, and --apply would write nothing." in out) == (1, True), out
+
+
 def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_that_is_confirmed(
     at: Callable[..., list[str]], run: Run, database: Db, tmp_path: Path
 ) -> None:
