@@ -145,6 +145,12 @@ class DiffModel(CellModel):
             return None
         return node.place.first
 
+    def numbers_in(self, index: Index) -> range:
+        """The numbers of the changes in a row and in those inside it."""
+        node = self.node(index)
+        place = None if node is None else node.place
+        return range(0) if place is None else range(place.first, place.first + place.count)
+
     def next_from(self, index: Index) -> int:
         """The number of the change that follows a row, or stands below it; of one after the current for no row."""
         return self.current + 1 if self._is_change(index) else self._first_at(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -31,6 +32,7 @@ class Overview(QWidget):
         self._plan: Plan | None = None
         self.marks: tuple[tuple[str, float], ...] = ()
         self.seen = (0, -1)
+        self._beside: tuple[float, ...] = ()
         self._current = -1
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
@@ -54,10 +56,13 @@ class Overview(QWidget):
         self.setVisible(bool(self.marks))
         self.update()
 
-    def see(self, first: int, last: int) -> None:
-        """Bracket the changes in sight, by their numbers."""
-        if (first, last) != self.seen:
-            self.seen = (first, last)
+    def see(self, first: int, last: int, beside: Sequence[float] = ()) -> None:
+        """Bracket the changes in sight, by their numbers.
+
+        Where all rows are in sight, ``beside`` has the middle of each change's row: its mark stands there.
+        """
+        if (first, last, tuple(beside)) != (*self.seen, self._beside):
+            self.seen, self._beside = (first, last), tuple(beside)
             self.update()
 
     def mark(self, number: int) -> None:
@@ -74,6 +79,8 @@ class Overview(QWidget):
 
     def y_of(self, number: int) -> float:
         """Where the mark of a change is."""
+        if len(self._beside) == len(self.marks):
+            return self._beside[number] - theme.px(TALL) / 2
         room = self.height() - theme.px(TALL) - 4
         return 2 + self.marks[number][1] * room
 

@@ -47,6 +47,7 @@ from model.session import Comparison
 from model.values.canonical import Path, Value
 
 NOTHING = (tr("Nothing is compared yet"), tr("Choose a document, then two of its versions."))
+MOST_BESIDE = 500  # changes whose rows are looked up; as many rows never are in sight at once
 COARSE = tr("Right, but not the shortest: an exact answer would take too long.")
 
 
@@ -149,8 +150,10 @@ class DiffPanel(QWidget):
         self._look.setSingleShot(True)
         self._look.setInterval(0)  # rows that are being laid out must not be asked for
         self._look.timeout.connect(self._say_seen)
-        self.table.verticalScrollBar().valueChanged.connect(self._look.start)
-        self.table.verticalScrollBar().rangeChanged.connect(self._look.start)
+        bar = self.table.verticalScrollBar()
+        for told in (bar.valueChanged, bar.rangeChanged, self.table.expanded, self.table.collapsed):
+            told.connect(self._look_soon)
+        theme.signals.changed.connect(self._look_soon)
         self.table.value_asked.connect(self.toggle_value)
         self.table.next_asked.connect(self.do_next_change)
         self.table.previous_asked.connect(self.do_previous_change)
@@ -385,6 +388,9 @@ class DiffPanel(QWidget):
         elif not self.value.isHidden():
             self._show_value()
 
+    def _look_soon(self, *_: object) -> None:
+        self._look.start()  # without what was told: a timer would take a number for its interval
+
     def _say_seen(self) -> None:
         """Bracket the changes in sight in the overview."""
         view = self.table.viewport().rect()
@@ -396,7 +402,20 @@ class DiffPanel(QWidget):
             else:
                 number = self.model.number_of(index)
                 ends.append(self.model.next_from(index) - (1 if after else 0) if number is None else number)
-        self.overview.see(*ends)
+        self.overview.see(ends[0], ends[1], self._middles())
+
+    def _middles(self) -> list[int]:
+        """The middle of the row with each change, in the overview's pixels; none where not all rows are in sight."""
+        bar, found = self.table.verticalScrollBar(), dict[int, int]()
+        if bar.maximum() > bar.minimum() or self.model.count > MOST_BESIDE:
+            return []
+        top = self.overview.mapFromGlobal(self.table.viewport().mapToGlobal(QPoint())).y()
+        index = self.table.indexAt(QPoint(1, 1))
+        while index.isValid():
+            middle = top + self.table.visualRect(index).center().y()
+            found |= dict.fromkeys(self.model.numbers_in(index), middle)  # those of rows inside it come later
+            index = self.table.indexBelow(index)
+        return [found[number] for number in sorted(found)]
 
     def _say(self) -> None:
         ready = self._plan

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.parts.differences.overview import TALL
 from gui.parts.values.value_pane import ValueDialog
 from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell
@@ -725,6 +726,11 @@ def test_the_overview_shows_where_each_change_is_and_leads_there(shown: Shown) -
     assert shown.bars() == ["t"]
     assert panel.tools.position.text() == "Change 4 of 5"
     shown.qtbot.waitUntil(lambda: panel.overview.seen == (0, 4))
+    # All rows are in sight: each mark stands beside its row.
+    for change in range(5):
+        row = panel.table.visualRect(panel.model.go(change))
+        middle = panel.overview.mapFromGlobal(panel.table.viewport().mapToGlobal(row.center())).y()
+        assert abs(panel.overview.y_of(change) + theme.px(TALL) / 2 - middle) <= 1
 
 
 def test_the_overview_brackets_the_changes_in_sight(qtbot: QtBot) -> None:
