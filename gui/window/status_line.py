@@ -16,7 +16,7 @@ from gui.style.states import PlainLabel, words
 from model.text import plain
 
 HEIGHT = 27
-FIRST = 110  # the first words say which collection it is
+FIRST = 110  # the first words say which collection it is; words with less room than that would say nothing
 NAME = 200  # a profile's name is cut in its middle where it is wider
 
 
@@ -26,6 +26,7 @@ class _Elided(PlainLabel):
         super().__init__()
         self.setProperty("role", "second")
         self._whole = ""
+        self.room = 0  # the pixels that it may take
         self.least = 0  # the width, in u, of which it gives nothing away
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
@@ -36,12 +37,17 @@ class _Elided(PlainLabel):
         self.updateGeometry()
         self._cut()
 
+    @property
+    def wide(self) -> int:
+        """The width of the whole sentence."""
+        return self.fontMetrics().horizontalAdvance(self._whole) + 2
+
     def sizeHint(self) -> QSize:
         # Of the whole sentence: a label that asks for the room of its cut one never gets more.
-        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
+        return QSize(min(self.wide, self.room), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(min(self.sizeHint().width(), theme.px(self.least)), super().minimumSizeHint().height())
+        return QSize(min(self.wide, theme.px(self.least)), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -66,7 +72,8 @@ class StatusLine(QWidget):
         self._row.setContentsMargins(theme.px(16), 1, theme.px(16), 0)
         self._row.setSpacing(theme.px(16))
         self._left: list[_Elided] = []
-        self._right: list[PlainLabel] = []
+        self._right: list[_Elided] = []
+        self._shown = (0, 0)  # how many words there are at the left and at the right
         self._row.addStretch(1)
         self.profile = words("", "second")
         self.profile.hide()
@@ -95,15 +102,13 @@ class StatusLine(QWidget):
             self._row.insertWidget(len(self._left), made)
             self._left.append(made)
         while len(self._right) < len(right):
-            label = words("", "second")
+            label = _Elided()
             self._row.insertWidget(self._row.count() - 1, label)
             self._right.append(label)
-        for at, part in enumerate(self._left):
-            part.put(left[at] if at < len(left) else "")
-            part.setVisible(at < len(left))
-        for at, label in enumerate(self._right):
-            label.setText(right[at] if at < len(right) else "")
-            label.setVisible(at < len(right))
+        for parts, said in ((self._left, left), (self._right, right)):
+            for at, part in enumerate(parts):
+                part.put(said[at] if at < len(said) else "")
+        self._shown = len(left), len(right)
         self.with_tasks = with_tasks
         self._count()
 
@@ -115,6 +120,7 @@ class StatusLine(QWidget):
             self.profile.setText(tr("Profile {name}", name=name))
             self.profile.setAccessibleName(tr("Profile {name}", name=file.name))
             self.profile.setToolTip(wording.tip(tr("Layouts are stated in {file}", file=file)))
+        self._share()
 
     def _progressed(self, task: tasks.Task) -> None:
         # A button that changes its width with every step would not stand still.
@@ -131,3 +137,30 @@ class StatusLine(QWidget):
         else:
             self.tasks.setText(tr("{running} tasks running", running=wording.count(len(running))))
         self.tasks.setVisible(self.with_tasks or bool(running))
+        self._share()
+
+    def _share(self) -> None:
+        """Give words their room: the first at the left some, those at the right theirs, and the others what is left.
+
+        Words for which too little is left are not there at all.
+        """
+        edges, gap = self._row.contentsMargins(), self._row.spacing()
+        room = self.width() - edges.left() - edges.right() - gap
+        room -= sum(part.sizeHint().width() + gap for part in (self.profile, self.tasks) if not part.isHidden())
+        left, right = self._left[: self._shown[0]], self._right[: self._shown[1]]
+        first = min(left[0].wide, theme.px(FIRST)) + gap if left else 0
+        for part in right:
+            part.room = min(part.wide, max(0, room - first))
+            room -= part.room + gap
+        for at, part in enumerate(left):
+            part.room = min(part.wide, max(0, room))
+            if at and part.room < min(part.wide, theme.px(FIRST)):
+                part.room = room = 0
+            room -= part.room + gap
+        for part in (*self._left, *self._right):
+            part.setVisible(part.room > 0 and part in (*left, *right))
+            part.updateGeometry()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MEMORY = tr("Open into memory")
 ROOM = 900  # a narrower bar has room for its icon only
 HEIGHT = 40
+DIVIDER = " · "  # between the facts of a server
 TOOLS, DOT = 110, 24  # the three tools, and the dot before the name, with the room around them
 
 
@@ -195,7 +196,7 @@ class TitleBar(QWidget):
         else:
             said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
         said.append(f"{facts.milliseconds} ms" if answers else tr("not connected"))
-        self._all_facts = " · ".join(part for part in said if part)
+        self._all_facts = DIVIDER.join(part for part in said if part)
         self._facts.setText(self._all_facts)
         self._facts.setToolTip(
             wording.tip(
@@ -233,7 +234,7 @@ class TitleBar(QWidget):
             self._name.setText(metrics.elidedText(session.name, Qt.TextElideMode.ElideMiddle, max(0, wide)))
             self._name.setToolTip(wording.tip("" if self._name.text() == session.name else session.name))
             metrics, room = QFontMetrics(self._facts.font()), room - wide - theme.px(16)
-            self._facts.setText(metrics.elidedText(self._all_facts, Qt.TextElideMode.ElideRight, max(0, room)))
+            self._facts.setText(self._fitting(metrics, room))
         for part in (self._dot, self._name, self._facts):
             part.setVisible(wide >= theme.px(24))
         room = self.width() - others + menus
@@ -243,6 +244,13 @@ class TitleBar(QWidget):
         if many != sum(action.isVisible() for action in self.menus.actions()):
             self._show_menus(many)
         self.menus.setFixedWidth(self._widths[many])
+
+    def _fitting(self, metrics: QFontMetrics, room: int) -> str:
+        """As many of the facts as there is room for, each whole; of a lost connection, that it is lost comes first."""
+        facts = self._all_facts.split(DIVIDER)
+        while facts and metrics.horizontalAdvance(DIVIDER.join(facts)) > room:
+            del facts[-1 if self._dot.answers else 0]
+        return DIVIDER.join(facts)
 
     def resizeEvent(self, event: object) -> None:
         self._fit()

@@ -13,6 +13,7 @@ from gui.language import tr, translated
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Completion, Offer
 from gui.style import boxes, preferences, theme, wording
+from gui.style.clear_cross import ClearCross
 from gui.style.states import OneLine, button, words
 from model.errors import Refused
 from model.text.moments import Moment, moment_from_text
@@ -77,7 +78,7 @@ class ActivityFilter(QWidget):
         made.setPlaceholderText(name)
         made.setAccessibleName(name)
         made.setToolTip(wording.tip(tip))
-        made.setClearButtonEnabled(True)
+        ClearCross(made)
         made.setMinimumWidth(theme.px(72))
         made.returnPressed.connect(self.looked)
         return made

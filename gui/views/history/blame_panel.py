@@ -15,6 +15,7 @@ from gui.parts.field_conditions import condition_on
 from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from gui.style.clear_cross import ClearCross
 from gui.style.states import StateStack, button, words
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_model import WORDS
@@ -158,7 +159,7 @@ class BlamePanel(ChainPanel):
         self.search.setProperty("small", True)
         self.search.setPlaceholderText(tr("Field, version or name"))
         self.search.setAccessibleName(tr("Find in the list"))
-        self.search.setClearButtonEnabled(True)
+        ClearCross(self.search)
         self.search.setMinimumWidth(theme.px(220))
         self.search.textChanged.connect(self._fill)
         row.addWidget(self.search)

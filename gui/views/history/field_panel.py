@@ -15,6 +15,7 @@ from gui.parts.field_conditions import condition_on
 from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
+from gui.style.clear_cross import ClearCross
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, set_in, when_cell
 from gui.views.history.chain_panel import ChainPanel
@@ -117,7 +118,7 @@ class FieldPanel(ChainPanel):
         self.search.setProperty("small", True)
         self.search.setPlaceholderText(tr("Field"))
         self.search.setAccessibleName(tr("Find a field"))
-        self.search.setClearButtonEnabled(True)
+        ClearCross(self.search)
         self.search.textChanged.connect(self._fill_fields)
         left = QWidget()
         left_column = boxes.column(left)

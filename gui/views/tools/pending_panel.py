@@ -18,6 +18,7 @@ from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import refill
 from gui.style import boxes, icons, states, theme, wording
+from gui.style.clear_cross import ClearCross
 from gui.style.states import StateStack, button, words
 from gui.views.tools.token_list import AGES, STATES, Filter, TokensModel, TokenTree, is_old
 from gui.views.tools.token_preview import TokenPreview, What
@@ -84,7 +85,7 @@ class PendingPanel(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Document, token or owner"))
         self.search.setAccessibleName(tr("Show tokens with these words"))
-        self.search.setClearButtonEnabled(True)
+        ClearCross(self.search)
         self.search.setMinimumWidth(theme.px(160))
         self.search.textChanged.connect(self._filter_changed)
         row.addWidget(self.search, 1)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
-from PySide6.QtWidgets import QApplication, QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import QApplication, QLineEdit, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
 from gui.style import icons, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
+from gui.style.clear_cross import ClearCross
 from gui.style.states import tool
 from gui.window.status_line import StatusLine
 from gui.window.status_line import _Elided as Elided
@@ -490,11 +491,37 @@ def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtb
     line = StatusLine()
     qtbot.addWidget(line)
     line.put(["insurance.contracts", "Archive layout: earlier versions in contracts_history"], ["Europe/Berlin"])
-    line.resize(380, 28)
+    line.resize(600, 28)
     line.show()
-    cut = line.findChildren(Elided)[1]
+    first, cut, zone = line.findChildren(Elided)
     qtbot.waitUntil(lambda: cut.text().endswith("…"))
     assert cut.toolTip() == cut.accessibleName()
     line.resize(1200, 28)
     qtbot.waitUntil(lambda: cut.text() == cut.accessibleName())
     assert not cut.toolTip()
+    assert (first.text(), zone.text()) == (first.accessibleName(), zone.accessibleName())
+    line.resize(480, 28)
+    qtbot.waitUntil(cut.isHidden)  # a letter or two of it would say nothing
+    assert not first.isHidden()
+
+
+def test_the_cross_of_a_line_grows_with_the_text_and_empties_it(qtbot: QtBot) -> None:
+    line = QLineEdit()
+    cross = ClearCross(line)
+    qtbot.addWidget(line)
+    line.show()
+    assert cross.isHidden()
+    qtbot.keyClicks(line, "words")
+    try:
+        for percent in (100, 200):
+            zooming.apply(percent)
+            line.resize(theme.px(200), line.sizeHint().height())
+            qtbot.waitUntil(lambda: cross.width() == theme.px(22) == line.textMargins().right())
+            assert cross.iconSize().height() == theme.px(14)
+            assert abs(cross.geometry().center().y() - line.rect().center().y()) <= 1
+            assert line.width() - cross.geometry().right() <= theme.px(6)
+    finally:
+        zooming.apply(100)
+    qtbot.mouseClick(cross, Qt.MouseButton.LeftButton)
+    assert not line.text()
+    assert cross.isHidden()

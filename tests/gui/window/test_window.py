@@ -118,6 +118,12 @@ def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Wi
     assert window.title._name.text() == "sample:"
     assert window.title._facts.text().startswith("in memory")
     assert window.title.badge.text() == "Writes allowed"
+    title, facts, seen = window.title, window.title._all_facts, set[str]()
+    for wide in range(1440, 600, -4):  # each fact is there whole or not at all
+        title.resize(wide, title.height())
+        seen.add(title._facts.text())
+    title.resize(window.width(), title.height())
+    assert seen == {facts, "in memory", ""}
 
 
 def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -> None:
