@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.language import tr
-from gui.style import symbols, theme, wording
+from gui.style import boxes, symbols, theme, wording
 from gui.style.cells import Span
 from gui.views.history import map_painter
 
@@ -23,37 +25,51 @@ LEGEND = (
 
 
 class MapLegend(QWidget):
-    """The meaning of the marks, as many as there is room for; screen readers are told it at each cell."""
+    """The meaning of the marks, in as many lines as it takes; screen readers are told it at each cell."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        theme.signals.changed.connect(self.update)
+        row = boxes.wrapping(self, x=0, y=6, gap=0)
+        self.meanings = [_Meaning(kind, said) for kind, said in LEGEND]
+        for meaning in self.meanings:
+            row.addWidget(meaning)
+        row.addStretch(1)
+
+
+class _Meaning(QWidget):
+    """A mark with what it means."""
+
+    def __init__(self, kind: str, said: str) -> None:
+        super().__init__()
+        self._kind, self._said = kind, said
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.signals.changed.connect(self._restyle)
+
+    def _restyle(self) -> None:
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def _lead(self) -> int:
+        return theme.px({"force": 40, "gap": 26}.get(self._kind, 20))
 
     def sizeHint(self) -> QSize:
-        return QSize(theme.px(720), theme.px(30))
+        words = QFontMetricsF(theme.font(11)).horizontalAdvance(self._said)
+        return QSize(self._lead + ceil(words) + theme.px(20), theme.px(18))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme.px(120), theme.px(30))
+        return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        font = theme.font(11)
-        metrics = QFontMetricsF(font)
-        x, middle = 0.0, self.height() / 2
-        for kind, said in LEGEND:
-            lead = theme.px({"force": 40, "gap": 26}.get(kind, 20))
-            width = lead + metrics.horizontalAdvance(said)
-            if x + width > self.width():
-                break
-            self._sample(painter, kind, x, middle)
-            painter.setFont(font)
-            painter.setPen(theme.colour("text2"))
-            painter.drawText(QRectF(x + lead, 0, width, self.height()), map_painter.LEFT, said)
-            x += width + theme.px(20)
+        self._sample(painter, self._kind, self.height() / 2)
+        painter.setFont(theme.font(11))
+        painter.setPen(theme.colour("text2"))
+        painter.drawText(QRectF(self.rect()).adjusted(self._lead, 0, 0, 0), map_painter.LEFT, self._said)
         painter.end()
 
-    def _sample(self, painter: QPainter, kind: str, x: float, middle: float) -> None:
-        side = theme.px(12)
+    def _sample(self, painter: QPainter, kind: str, middle: float) -> None:
+        side, x = theme.px(12), 0.0
         centre = QRectF(x, middle - side / 2, side, side).center()
         if kind == "gap":
             map_painter.gap_bar(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from gui.views.history import map_painter, map_sizes
 from gui.views.history.blame_panel import BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.map_model import MapModel, MapRow
+from gui.views.history.map_parts import MapLegend
 from gui.window.tab_area import TabArea
 from model.errors import Refused
 from model.history.chain import Chain, Follower
@@ -505,3 +507,16 @@ def test_a_short_history_fills_the_width(session: Session, qtbot: QtBot, idle: I
     while panel.zoom_in.isEnabled():
         panel.zoom_in.click()
     assert panel.grid.sizes.zoom >= filled
+
+
+def test_the_legend_says_every_mark_in_as_many_lines_as_it_takes(qtbot: QtBot) -> None:
+    legend = MapLegend()
+    qtbot.addWidget(legend)
+    legend.show()
+    for wide, lines in ((900, 1), (400, 2)):
+        legend.resize(wide, 30)
+        qtbot.waitUntil(lambda lines=lines: len({one.y() for one in legend.meanings}) >= lines)
+        legend.resize(wide, legend.minimumSizeHint().height())
+        boxes = [one.geometry() for one in legend.meanings]
+        assert all(legend.rect().contains(box) for box in boxes)
+        assert not any(left.intersects(right) for left, right in combinations(boxes, 2))
