@@ -62,13 +62,14 @@ EDITS = {
 WRITING = ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")
 """The views beside the editor that write, so that it may be unknown how a write ended."""
 UNSETTLED = "It is not known whether v15 was saved: the connection was lost behind the write. It may still arrive."
-LONGEST = 60_000  # milliseconds that one view may take
+LONGEST = 600_000  # milliseconds that one view may take; on a computer with much else to do, one needs minutes
 SOON = 1000  # milliseconds; longer waits are for people, not for work
+ROUNDS = 5  # words that came last are shown in one, have their height in the next, and move others in a third
 QUIET = 60  # milliseconds without a task before a view counts as complete
 
 
 def settle(done: Callable[[], bool] | None = None) -> None:
-    """Wait until nothing is being done, and ``done`` holds; raises ``Refused`` after a minute."""
+    """Wait until nothing is being done, and ``done`` holds; raises ``Refused`` where that takes longer than it may."""
     loop = QEventLoop()
     quiet, limit = QTimer(), QTimer()
     quiet.setInterval(QUIET)
@@ -88,9 +89,10 @@ def settle(done: Callable[[], bool] | None = None) -> None:
     quiet.start()
     limit.start(LONGEST)
     loop.exec()
-    QApplication.sendPostedEvents()  # words that came last may have left a layout to be done
+    for _ in range(ROUNDS):
+        QApplication.processEvents()
     if late:
-        raise Refused("A view was not complete within a minute; this computer is too busy for the tour.")
+        raise Refused(f"A view was not complete within {LONGEST // 60_000} minutes; this computer is too busy for it.")
 
 
 def _about_to() -> bool:

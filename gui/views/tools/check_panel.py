@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSpacerItem, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr, translated
@@ -128,7 +128,7 @@ class CheckPanel(QWidget):
     def _add(self, found: Guarantee) -> None:
         if not self.found:
             self._clear()
-        at = len(self.found) * 2
+        at = len(self.found) * 3
         self.found.append(found)
         icon, token, said = MARKS[found.verdict]
         top = Qt.AlignmentFlag.AlignTop
@@ -141,11 +141,11 @@ class CheckPanel(QWidget):
             f"{translated(found.title)}: {said}. {translated(found.detail)} {translated(found.advice)}"
         )
         self._grid.addWidget(detail, at, 3)
-        advice = words(translated(found.advice), "second", wrap=True)
-        advice.setContentsMargins(0, 0, 0, theme.px(12))
-        self._grid.addWidget(advice, at + 1, 3)
+        if found.advice:
+            self._grid.addWidget(words(translated(found.advice), "second", wrap=True), at + 1, 3)
+        self._grid.addItem(QSpacerItem(0, theme.px(12)), at + 2, 3)
         self._grid.setRowStretch(at, 0)
-        self._grid.setRowStretch(at + 2, 1)
+        self._grid.setRowStretch(at + 3, 1)
         self.states.show_content()
 
     def _clear(self) -> None:
