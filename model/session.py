@@ -606,6 +606,10 @@ class Session:
         """
         return self._catalogue.layout(ns).find_id(text)
 
+    def find_current(self, ns: str, text: str) -> tuple[Value, Version]:
+        """The stored id that a person means by a text, and its current version; raises as :meth:`find_id` does."""
+        return self._catalogue.layout(ns).find_current(text)
+
     def history(
         self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
     ) -> DocumentHistory:

@@ -106,8 +106,7 @@ def show(args: argparse.Namespace) -> int:
     """Print one version's content, or the document as it is stored."""
     with open_session(args) as session:
         choose_layout(args, session)
-        id, v = _id_at_version(session, args.ns, args.id, args.of_version)
-        version = session.version(args.ns, id, v)
+        id, version = _version_meant(session, args.ns, args.id, args.of_version)
         raw = version.content
         if args.stored:
             raw = None if version.raw is None else session.stored(args.ns, version.raw)
@@ -128,11 +127,11 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _id_at_version(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Value | None]:
+def _version_meant(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Version]:
     """The document and version of ID[@V]: behind the last @ stands a version only where that document has it."""
     if of_version is not None:
         id = session.find_id(ns, written)
-        return id, session.find_version(ns, id, of_version)
+        return id, session.version(ns, id, session.find_version(ns, id, of_version))
     head, at, tail = written.rpartition("@")
     why: Refused | None = None
     if at and head and tail:
@@ -144,11 +143,11 @@ def _id_at_version(session: Session, ns: str, written: str, of_version: str | No
             why = error  # several ids are written like that
         else:
             try:
-                return id, session.find_version(ns, id, tail)
+                return id, session.version(ns, id, session.find_version(ns, id, tail))
             except NotFound as error:
                 why = error
     try:
-        return session.find_id(ns, written), None
+        return session.find_current(ns, written)
     except NotFound:
         if why is not None:
             raise why from None

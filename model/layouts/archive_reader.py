@@ -67,9 +67,9 @@ class ArchiveReader:
         self._latest: tuple[Value | None, int] = None, 0  # the id and the number of the current version read last
         self._lazily = LazyVersions(p, p.archive_id, self.own, self.version_of)
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a current document, or a version of one that is gone."""
-        return self.current.exists(id) or self.any(guards.exact(self.profile.archive_id, id))
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a current document with one of these ids, or a version of one that is gone."""
+        return self.current.exists(*ids) or self.any(guards.exact_in(self.profile.archive_id, ids))
 
     def any(self, filter: Terms) -> bool:
         """Whether a row of the archive matches."""

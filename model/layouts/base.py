@@ -6,6 +6,7 @@ A layout is bound to a server and to the profile of one collection. It speaks to
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import ClassVar, Protocol
 from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotFound, Refused
+from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import document_ids, indexes
 from model.layouts.archive_reader import ArchiveReader
@@ -46,8 +47,8 @@ class LayoutReader(Protocol):
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """How many documents :meth:`page` would list; None where that takes too long."""
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a document, or a version of one, with exactly this id."""
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document, or a version of one, with exactly one of these ids."""
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The history of each document in miniature, in the order of ``ids``, with few queries."""
@@ -232,6 +233,31 @@ class Layout(ABC):
             return id
         parts = dict(c.fields(id.data))  # whoever types it need not know their order
         return Value.document(c.document((part, parts[part]) for part in self.profile.id_parts))
+
+    def find_current(self, text: str) -> tuple[Value, Version]:
+        """The id that :meth:`find_id` tells, and the document's current version; raises as both do.
+
+        What is most likely meant is read at once, and stands where none of the other values is stored that people write
+        like that.
+        """
+        values = document_ids.likeliest_first(document_ids.values_of(text))
+        if values and not self.profile.id_parts:
+            likeliest, *others = values
+            with contextlib.suppress(NotFound, Unreadable):
+                version = self.version(likeliest)
+                if not (others and self._may_exist(others)):
+                    return likeliest, version
+        id = self.find_id(text)
+        return id, self.version(id)
+
+    def _may_exist(self, ids: Sequence[Value]) -> bool:
+        """Whether one of these ids is stored, or is of a type that the server takes in no query."""
+        try:
+            return self.reader.exists(*ids)
+        except (NotAllowed, TooMuch, Unreachable):
+            raise
+        except Refused:
+            return True
 
     def exists(self, id: Value) -> bool:
         """Whether there is a document, or a version of one, with exactly this id."""

@@ -104,9 +104,9 @@ class CurrentDocuments:
 
     # --- lists
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a document with exactly this id."""
-        return self.any(guards.exact(self.profile.id, id))
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document with exactly one of these ids."""
+        return self.any(guards.exact_in(self.profile.id, ids))
 
     def any(self, filter: Terms) -> bool:
         """Whether a document of the collection matches."""

@@ -51,9 +51,9 @@ class DeltaStates:
         """Names of fields beside which a version is not what its number and its other fields say."""
         self._removes = c.name_bytes(p.removed) + b"\x00" if p.removed else b""
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a version of a document with exactly this id."""
-        return self.documents.exists(id)
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a version of a document with exactly one of these ids."""
+        return self.documents.exists(*ids)
 
     def identity(self, version: Version) -> bytes:
         """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""

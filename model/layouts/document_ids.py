@@ -7,7 +7,7 @@ import datetime as dt
 import math
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bson import Binary, Decimal128, Int64, ObjectId
 from bson.binary import UUID_SUBTYPE
@@ -20,6 +20,10 @@ from model.values.canonical import Value
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _SHOWN = 120  # characters of an id that a sentence repeats
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+_LIKELIEST = (c.OBJECT_ID, c.BINARY, c.OBJECT, c.INT32, c.INT64)
+"""Types of ids that people hardly keep as texts."""
 
 
 def candidates(typed: str) -> list[Value]:
@@ -50,6 +54,21 @@ def candidates(typed: str) -> list[Value]:
     return list(dict.fromkeys(found))
 
 
+def values_of(typed: str) -> list[Value]:
+    """The ids that a text may stand for, without and with the blanks around it."""
+    bare = typed.strip()
+    values = candidates(bare)
+    if bare != typed:
+        values += [value for value in candidates(typed) if value not in values]  # blanks may be part of an id
+    return values
+
+
+def likeliest_first(values: Sequence[Value]) -> list[Value]:
+    """The same ids, those first of which the text is most seldom an id itself."""
+    ranks = {kind: rank for rank, kind in enumerate(_LIKELIEST)}
+    return sorted(values, key=lambda value: ranks.get(value.type, len(ranks)))
+
+
 def meant(typed: str) -> Value:
     """The value that a text stands for where none is stored: Extended JSON where it looks like that, else the text."""
     if typed[:1] in ("{", '"') or re.fullmatch(r"-?\d+", typed):
@@ -64,10 +83,7 @@ def meant(typed: str) -> Value:
 def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
     """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` where several are meant."""
     bare = typed.strip()
-    values = candidates(bare)
-    if bare != typed:
-        values += [value for value in candidates(typed) if value not in values]  # blanks may be part of an id
-    found = [value for value in values if _is_there(value, exists)]
+    found = [value for value in values_of(typed) if _is_there(value, exists)]
     if len(found) > 1:  # else there would be no way to say null beside "null"
         found = [value for value in found if text.value_text(value) == bare] or found
     if len(found) == 1:

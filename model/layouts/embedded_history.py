@@ -36,9 +36,9 @@ class EmbeddedHistory:
         self.current, self._older = current, older
         self.server, self.profile, self.ns = current.server, current.profile, current.ns
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a document with exactly this id."""
-        return self.current.exists(id)
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document with exactly one of these ids."""
+        return self.current.exists(*ids)
 
     def identity(self, version: Version) -> bytes:
         """The bytes that tell whether a document still is the version that was read."""

@@ -73,9 +73,9 @@ class LogReader:
                 return made
         raise NotFound(f"{id_name(id)} has no entry {version_name(v)} in {self.ns}.")
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is an entry about a document with exactly this id."""
-        return self._any(guards.exact(self.id, id))
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is an entry about a document with exactly one of these ids."""
+        return self._any(guards.exact_in(self.id, ids))
 
     def _any(self, filter: Terms) -> bool:
         return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None

@@ -177,9 +177,9 @@ class VersionDocuments:
             "it back."
         )
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a version of a document with exactly this id."""
-        return self.any(guards.exact(self.profile.id, id))
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a version of a document with exactly one of these ids."""
+        return self.any(guards.exact_in(self.profile.id, ids))
 
     def any(self, filter: Terms) -> bool:
         """Whether a stored version matches."""

@@ -45,9 +45,9 @@ class WrittenHistory:
 
     # --- one document
 
-    def exists(self, id: Value) -> bool:
-        """Whether there is a document, or a row about one that is gone."""
-        return self.current.exists(id) or self.rows.any(id)
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document with one of these ids, or a row about one that is gone."""
+        return self.current.exists(*ids) or any(map(self.rows.any, ids))
 
     def identity(self, version: Version) -> bytes:
         """The whole stored document."""

@@ -151,6 +151,11 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
     return {path: {"$eq": value, **scalar}}
 
 
+def exact_in(path: str, values: Sequence[Value]) -> dict[str, Any]:
+    """The clause that a field has exactly one of these values, as :func:`exact` tells it."""
+    return exact(path, values[0]) if len(values) == 1 else {"$or": [exact(path, value) for value in values]}
+
+
 def physical_id(raw: bytes) -> Value:
     """The ``_id`` of a stored document; raises ``Unreadable`` where there is none, which no sound server answers."""
     found = c.get(raw, ("_id",))
