@@ -63,6 +63,7 @@ class Catalogue:
         self.database = database
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._uncounted: set[str] = set()  # of these, those of which the documents are counted when that is shown
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._accepted: frozenset[str] = frozenset()  # "" for all
         self._by_hand: frozenset[str] = frozenset()  # what the profile states although its file does not
@@ -93,6 +94,7 @@ class Catalogue:
                     # Another thread may have stated a layout meanwhile, by which this was not recognised.
                     if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
+                        self._uncounted.discard(info.ns)
                         self._bound.pop(info.ns, None)
                     picked = self._picked.get(info.ns)
                 found = info if picked is None else replace(picked[0], documents=info.documents)
@@ -114,7 +116,19 @@ class Catalogue:
 
     def info(self, ns: str) -> CollectionInfo:
         """One collection; raises ``NotFound``."""
-        return self.known(ns)[0]
+        info, _ = self.known(ns)
+        with self._lock:
+            is_counted = ns not in self._uncounted
+            self._uncounted.discard(ns)
+        return info if is_counted else self._counted(info)
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        documents = recognise.count(self._port, info.ns)
+        with self._lock:
+            for kept in (self._known, self._picked):
+                if (known := kept.get(info.ns)) is not None:
+                    kept[info.ns] = replace(known[0], documents=documents), known[1]
+        return replace(info, documents=documents)
 
     def is_stated(self, ns: str) -> bool:
         """Whether a person states the layout of a collection in a profile."""
@@ -153,7 +167,7 @@ class Catalogue:
             with self._lock:
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        made = recognise.recognise_one(self._port, ns, by, self._server.unseen)
+        made = recognise.recognise_one(self._port, ns, by, self._server.unseen, self._uncounted.add)
         if made is None:
             for _ in self.collections(db):
                 pass
@@ -337,7 +351,7 @@ class Catalogue:
     ) -> Page:
         """A page of current documents; the total only where the page ends the list."""
         started = time.monotonic()
-        layout, info = self.layout(ns), self.info(ns)
+        layout, (info, _) = self.layout(ns), self.known(ns)
         query = PageQuery(
             filter_terms(filter), sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True
         )

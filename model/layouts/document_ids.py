@@ -64,7 +64,7 @@ def values_of(typed: str) -> list[Value]:
 
 
 def likeliest_first(values: Sequence[Value]) -> list[Value]:
-    """The same ids, those first of which the text is most seldom an id itself."""
+    """Ids that a text may stand for, those first whose text people seldom take for an id itself."""
     ranks = {kind: rank for rank, kind in enumerate(_LIKELIEST)}
     return sorted(values, key=lambda value: ranks.get(value.type, len(ranks)))
 

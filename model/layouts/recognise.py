@@ -8,7 +8,7 @@ a profile states are not looked into.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -33,10 +33,8 @@ from model.layouts.recognition.sampling import (
     SAMPLE_BYTES,
     WITHIN_MS,
     Beginning,
-    Document,
     Proposal,
     Sample,
-    begin,
     gently,
     listed,
     matching,
@@ -103,14 +101,18 @@ def recognise(
 
 
 def recognise_one(
-    server: Port, ns: str, profile: Stated | None = None, unseen: Mapping[str, str] | None = None
+    server: Port,
+    ns: str,
+    profile: Stated | None = None,
+    unseen: Mapping[str, str] | None = None,
+    uncounted: Callable[[str], object] | None = None,
 ) -> tuple[CollectionInfo, CollectionProfile] | None:
     """One collection with its layout, as :func:`recognise` tells it, from a look at those that have to do with it.
 
-    None where there is no such collection, or where only a look at all of them tells. Raises ``Unreachable`` and
-    ``NotAllowed``.
+    None where there is no such collection, or where only a look at all of them tells. With ``uncounted``, which is told
+    of it, the documents of a large one are not counted. Raises ``Unreachable`` and ``NotAllowed``.
     """
-    ground = _Ground(server, ns.partition(".")[0], profile, unseen)
+    ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted)
     if ns not in ground.kinds:
         return None
     if ns in ground.stated or ns in ground.claimed or ground.kinds[ns] != "collection":
@@ -126,49 +128,50 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
     named = near_collections.named_near(ns.partition(".")[2], open_to_look)
     if named is None:
         return None
-    try:
-        begun = {each: begin(ground.server, each, ground.share) for each in (ns, *map(ground.ns_of, named))}
-    except (NotAllowed, Refused):
-        return None
-    large = [each for each, beginning in begun.items() if not beginning.whole]
+    begun = [ns, *map(ground.ns_of, named)]
     others = sorted(each for each in map(ground.ns_of, open_to_look) if each not in begun)
+    seen = near_collections.glimpses(ground.server, begun, () if named else others, ground.share)
+    if seen is None:
+        return None
+    ground.look_at(seen)
+    first = seen.begun[ns].rows
     if named:  # a history that is called one, and is, leaves nothing to look for
-        seen = near_collections.glimpses(ground.server, begun, ns, large, ())
-        if seen is None:
-            return None
-        ground.look_at(begun, seen.ends)
         ground.relate()
         if ground.is_settled(ns):
             return ground.judged(ns)
-        large = []
-    seen = near_collections.glimpses(ground.server, begun, ns, large, others)
-    if seen is None:
-        return None
-    ground.look_at(begun, seen.ends)
+        if (seen := near_collections.glimpses(ground.server, (), others, ground.share)) is None:
+            return None
     sample = ground.found[ns].sample
     assert sample is not None
     if any(signed(sample, known) for known in presets().values()):
         return None  # the rows of a known program, whose documents may be anywhere
-    near = {*near_collections.related(sample, seen, partial(_those_with, ground.here, ns))}
+    if (told := near_collections.those_named(ground.server, sample, seen, first)) is None:
+        return None
+    elsewhere, here = told
+    near = {*near_collections.related(sample, seen, elsewhere, here)}
     near |= {*map(ground.ns_of, near_collections.named_after_documents(sample, open_to_look))} - {*begun}
+    if near and (more := near_collections.glimpses(ground.server, sorted(near), (), ground.share)) is not None:
+        ground.look_at(more)
     for each in sorted(near):
         ground.look(each)
     ground.relate()
     made = ground.judged(ns)
-    referred = {row.get("_id") for each, rows in seen.named.items() if each not in near for row in rows}
+    referred = {row.get("_id") for each, rows in elsewhere.items() if each not in near for row in rows}
     return None if referred & {*_write_tokens(sample, made[1])} else made
-
-
-def _those_with(server: Port, ns: str, ids: Sequence[Value]) -> Sequence[Document]:
-    """The documents that have some of these ids."""
-    return matching(server, ns, {"_id": {"$in": list(ids)}}, limit=len(ids))[0]
 
 
 class _Ground:
     """A database that is looked at: its collections, the samples taken so far, and what follows from them."""
 
-    def __init__(self, server: Port, db: str, profile: Stated | None, unseen: Mapping[str, str] | None) -> None:
-        self.server, self._db = server, db
+    def __init__(
+        self,
+        server: Port,
+        db: str,
+        profile: Stated | None,
+        unseen: Mapping[str, str] | None,
+        uncounted: Callable[[str], object] | None = None,
+    ) -> None:
+        self.server, self._db, self._uncounted = server, db, uncounted
         self.kinds = {f"{db}.{name}": kind for name, kind, _ in server.collections(db) if not is_system(name)}
         self._left_out = (unseen or {}).get(db, "")
         profiles = profile.collections if profile else ()
@@ -202,10 +205,10 @@ class _Ground:
         if each.sample is not None:
             self.here.hold(each.sample)
 
-    def look_at(self, begun: Mapping[str, Beginning], ends: Mapping[str, Sequence[bytes]]) -> None:
-        """Make samples of what was begun, with the ends of large collections."""
-        for ns, beginning in begun.items():
-            self.look(ns, beginning, ends.get(ns))
+    def look_at(self, seen: near_collections.Glimpses) -> None:
+        """Make samples of the collections that were begun."""
+        for ns, beginning in seen.begun.items():
+            self.look(ns, beginning, seen.ends.get(ns))
 
     def relate(self) -> None:
         """Hold all that were looked at against one another."""
@@ -232,10 +235,23 @@ class _Ground:
         if ns in self.stated:
             return as_stated(self.server, self.stated[ns], self.share)
         if ns in self.claimed:
-            return _second_half(self.server, ns, self.claimed[ns], self._proposals, self.found.get(ns))
+            return _second_half(ns, self.claimed[ns], self._proposals, self._count(ns))
         proposed = self._proposals.get(ns) or self._logs.get(ns)
         made = _judged(self.here, self.found[ns], proposed, self._samples, _recorded_in(ns, self._logs))
+        if self.found[ns].sample is not None:
+            made = replace(made[0], documents=self._count(ns)), made[1]
         return _with_what_is_hidden(made, self.found, self._left_out)
+
+    def _count(self, ns: str) -> int | None:
+        """The number of documents in a collection; None where it is not known, or is to be asked for later."""
+        found = self.found.get(ns)
+        sample = found.sample if found is not None else None
+        if sample is not None and (sample.whole is not None or self._uncounted is None):
+            return sample.count
+        if self._uncounted is None:
+            return count(self.server, ns)
+        self._uncounted(ns)
+        return None
 
 
 def is_system(name: str) -> bool:
@@ -362,7 +378,8 @@ def _look(
         return _Found(ns, kind, None, str(error))
 
 
-def _count(server: Port, ns: str) -> int | None:
+def count(server: Port, ns: str) -> int | None:
+    """The number of documents in a collection; None where that takes long, or is not allowed."""
     try:
         return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     except NotAllowed:
@@ -416,15 +433,14 @@ def _outgrown(
 
 
 def _second_half(
-    server: Port, ns: str, of: CollectionProfile, proposals: dict[str, Proposal], found: _Found | None
+    ns: str, of: CollectionProfile, proposals: dict[str, Proposal], documents: int | None
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    count = found.sample.count if found and found.sample else _count(server, ns)
     proposal = proposals.get(of.ns)
     what = "every version" if LAYOUTS[of.layout].holds_current and of.kept == "all" else "the earlier versions"
     what = "the changes" if of.patch else what
     sure = proposal.confidence if proposal else 1.0
     by = f", written by {title(of.writer)}" if of.writer else ""
-    info = info_of(of, count, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
+    info = info_of(of, documents, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
     # A hash in a row is of the content alone, not of the row with its key and number.
     return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="", hash="")
 
@@ -443,10 +459,13 @@ def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
     return f"An edit from here has no entry in {listed(names)}." if names else ""
 
 
-def _unindexed(server: Port, profile: CollectionProfile) -> str:
+def _unindexed(server: Port, profile: CollectionProfile, samples: Sequence[Sample] = ()) -> str:
     """The index that a history which another program writes lacks, one sentence; "" for none."""
     kind = LAYOUTS.get(profile.layout, Plain)
     if not (kind.written_by_others and profile.archive):
+        return ""
+    rows = next((each for each in samples if each.ns == profile.archive and each.whole is None), None)
+    if rows is not None and not (profile.where or profile.parts) and rows.leads_index(profile.archive_id):
         return ""
     try:
         return gently(WrittenRows(server, profile).unindexed, "")
@@ -479,11 +498,11 @@ def _judged(
         profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
     profile, locked = _with_lock(profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
-    why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile))))
+    why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile, samples))))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
-    return replace(info_of(profile, sample.count, made_by.confidence, why, others), doubt=doubt), profile
+    return replace(info_of(profile, None, made_by.confidence, why, others), doubt=doubt), profile
 
 
 def _with_what_is_hidden(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import bson
@@ -12,10 +13,12 @@ import pytest
 from bson import ObjectId
 
 from model.commands import command_line
-from model.layouts.recognition import small_collections
+from model.errors import NotFound, Refused
+from model.layouts.recognition import sampling, small_collections
 from model.localserver import LocalServer
 from model.mql.filters import Matcher, compile_filter
 from model.profile import Profile, stated
+from model.server.retry import Server
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -104,54 +107,123 @@ def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_l
     assert each[1] <= 1.25 * each[0]
 
 
-def few(layout: str) -> dict[str, list[Row]]:
-    """Eight documents with a few versions as a layout stores them, by collection."""
+LAYOUTS = (
+    "plain", "counted", "hashed", "embedded", "nested", "archive", "stream", "shadow", "versions", "flagged", "deltas"
+)  # fmt: skip
+
+
+def stored(layout: str, documents: int, longest: int = 4) -> dict[str, list[Row]]:
+    """Documents with a few versions each as a layout stores them, by collection; some have as many as ``longest``."""
     things: list[Row] = []
     past: list[Row] = []
-    for at in range(8):
-        id = f"d{at}"
-        states = [{"v": v, "_w": ObjectId(), **CONTENT, "name": f"n{at}", "price": v} for v in range(1, at % 3 + 3)]
+    for at in range(documents):
+        id, versions = f"d{at}", longest if at % 3 == 2 else at % 3 + 2
+        states = [{"v": v, "_w": ObjectId(), **CONTENT, "name": f"n{at}", "price": v} for v in range(1, versions + 1)]
         match layout:
             case "plain":
                 things.append({"_id": id, **CONTENT})
             case "counted":
                 things.append({"_id": id, **CONTENT, "v": 1 + at % 3})
             case "hashed":
-                things.append({"_id": id, **CONTENT, "_versioned_id": canonical.hash_of(bson.encode(CONTENT))})
+                content = {**CONTENT, "at": at}
+                things.append({"_id": id, **content, "_versioned_id": canonical.hash_of(bson.encode(content))})
             case "embedded":
                 things.append({"_id": id, "current": states[-1], "prev": states[:-1]})
-            case "archive":
+            case "nested":
+                things.append({"_id": id, **states[-1], "versions": states[:-1]})
+            case "archive" | "stream" | "shadow":
                 things.append({"_id": id, **states[-1]})
-                past += [{"_id": ObjectId(), "docId": id, **each} for each in states[:-1]]
+                rows = states[:-1] if layout == "archive" else states
+                token = {"_w": None} if layout == "shadow" else {}
+                past += [{"_id": ObjectId(), "docId": id, **each, **token} for each in rows]
+            case "deltas":
+                things.append({"_id": ObjectId(), "docId": id, **states[0], "street": "Kai 1", "zip": at})
+                things += [{"_id": ObjectId(), "docId": id, "v": v, "price": v} for v in range(2, versions + 1)]
             case _:
                 flags = [{"current": each is states[-1]} if layout == "flagged" else {} for each in states]
                 things += [{"_id": ObjectId(), "docId": id, **a, **b} for a, b in zip(states, flags, strict=True)]
     return {"things": things, **({"things_history": past} if past else {})}
 
 
-@pytest.mark.parametrize("layout", ["plain", "counted", "hashed", "embedded", "archive", "versions", "flagged"])
-def test_one_document_is_shown_in_six_commands_however_many_collections_there_are(
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_document_is_shown_in_six_commands_however_much_there_is_beside_it(
     local: LocalServer, log: CommandLog, layout: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for others in (5, 30):
+    for others, documents, longest in ((30, 8, 4), (22, 420, 4), (22, 60, 150)):
+        db = f"db{others}of{documents}"
         for n in range(others):
-            local.load(f"db{others}.c{n}", [bson.encode(named(n, at)) for at in range(40)])
-        for name, rows in few(layout).items():
-            local.load(f"db{others}.{name}", map(bson.encode, rows))
+            local.load(f"{db}.c{n}", [bson.encode(named(n, at)) for at in range(40)])
+        for name, rows in stored(layout, documents, longest).items():
+            local.load(f"{db}.{name}", map(bson.encode, rows))
             if "docId" in rows[0]:
-                local.index(f"db{others}.{name}", [("docId", 1), ("v", 1)], unique=True)
+                local.index(f"{db}.{name}", [("docId", 1), ("v", 1)], unique=True)
         log.clear()
-        assert command_line.main(["show", local.uri, f"db{others}.c0", "c0-3"]) == 0
+        assert command_line.main(["show", local.uri, f"{db}.c0", "c0-3"]) == 0
         assert len(log.names) <= 6
         assert '"owner": "o3"' in capsys.readouterr().out
         log.clear()
-        assert command_line.main(["show", local.uri, f"db{others}.things", "d3"]) == 0
-        assert len(log.names) <= 6
+        assert command_line.main(["show", local.uri, f"{db}.things", "d3"]) == 0
+        assert len(log.names) <= (7 if layout == "shadow" else 6)  # its current version is told by its rows as well
         shown = json.loads(capsys.readouterr().out)
         assert "name" in shown
         assert ("v" in shown) == (layout == "counted")  # elsewhere it is the layout's own
         with Session.open(local.uri) as session:
-            assert session.info(f"db{others}.things").layout == ("plain" if layout == "counted" else layout)
+            assert session.info(f"{db}.things").layout == ("plain" if layout == "counted" else layout)
+
+
+def test_an_id_that_may_be_meant_in_several_ways_is_read_and_asked_for_once(
+    local: LocalServer, log: CommandLog
+) -> None:
+    oid = ObjectId()
+    local.load("db.things", [bson.encode({"_id": id, **CONTENT}) for id in (7, "8", 8, oid)])
+    with Session.open(local.uri) as session:
+        session.info("db.things")
+        for typed, id, commands in (("7", 7, 2), (str(oid), oid, 2), ('"8"', "8", 4), ("x y", None, 2)):
+            log.clear()
+            try:
+                found, version = session.find_current("db.things", typed)
+            except NotFound:
+                assert id is None
+            else:
+                assert found == Value.of(id)
+                assert version.raw == bson.encode({"_id": id, **CONTENT})
+            assert len(log.names) <= commands
+        with pytest.raises(Refused, match='say which: "8" or '):
+            session.find_current("db.things", "8")
+
+
+def test_documents_are_counted_where_their_number_is_told_and_no_sooner(local: LocalServer, log: CommandLog) -> None:
+    local.load("db.things", [bson.encode(plain(0, at)) for at in range(700)])
+    with Session.open(local.uri) as session:
+        session.find_current("db.things", "c0-3")
+        assert "count" not in log.names
+        assert session.info("db.things").documents == 700
+        session.info("db.things")
+        assert log.names.count("count") == 1
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_long_histories_are_sampled_together_as_they_are_one_by_one(local: LocalServer, dated: bool) -> None:
+    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    lengths = {"a": 3, "b": 60, "c": 61, "d": 90, "e": 400}
+    rows = [
+        {"_id": ObjectId(), "docId": id, "v": start + dt.timedelta(days=v) if dated else v}
+        for id, length in lengths.items()
+        for v in range(1, length + 1)
+    ]
+    local.load("db.things", map(bson.encode, rows))
+    local.index("db.things", [("docId", 1), ("v", 1)], unique=True)
+    ids = [Value.of(id) for id in lengths]
+    with Server.connect(local.uri) as server:
+        alone = dict(sampling.read_chains(server, "db.things", "docId", "v", ids))
+        heights = {Value.of(id): length for id, length in lengths.items()}
+        together = dict(sampling.read_chains(server, "db.things", "docId", "v", ids, heights={} if dated else heights))
+    assert list(together) == list(alone) == ids
+    for id, chain in together.items():
+        ends = [(each.places[:20], each.places[-60:], bool(each.holes)) for each in (chain, alone[id])]
+        assert ends[0] == ends[1]
+        assert all(b - a == 1 for stretch in chain.stretches for a, b in pairwise(stretch)) or dated
+    assert len(together[Value.of("e")].places) == 100
 
 
 def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:

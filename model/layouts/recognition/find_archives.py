@@ -27,6 +27,7 @@ from model.layouts.recognition.key_candidates import (
 from model.layouts.recognition.metadata_fields import TOKEN, free, stamps
 from model.layouts.recognition.sampling import (
     ID_TYPES,
+    TOGETHER,
     Document,
     Proposal,
     Sample,
@@ -38,17 +39,20 @@ from model.layouts.recognition.sampling import (
     read_chains,
     share,
     take,
+    together,
 )
+from model.layouts.recognition.small_collections import SmallCollections
 from model.layouts.recognition.version_order import Judged, Judgement, Verdict, judgement
 from model.layouts.reserved_fields import whole_number
 from model.names import id_name
-from model.server.retry import Port
+from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
 ASKED = 12  # documents with an earlier version, and half as many without
 ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would be searched for
-ROWS = 2000  # of which just the id and the version are read
+ROWS = 2000  # of which just the id and the version are needed
+MOST_BYTES = 8 << 20  # of all that a link is judged by
 CHAINS = 18  # earlier versions that are read whole
 KIN = 0.5
 ALIKE = 0.8  # of the fields in rows, those of the documents, for numbers without any sign to be looked into
@@ -135,10 +139,13 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         named = is_past_of(other.name, sample.name)
         for id, archive_id, version in _keys(sample, other, named) if named else likely.get(other.ns, ()):
-            link = _link(server, sample, id, other, archive_id, version)
+            near, histories = server, server
+            if named:
+                near, histories = _at_hand(server, sample, id, other, archive_id, version)
+            link = _link(near, sample, id, other, archive_id, version)
             in_time = in_time and (link.known or link.held)
-            judged = _judged(server, sample, link) if link.held and (named or not link.strange) else None
-            if judged is not None and (wanted or _stands(server, sample, link, judged, named)):
+            judged = _judged(histories, sample, link) if link.held and (named or not link.strange) else None
+            if judged is not None and (wanted or _stands(near, sample, link, judged, named)):
                 found.append((link.share + 2 * named + link.alike, link, judged))
                 break
             if link.known and link.later:
@@ -150,6 +157,45 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
         made = _told(server, sample, link, judged)
         return made if made.profile.layout or wanted else None
     return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
+
+
+def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> tuple[Port, Port]:
+    """What a link is judged by, read in one command: for :func:`_link` and :func:`_stands`, and for :func:`_judged`.
+
+    Each answers what these ask of the two collections, and nothing else of them. What it has not, as rows that are too
+    many, it asks of ``server``.
+    """
+    asked, _ = _asked(sample, id, version)
+    near, histories = SmallCollections(server), SmallCollections(server)
+    parts: list[tuple[str, list[Terms]]] = []
+    holders: list[tuple[SmallCollections, Sample, int]] = []  # who answers from these rows, up to how many
+    if other.whole is None and asked and not _is_dated(asked):
+        ids: Terms = {archive_id: {"$in": list({each.id for each in asked})}}
+        parts.append((other.ns, [{"$match": {**ids, version: _near(asked)}}, {"$limit": ROWS + 1}]))
+        holders.append((near, other, ROWS))
+        if sum(each.place for each in asked) <= TOGETHER:
+            parts.append((other.ns, [{"$match": ids}, {"$limit": TOGETHER + 1}]))
+            holders.append((histories, other, TOGETHER))
+    if sample.whole is None and (named := other.once(_named, archive_id)):
+        parts.append((sample.ns, [{"$match": {id: {"$in": named}}}, {"$limit": ROWS + 1}, {"$project": {id: 1}}]))
+        holders.append((near, sample, ROWS))
+    found = gently(lambda: _read_together(server, parts), None)
+    for (holder, held, most), rows in zip(holders, found or (), strict=found is not None):
+        if len(rows) <= most:
+            holder.hold(replace(held, whole=tuple(rows)))
+    return near, histories
+
+
+def _read_together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> list[list[bytes]] | None:
+    """The rows of each pipeline; None where they are too large."""
+    found: list[list[bytes]] = [[] for _ in parts]
+    left = MOST_BYTES
+    for at, raw in together(server, parts):
+        found[at].append(raw)
+        left -= len(raw)
+        if left < 0:
+            return None
+    return found
 
 
 def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: bool) -> bool:
@@ -177,8 +223,9 @@ def _judged(server: Port, sample: Sample, link: Link) -> Judged:
     dated = _is_dated(asked)
     good = damaged = 0
     by_id = {each.id: each for each in asked[:ASKED]}
-    ids, rows = list(by_id), link.archive.ns
-    for id, chain in read_chains(server, rows, link.archive_id, link.version, ids):
+    ids, rows = list(by_id), link.archive
+    heights = {id: each.place for id, each in by_id.items()} if rows.leads_index(link.archive_id) else None
+    for id, chain in read_chains(server, rows.ns, link.archive_id, link.version, ids, heights=heights):
         told = _judgement(chain, by_id[id].place, link.version, dated)
         if told.verdict is Verdict.AGAINST:
             return Judged(link.version, good, damaged, f"{id_name(id)} {told.why}")
@@ -320,8 +367,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
     dated = _is_dated(asked)
     filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
     if not dated:
-        near = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
-        filter[version] = {"$in": [whole_number(n) for n in sorted(near)]}
+        filter[version] = _near(asked)
     rows: list[Document] = []
     known = True
     if asked:
@@ -368,6 +414,12 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
         strange,
         unlike,
     )
+
+
+def _near(asked: Sequence[_Asked]) -> Terms:
+    """The condition on versions to be those of the documents, or the ones before."""
+    places = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
+    return {"$in": [whole_number(n) for n in sorted(places)]}
 
 
 def _unlike(row: Document, document: Document, id: str, own: set[str]) -> str:

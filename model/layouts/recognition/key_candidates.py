@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from math import factorial, prod
@@ -19,6 +19,7 @@ from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.layouts.recognition.sampling import (
     ID_TYPES,
+    SAMPLED,
     WITHIN_MS,
     Document,
     Sample,
@@ -28,6 +29,7 @@ from model.layouts.recognition.sampling import (
     read_chains,
     scattered,
 )
+from model.layouts.recognition.small_collections import SmallCollections
 from model.layouts.recognition.version_order import Judged, Verdict, is_timed, judged, judgement, with_time
 from model.layouts.reserved_fields import number_of
 from model.server.retry import Port, Terms
@@ -43,6 +45,9 @@ LARGE = 50_000  # documents from which on a look-up without an index is made sel
 FEW = 2  # long histories that are read there
 COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
 GROUPS = 2000
+AT_HAND = 2000  # documents of a collection that is read as a whole for guesses without an index
+AT_HAND_BYTES = 1 << 20  # that these may have
+SHOWN = 8  # ids met in a sample that have several versions, where an index and the names say that these are versions
 MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
 RARE, RARER, RAREST = (
     0.1,
@@ -277,11 +282,41 @@ def fits(server: Port, sample: Sample) -> Iterator[Fit]:
 
 
 def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
-    rare = not sample.leads_index(id) and (sample.count or LARGE) >= LARGE
-    groups = _Groups() if rare else gently(lambda: _grouped(server, sample, id, version), _Groups())
+    unique = id in sample.unique_with(version)
+    if not unique and sample.whole is None:
+        server, sample = sample.once(_at_hand, server)
+    indexed = sample.leads_index(id)
+    rare = not indexed and (sample.count or LARGE) >= LARGE
+    is_told = rare or (unique and _shows_histories(sample, id, version))
+    groups = _Groups() if is_told else gently(lambda: _grouped(server, sample, id, version), _Groups())
     ids = _worth_a_look(sample, id, version, LOOK_UPS, groups.several)
     found = tuple(_looked_up(server, sample, id, version, ids, FEW if rare else LOOK_UPS))
-    return Fit(id, version, id in sample.unique_with(version), found, groups.beginning)
+    return Fit(id, version, unique, found, groups.beginning)
+
+
+def _at_hand(sample: Sample, server: Port) -> tuple[Port, Sample]:
+    """A collection of few small documents read as a whole, by which guesses without an index are followed up."""
+    sizes = [len(each.raw) for each in sample.documents]
+    most = min(AT_HAND, AT_HAND_BYTES * len(sizes) // (sum(sizes) or 1))
+    if most < SAMPLED:
+        return server, sample
+    rows = server.find(sample.ns, sort={"_id": 1}, limit=most + 1, max_ms=WITHIN_MS, batch=most + 1)
+    whole = gently(lambda: tuple(rows), None)
+    if whole is None or len(whole) > most:
+        return server, sample
+    made = replace(sample, whole=whole, ask_count=lambda: len(whole))
+    here = SmallCollections(server)
+    here.hold(made)
+    return here, made
+
+
+def _shows_histories(sample: Sample, id: str, version: str) -> bool:
+    """Whether the version's name and numbers say that ids met in a sample have several, so that none are looked for."""
+    shape = sample.shapes[version]
+    if not is_version_name(version) or shape.numbered < 1:
+        return False
+    highest = [max(each.places) for each in _met(sample, id, version).values() if each.places]
+    return max(highest, default=SECONDS) < SECONDS and sum(place > 1 for place in highest) >= SHOWN
 
 
 @dataclass(frozen=True)
@@ -299,7 +334,8 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
     counted: Terms = {"_id": f"${id}", "n": {"$sum": 1}}
 
     def grouped(by_id: Terms) -> list[bytes]:
-        return list(server.aggregate(sample.ns, [*some, {"$group": by_id}, {"$limit": GROUPS}], max_ms=WITHIN_MS))
+        pipeline: list[Terms] = [*some, {"$group": by_id}, {"$limit": GROUPS}]
+        return list(server.aggregate(sample.ns, pipeline, max_ms=WITHIN_MS, batch=GROUPS))
 
     try:
         rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
@@ -323,7 +359,9 @@ def _looked_up(
     server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value], singly: int
 ) -> Iterator[SampledChain]:
     """The versions of some documents, up to the first that contradicts."""
-    for _, read in read_chains(server, sample.ns, id, version, ids, singly):
+    met = _met(sample, id, version) if sample.leads_index(id) else None
+    heights = None if met is None else {v: max(met[v].places, default=0) if v in met else 0 for v in ids}
+    for _, read in read_chains(server, sample.ns, id, version, ids, singly, heights):
         yield read
         if judgement(read, version).verdict is Verdict.AGAINST:
             return

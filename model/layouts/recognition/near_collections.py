@@ -9,9 +9,9 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 
 from bson import ObjectId
 
@@ -22,15 +22,16 @@ from model.layouts.recognition.find_logs import record_in
 from model.layouts.recognition.find_writers import signed
 from model.layouts.recognition.key_candidates import is_id_name, is_version_name, names_a_part
 from model.layouts.recognition.sampling import (
-    FEW,
     ID_TYPES,
     NUMBERS,
     SAMPLED,
-    WITHIN_MS,
+    WHOLE,
     Beginning,
     Document,
     Sample,
+    begin,
     read,
+    together,
 )
 from model.layouts.writers import presets
 from model.layouts.written_rows import PLACE
@@ -48,19 +49,18 @@ ALIKE = 0.4  # of the names in rows, those that a document has too, if they may 
 LIKE = (
     0.2  # of the values under names that both have, those that are equal, where just numbers say what belongs to what
 )
-TOGETHER = 60  # collections in one command: each is asked three times, and a pipeline has at most 1000 stages
 MOST_BYTES = 8 << 20  # of all glimpses
 MOST = 12  # collections with names that have to do with one another: where there are more, names say nothing
 
 
 @dataclass(frozen=True)
 class Glimpses:
-    """Some rows of other collections, and those documents there that are named here."""
+    """Some rows of collections, and most of the samples of those that were begun."""
 
     rows: Mapping[str, Sample]
-    named: Mapping[str, Sequence[Document]]
+    begun: Mapping[str, Beginning]
     ends: Mapping[str, Sequence[bytes]]
-    """The last documents of the large collections that were begun, and some from between."""
+    """The last documents of large collections that were begun, and some from between."""
 
 
 def named_near(name: str, names: Set[str]) -> list[str] | None:
@@ -95,67 +95,93 @@ def named_after_documents(sample: Sample, names: Set[str]) -> set[str]:
     return found & names
 
 
-def glimpses(
-    server: Port, begun: Mapping[str, Beginning], ns: str, large: Sequence[str], others: Sequence[str]
-) -> Glimpses | None:
-    """A glimpse into other collections beside the documents that were read of ``ns``; None where it cannot be had.
+def glimpses(server: Port, begun: Sequence[str], others: Sequence[str], most: int) -> Glimpses | None:
+    """Some collections begun, and a glimpse into others, in one command; None where that cannot be had.
 
-    The rest of the samples of ``large`` collections that were begun comes with it.
+    Where documents are large it stops after some of them: the ends of collections are read by themselves then.
     """
-    asked = _asked(begun[ns].rows) if others else []
-    places = [*(("end", each) for each in large), *(("other", each) for each in others)]
-    rows: dict[str, list[bytes]] = {each: [] for each in others}
-    ends: dict[str, list[bytes]] = {each: [] for each in large}
-    named: dict[str, list[Document]] = {each: [] for each in others}
-    left = MOST_BYTES
-    for first in range(0, len(places), TOGETHER):
-        some = places[first : first + TOGETHER]
-        try:
-            for raw in _rows(server, some, asked, begun):
-                left -= len(raw)
-                if left < 0:
-                    return None
-                at, kind, row = (value for _, value in c.fields(raw))
-                what, place = some[at.python()]
-                if what == "end":
-                    ends[place].append(row.data)
-                elif not kind.python():
-                    rows[place].append(row.data)
-                elif (document := read(row.data)) is not None:
-                    named[place].append(document)
-        except (Refused, Unreadable, ValueError, IndexError):
-            return None
-    return Glimpses({each: _glimpsed(each, found) for each, found in rows.items()}, named, ends)
+    last: list[Terms] = [{"$sort": {"_id": -1}}]
+    parts: list[tuple[str, list[Terms]]] = []
+    for ns in others:
+        parts += [(ns, [{"$limit": ROWS}]), (ns, [*last, {"$limit": ROWS}])]
+    firsts = len(parts)
+    parts += [(ns, [{"$sort": {"_id": 1}}, {"$limit": WHOLE + 1}]) for ns in begun]
+    for ns in begun:
+        parts += [(ns, [*last, {"$limit": SAMPLED // 3}]), (ns, [{"$sample": {"size": SAMPLED // 3}}])]
+    found: list[list[bytes]] = [[] for _ in parts]
+    complete, left = len(parts), MOST_BYTES
+    try:
+        for at, raw in together(server, parts):
+            found[at].append(raw)
+            left -= len(raw)
+            if left < 0:
+                complete = at
+                break
+    except (Refused, Unreadable, ValueError, IndexError):
+        complete = -1  # there are servers that join no collections
+    if complete < firsts and others:
+        return None
+    rows = {ns: _glimpsed(ns, [*found[2 * at], *found[2 * at + 1]]) for at, ns in enumerate(others)}
+    beginnings, ends = {}, {}
+    try:
+        for at, ns in enumerate(begun):
+            first, end = firsts + at, firsts + len(begun) + 2 * at
+            is_read = first <= complete
+            beginnings[ns] = _begun(found[first], first < complete, most) if is_read else begin(server, ns, most)
+            if end + 1 < complete and not beginnings[ns].whole:
+                ends[ns] = [*found[end], *found[end + 1]]
+    except Refused:
+        return None
+    return Glimpses(rows, beginnings, ends)
+
+
+def _begun(rows: Sequence[bytes], complete: bool, most: int) -> Beginning:
+    """The first rows of a collection, of which about half the bytes of its sample are kept."""
+    sizes = accumulate(map(len, rows), initial=0)
+    kept = tuple(raw for raw, before in zip(rows, sizes, strict=False) if before <= most // 2)
+    return Beginning(kept, complete and len(kept) == len(rows) <= WHOLE)
 
 
 def _glimpsed(ns: str, rows: Sequence[bytes]) -> Sample:
     documents = tuple(document for raw in dict.fromkeys(rows) if (document := read(raw)) is not None)
-    return Sample(ns, None, documents, 0, lambda: ())
+    return Sample(ns, lambda: None, documents, 0, lambda: ())
 
 
-def _rows(
-    server: Port, places: Sequence[tuple[str, str]], asked: Sequence[Value], begun: Mapping[str, Beginning]
-) -> Iterator[bytes]:
-    """The rows of one command: each with the number of its place and whether it is the answer for an id."""
+def those_named(
+    server: Port, sample: Sample, seen: Glimpses, rows: Sequence[bytes]
+) -> tuple[Mapping[str, Sequence[Document]], Sequence[Document]] | None:
+    """The documents elsewhere that ``rows`` of this collection name, and those here that rows elsewhere name.
+
+    They are read in one command; None where that cannot be had.
+    """
+    asked, here = _asked(rows) if seen.rows else [], _named_in(seen.rows.values(), sample)
     parts: list[tuple[str, list[Terms]]] = []
-    for at, (what, ns) in enumerate(places):
+    if asked:
+        parts += [(ns, [{"$match": {"_id": {"$in": asked}}}, {"$limit": MET}]) for ns in seen.rows]
+    if here:
+        parts.append((sample.ns, [{"$match": {"_id": {"$in": here}}}, {"$limit": len(here)}]))
+    named: dict[str, list[Document]] = {ns: [] for ns in seen.rows}
+    ours: list[Document] = []
+    left = MOST_BYTES
+    try:
+        for at, raw in together(server, parts):
+            left -= len(raw)
+            if left < 0:
+                return None
+            if (document := read(raw)) is not None:
+                (ours if here and at == len(parts) - 1 else named[parts[at][0]]).append(document)
+    except (Refused, Unreadable, ValueError, IndexError):
+        return None
+    return named, ours
 
-        def told(stages: list[Terms], is_id: bool = False, at: int = at, ns: str = ns) -> None:
-            parts.append((ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "id": is_id, "row": "$$ROOT"}}}]))
 
-        if what == "end":
-            count = SAMPLED // 3 if max(map(len, begun[ns].rows), default=0) < MOST_BYTES // SAMPLED else FEW
-            told([{"$sort": {"_id": -1}}, {"$limit": count}])
-            told([{"$sample": {"size": count}}])
-        else:
-            told([{"$limit": ROWS}])
-            told([{"$sort": {"_id": -1}}, {"$limit": ROWS}])
-            if asked:
-                told([{"$match": {"_id": {"$in": list(asked)}}}, {"$limit": MET}], True)
-    (first, stages), *more = parts
-    unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": pipeline}} for ns, pipeline in more]
-    most = len(places) * max(2 * ROWS + MET, 2 * SAMPLED // 3)
-    return server.aggregate(first, [*stages, *unions], max_ms=WITHIN_MS, batch=most)
+def _named_in(others: Iterable[Sample], sample: Sample) -> list[Value]:
+    """The values in rows elsewhere that may be ids of documents here, where these were not read as a whole."""
+    if sample.whole is not None:
+        return []
+    likely = (row for other in others if _may_be_about(other, sample) for row in other.documents)
+    named = chain.from_iterable(_readings(value) for row in likely for _, value in _values(row))
+    return list(dict.fromkeys(named))
 
 
 # --- the values by which documents name one another
@@ -217,18 +243,15 @@ def _readings(value: Value) -> Iterator[Value]:
 # --- whether they have to do with one another
 
 
-def related(sample: Sample, seen: Glimpses, ask: Callable[[Sequence[Value]], Sequence[Document]]) -> list[str]:
-    """The collections that may have to do with this one; ``ask`` reads those of its documents that have some ids."""
+def related(
+    sample: Sample, seen: Glimpses, named: Mapping[str, Sequence[Document]], ours: Sequence[Document]
+) -> list[str]:
+    """The collections that may have to do with this one, by :func:`those_named`."""
     held = [read(raw) for raw in sample.whole] if sample.whole is not None else sample.documents
-    ours = [document for document in held if document is not None]
-    if sample.whole is None:
-        likely = [row for other in seen.rows.values() if _may_be_about(other, sample) for row in other.documents]
-        named = chain.from_iterable(_readings(value) for row in likely for _, value in _values(row))
-        ours += ask(list(dict.fromkeys(named))) if likely else ()
-    here = _named_by(ours)
+    here = _named_by([*(document for document in held if document is not None), *ours])
     found = []
     for ns, other in seen.rows.items():
-        there = _named_by([*other.documents, *seen.named[ns]])
+        there = _named_by([*other.documents, *named[ns]])
         if _are_about(other, here) or _are_about(sample, there):
             found.append(ns)
     return found

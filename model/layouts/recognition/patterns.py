@@ -56,7 +56,7 @@ class Pattern:
 def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     """Documents ``{_id: name, seq: number}``, few of them."""
     id = sample.shapes.get("_id")
-    if id is None or id.share(c.STRING) < 0.8 or (sample.count or 0) > FEW:
+    if id is None or id.share(c.STRING) < 0.8:
         return None
     fields = [name for name in sample.shapes if name != "_id"]
     numbers = [name for name in fields if sample.shapes[name].share(*WHOLE_NUMBERS, c.DOUBLE) >= 0.8]
@@ -67,7 +67,7 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     counter = next((name for name in numbers if bare(name) in hints), "")
     if not counter and (wanted or named) and numbers:
         counter = numbers[0]
-    if not counter or (not wanted and _counts_events(sample, counter)):
+    if not counter or (sample.count or 0) > FEW or (not wanted and _counts_events(sample, counter)):
         return None
     share, have = (
         of(len(sample.documents), len(sample.documents), "document"),

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotAllowed, Refused, Unreachable, Unreadable
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable, Unreadable
 from model.hash_recipe import shape_of
+from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import can_play_a_role
 from model.layouts.reserved_fields import WHOLE_NUMBERS, place_of, whole_number
 from model.server.retry import Port, Terms
@@ -36,6 +37,8 @@ TOGETHER = 400  # versions that are read in one query for several documents
 PART = 20  # of a longer one: its oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
+JOINED = 180  # pipelines in one command: it has at most 1000 stages
+AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
@@ -111,12 +114,17 @@ class Sample:
     """Some documents of a collection, and its indexes."""
 
     ns: str
-    count: int | None
+    ask_count: Callable[[], int | None]
     documents: tuple[Document, ...]
     unreadable: int
     ask_indexes: Callable[[], tuple[SampledIndex, ...]]
     whole: tuple[bytes, ...] | None = None
     """All documents of a small collection as stored; None where not all were read."""
+
+    @cached_property
+    def count(self) -> int | None:
+        """The number of documents in the collection, asked for where it is first needed; None where it takes long."""
+        return self.ask_count()
 
     @cached_property
     def indexes(self) -> tuple[SampledIndex, ...]:
@@ -244,6 +252,24 @@ def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
     return Beginning(tuple(found), len(found) <= WHOLE)
 
 
+def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
+    """The rows of pipelines over collections of one database, each with the number of its pipeline, in that order.
+
+    They are read in one command, or a few where there are very many. Raises the errors of :meth:`.Port.aggregate`, as
+    of a server that joins no collections.
+    """
+    for start in range(0, len(parts), JOINED):
+        told: list[tuple[str, list[Terms]]] = [
+            (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
+            for at, (ns, stages) in enumerate(parts[start : start + JOINED], start)
+        ]
+        (first, pipeline), *more = told
+        unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
+        for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
+            at, row = (value for _, value in c.fields(raw))
+            yield at.python(), row.data
+
+
 def take(
     server: Port,
     ns: str,
@@ -272,7 +298,13 @@ def take(
     def by_id(way: int, limit: int) -> Iterator[bytes]:
         return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
 
-    def made(count: int | None, whole: Sequence[bytes] | None = None) -> Sample:
+    @cache
+    def counted() -> int | None:
+        with contextlib.suppress(NotAllowed):
+            return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+        return None
+
+    def made(count: Callable[[], int | None], whole: Sequence[bytes] | None = None) -> Sample:
         documents = [document for raw in found.values() if (document := read(raw)) is not None]
         held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
         ask = cache(partial(_indexes, server, ns))
@@ -292,10 +324,9 @@ def take(
         between = range(third, len(first) - third)
         spread = [first[between[n * len(between) // third]] for n in range(third)] if len(between) > third else []
         add([*first[:third], *first[-third:], *spread] if spread else first, most)
-        return made(len(first), first)
-    count = gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
-    if count is not None and count <= SAMPLED:
-        if not add(first if small else by_id(1, SAMPLED), most // 2):
+        return made(lambda: len(first), first)
+    if len(first) <= SAMPLED and (count := counted()) is not None and count <= SAMPLED:
+        if not add(first if small or begun is not None else by_id(1, SAMPLED), most // 2):
             add(by_id(-1, SAMPLED), most // 2)
     else:
         add(first[: third if small else FEW], most // 3)
@@ -306,7 +337,7 @@ def take(
             add(_picked(server, ns, third if small else FEW), most // 3)
     if not found:
         add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
-    return made(count)
+    return made(counted)
 
 
 def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
@@ -393,7 +424,8 @@ def matching(
     found: list[Document] = []
     left = CHAIN_BYTES
     try:
-        for raw in _within(server.find(ns, filter, sort, projection, limit=limit + 1, max_ms=WITHIN_MS)):
+        found_there = server.find(ns, filter, sort, projection, limit=limit + 1, max_ms=WITHIN_MS, batch=limit + 1)
+        for raw in _within(found_there):
             if len(found) == limit or left < 0:
                 return found, False
             left -= len(raw)
@@ -419,45 +451,153 @@ def scattered(documents: Iterable[Document], version: str) -> SampledChain:
 
 
 def read_chains(
-    server: Port, ns: str, id: str, version: str, ids: Sequence[Value], singly: int = 100
+    server: Port,
+    ns: str,
+    id: str,
+    version: str,
+    ids: Sequence[Value],
+    singly: int = 100,
+    heights: Mapping[Value, int] | None = None,
 ) -> Iterator[tuple[Value, SampledChain]]:
     """The versions of some documents: of short histories all in one query, of long ones a part of each.
 
-    No more than ``singly`` long ones: without an index each takes as long as the collection is large.
+    No more than ``singly`` long ones: without an index each takes as long as the collection is large. Where there is
+    one, ``heights`` tells about how high the numbers are of each, and the long ones are read in one command as well.
     """
-    found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids else ([], True)
-    for value in ids if whole else ids[:singly]:
-        if whole:
-            told = [d for d in found if d.get(id) == value]
-            if told:
+    long = heights is not None and sum(place for place in heights.values() if place < SECONDS) > TOGETHER
+    found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids and not long else ([], not ids)
+    if whole:
+        for value in ids:
+            if told := [d for d in found if d.get(id) == value]:
                 yield value, chain_of(told, version)
-        elif (chain := _read_chain(server, ns, id, version, value)) is not None:
+        return
+    each_alone = _OneByOne(server, ns, id, version)
+    joined = None
+    if heights is not None:
+        joined = gently(lambda: _Joined(server, ns, id, version, {value: heights.get(value, 0) for value in ids}), None)
+    for value in ids[:singly]:
+        if (chain := _long_chain(joined or each_alone, value, version)) is not None:
             yield value, chain
 
 
-def _read_chain(server: Port, ns: str, id: str, version: str, value: Value) -> SampledChain | None:
+def _long_chain(parts: _Stretches, value: Value, version: str) -> SampledChain | None:
     """The versions of one document: the newest, and of a long history its oldest and some from the middle as well."""
-
-    def part(where: Terms, way: int, limit: int) -> tuple[list[Document], bool]:
-        filter = {id: {"$eq": value}, **where}
-        found, whole = matching(server, ns, filter, limit, sort={id: 1, version: way})
-        return [d for d in found if d.get(id) == value], whole
-
-    newest, whole = part({}, -1, CHAIN_LENGTH)
+    newest, whole = parts.newest(value)
     if not newest:
         return None
     if whole:
         return chain_of(newest, version)
-    oldest, _ = part({}, 1, PART)
-    parts = [chain_of(each, version) for each in (oldest, newest)]
-    low, high = (each.places for each in parts)
-    if low and high and high[0] - low[-1] > 1:
-        middle, _ = part({version: {"$gte": _like((low[-1] + high[0]) // 2, newest[0].get(version))}}, 1, PART)
-        parts.insert(1, chain_of(middle, version))
-    joined = parts[0]
-    for each in parts[1:]:
+    several = [chain_of(each, version) for each in (parts.oldest(value), newest)]
+    if (place := _middle(*several)) is not None:
+        between = chain_of(parts.middle(value, _like(place, newest[0].get(version))), version)
+        if between.places and between.places[0] < several[-1].places[0]:
+            several.insert(1, between)
+    joined = several[0]
+    for each in several[1:]:
         joined = _behind(joined, each)
     return joined
+
+
+def _middle(oldest: SampledChain, newest: SampledChain) -> int | None:
+    """The place between two stretches of a chain; None where there is none between them."""
+    low, high = oldest.places, newest.places
+    return (low[-1] + high[0]) // 2 if low and high and high[0] - low[-1] > 1 else None
+
+
+_Stretch = tuple[Value, Terms, int, int]
+"""The id of a document, which of its versions, in which order, and how many."""
+
+
+class _Stretches(Protocol):
+    """Reads stretches of the histories of some documents."""
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from about a place on."""
+
+
+class _OneByOne:
+    """Reads each stretch of a history as it is asked for."""
+
+    def __init__(self, server: Port, ns: str, id: str, version: str) -> None:
+        self._server, self._ns, self._id, self._version = server, ns, id, version
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+        return self._read(value, {}, -1, CHAIN_LENGTH)
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+        return self._read(value, {}, 1, PART)[0]
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from a place on."""
+        return self._read(value, {self._version: {"$gte": start}}, 1, PART)[0]
+
+    def _read(self, value: Value, where: Terms, way: int, limit: int) -> tuple[Sequence[Document], bool]:
+        filter, sort = {self._id: {"$eq": value}, **where}, {self._id: 1, self._version: way}
+        found, whole = matching(self._server, self._ns, filter, limit, sort=sort)
+        return [d for d in found if d.get(self._id) == value], whole
+
+
+class _Joined:
+    """Reads the same stretches of many histories in one command; raises as :func:`together` does.
+
+    The middle of a history is told by about how high its numbers are, or those of others, where these are no times.
+    """
+
+    def __init__(self, server: Port, ns: str, id: str, version: str, heights: Mapping[Value, int]) -> None:
+        self._server, self._ns, self._id, self._version = server, ns, id, version
+        self._alone = _OneByOne(server, ns, id, version)
+        wanted: list[_Stretch] = []
+        highest = max(heights.values(), default=0)
+        for value, height in heights.items():
+            wanted += [(value, {}, -1, CHAIN_LENGTH + 1), (value, {}, 1, PART)]
+            middle = (height if height > 2 * PART else highest) // 2
+            if PART < middle < SECONDS // 2:
+                wanted.append((value, {version: {"$gte": whole_number(middle)}}, 1, PART))
+        found = self._read(wanted)
+        self._newest = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[2] < 0}
+        self._oldest = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[2] > 0 and not each[1]}
+        self._middles = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[1]}
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+        found = self._newest[value]
+        return self._exactly(value, found[:CHAIN_LENGTH]), len(found) <= CHAIN_LENGTH
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+        return self._exactly(value, self._oldest[value])
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from about a place on."""
+        found = self._middles.get(value)
+        return self._alone.middle(value, start) if found is None else self._exactly(value, found)
+
+    def _exactly(self, value: Value, found: Sequence[Document]) -> Sequence[Document]:
+        return [document for document in found if document.get(self._id) == value]
+
+    def _read(self, wanted: Sequence[_Stretch]) -> list[list[Document]]:
+        parts: list[tuple[str, list[Terms]]] = []
+        for value, where, way, most in wanted:
+            match: Terms = {self._id: {"$eq": value}, **where}
+            order: Terms = {self._id: 1, self._version: way}
+            parts.append((self._ns, [{"$match": match}, {"$sort": order}, {"$limit": most}]))
+        found: list[list[Document]] = [[] for _ in wanted]
+        left = 8 * CHAIN_BYTES
+        for at, raw in together(self._server, parts):
+            left -= len(raw)
+            if left < 0:
+                raise TooMuch(f"The histories sampled in {self._ns} are too large to be read together.")
+            if (document := read(raw)) is not None:
+                found[at].append(document)
+        return found
 
 
 def _like(place: int, version: Value | None) -> Value:
