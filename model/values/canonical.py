@@ -290,12 +290,12 @@ def appended(array: Value, value: Value) -> Value:
 
 def get(raw: bytes, path: Path) -> Value | None:
     """The value at a path, or None where there is none. The first of duplicate names counts."""
-    here: Value | None = Value(OBJECT, raw)
+    kind, found = OBJECT, None
     for step in path:
-        if here is None or here.type != (ARRAY if isinstance(step, int) else OBJECT):
+        if kind != (ARRAY if isinstance(step, int) else OBJECT) or (found := _child(raw, step)) is None:
             return None
-        here = _child(here.data, step)
-    return here
+        kind, raw = found.type, found.data
+    return Value(OBJECT, raw) if found is None else found
 
 
 def column(raws: Sequence[bytes], name: str) -> list[bytes] | None:
@@ -342,7 +342,20 @@ def put(raw: bytes, path: Path, value: Value) -> bytes:
 
     Missing parents become documents. Raises ``Unreadable`` where a parent is neither.
     """
+    if len(path) == 1 and isinstance(path[0], str):
+        return _spliced(raw, path[0], value)
     return _change(Value(OBJECT, raw), path, value).data
+
+
+def _spliced(raw: bytes, name: str, value: Value) -> bytes:
+    """The document with one field set, the first of its name or the last of all, between the bytes around it."""
+    wanted, last, place = name_bytes(name), 4, None
+    for found, _, begin, stop in elements(raw):
+        if place is None and found == wanted:
+            place = begin - len(wanted) - 2, stop
+        last = stop
+    start, stop = place or (last, last)
+    return _enclosed(b"".join((raw[4:start], element(name, value), raw[stop:last])))
 
 
 def drop(raw: bytes, path: Path) -> bytes:

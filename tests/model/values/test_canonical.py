@@ -90,6 +90,12 @@ def test_a_value_goes_to_python_and_back() -> None:
         assert Value.of(Value.of(python).python()) == Value.of(python)
 
 
+@pytest.mark.parametrize("raw", [b"\x0c\0\0\0\x0aa\0\x0ab\0\x01", b"\x0b\0\0\0\x0aa\0\x63b\0\0"])
+def test_no_field_is_set_in_a_document_that_is_broken_behind_it(raw: bytes) -> None:
+    with pytest.raises(Unreadable):
+        c.put(raw, ("a",), Value.of(1))
+
+
 def test_fields_are_set_in_place_or_at_the_end() -> None:
     raw = text.loose("{a: 1, b: {c: 2}, d: [1, 2]}")
     assert text.relaxed(c.put(raw, ("a",), Value.of("x"))) == '{"a": "x", "b": {"c": 2}, "d": [1, 2]}'
