@@ -66,13 +66,14 @@ class CurrentDocuments:
 
     def made(self, raw: bytes, contents: bool = True) -> Version:
         """The current version out of its stored document."""
-        version = self.version_of(self.part(raw), "document", contents, current=True)
+        part = self.part(raw)
+        version = self.version_of(part, "document", contents, current=True)
         if not self.inside:
             return version
         found: dict[str, Any] = {"raw": raw if contents else None, "stored_bytes": len(raw)}
         if version.state == "present" and (damage := unreadable(raw)):
             found |= {"state": "damaged", "detail": damage}
-        elif legible_field(raw, self.inside) is None:
+        elif part == c.EMPTY and legible_field(raw, self.inside) is None:
             found |= {"state": "damaged", "detail": f"has no {self.inside}"}
         return version.but(**found)
 
@@ -92,9 +93,10 @@ class CurrentDocuments:
     def identity(self, version: Version) -> bytes:
         """Version and token, by which a swap is guarded; the whole document where it carries no token."""
         raw = version.raw or c.EMPTY
-        if self.token(raw) is None:
+        part = self.part(raw)
+        if not self.own.token or c.get(part, (self.own.token,)) is None:
             return raw
-        return c.only(self.part(raw), list(filter(None, ("_id", self.own.version, self.own.token))))
+        return c.only(part, list(filter(None, ("_id", self.own.version, self.own.token))))
 
     def abilities(self, physical: Value) -> Abilities:
         """The abilities of this server's expressions, found out once over a document that exists."""

@@ -13,7 +13,7 @@ import bson
 from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
-from model.layouts.content_hashes import hash_damage
+from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.stamp import Stamp
 from model.records import Stored, Version
 from model.values import canonical as c
@@ -277,8 +277,10 @@ def made_version(
         for name in times:
             at = at or time_of(top.get(name))
         damage = unreadable(raw) or (version_damage(v) if counted else "")
-        if not damage and not (profile.hash and own.holds(profile.hash) and profile.hash not in top):
-            damage = hash_damage(raw, content, profile)
+        if not damage and profile.hash:
+            stored_hash = top.get(profile.hash) if own.holds(profile.hash) else c.get(raw, (profile.hash,))
+            if stored_hash is not None:
+                damage = hash_trouble(Sealed(content, stored_hash, top.get("_id")), profile)
     except Unreadable:
         found = legible(raw)
         v = v if v is not None else found.get(own.version)
