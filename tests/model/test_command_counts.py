@@ -325,6 +325,19 @@ def test_a_swap_sends_its_guarded_writes_and_reads_what_they_do_not_bring(
         assert session.version(ns, id).content == bson.encode(CONTENT | {"price": 3})
 
 
+def test_a_swap_looks_for_the_recipe_of_hashes_once_before_it_is_noted_and_once_for_the_new_hash(
+    local: LocalServer, log: CommandLog
+) -> None:
+    ns, id = "db.things", Value.of("d")
+    local.load(ns, [bson.encode({"_id": "d", **CONTENT})])  # the first hash here: nothing proves a recipe
+    with Session.open(local.uri, Profile((stated(ns, "hashed"),))) as session:
+        base = session.version(ns, id)
+        log.clear()
+        outcome = session.save(ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
+        assert outcome.kind == "applied"
+        assert log.names.count("find") == 2 + 2  # a look at either end of the collection, each time
+
+
 def history_of(layout: str, versions: int) -> dict[str, list[bytes]]:
     """One document with many versions, as a layout stores it, by collection."""
     past: list[Row] = [{"v": v, "_w": ObjectId(), **CONTENT, "price": v} for v in range(1, versions + 1)]
