@@ -87,11 +87,23 @@ def _import(bench: Bench) -> None:
         bench.call("import", target, bench.uri, "shop.arrived", "--layout", "versions", "--apply", "--yes-layout")
 
 
+def _drawn(bench: Bench) -> None:
+    plan = bench.folder / "plan.json"
+    bench.run("scan", "insurance_2019", "--plan", plan)
+    if plan.exists():
+        bench.run("repair", "--plan", plan)
+
+
 def _repair(bench: Bench) -> None:
     plan = bench.folder / "plan.json"
     bench.run("scan", "insurance_2019", "--plan", plan)
     if plan.exists():
         bench.run("repair", "--plan", plan, "--apply")
+
+
+def _health(bench: Bench) -> None:
+    bench.run("scan", "insurance_2019.policies")
+    bench.run("health")
 
 
 def _feed(bench: Bench) -> None:
@@ -124,8 +136,10 @@ ACTIONS = [
     Action("activity", lambda b: b.shop("activity", SHOP["archive"])),
     Action("follow", _asking(_follow)),
     Action("as of", lambda b: b.shop("asof", SHOP["archive"], "2030-01-01")),
+    Action("as of two times", lambda b: b.shop("asof", SHOP["archive"], "2020-01-01", "2030-01-01", "--compare")),
     Action("report", lambda b: b.shop("report", SHOP["archive"], "K-1")),
     Action("export", lambda b: b.shop("export", SHOP["archive"], "--jsonl", b.folder / "out.jsonl")),
+    Action("export to git", lambda b: b.shop("export", SHOP["archive"], "--git", b.folder / "git")),
     Action("import", _import, many=True),
     *(Action(f"save {name}", _save(name)) for name in WRITABLE),
     *(Action(f"create {name}", _create(name)) for name in WRITABLE),
@@ -142,6 +156,8 @@ ACTIONS = [
     Action("count once", lambda b: b.shop("count", "shop.pending", "day", "event-1")),
     Action("process once", lambda b: b.shop("process", "shop.processed", "sum", "c")),
     Action("scan", lambda b: b.run("scan", "insurance_2019")),
+    Action("health", _health),
+    Action("repair, drawn", _drawn, many=True),
     Action("repair", _repair, many=True),
     Action("clean up", lambda b: b.shop("cleanup", "shop.pending", "--apply"), many=True),
     Action("migrate", lambda b: b.shop("migrate", SHOP["versions"], "--to", "archive", "--apply"), many=True),
@@ -165,7 +181,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "draw a number": ("next number",),
     "count once, clean up": ("count once", "clean up"),
     "process once": ("process once",),
-    "scan": ("scan",),
+    "scan": ("scan", "health"),
     "repair": ("repair",),
     "import, migrate": ("import", "migrate"),
     "feed an archive": ("feed",),

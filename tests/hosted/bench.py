@@ -58,7 +58,7 @@ counter = "total"
 )
 _NEW = [
     (re.compile(r"run-\d{8}-\d{6}-[0-9a-f]{6}"), "RUN"),
-    (re.compile(r"/\S*/(shop\.toml|history\.jsonl|out\.jsonl|plan\.json)"), r"\1"),
+    (re.compile(r"/\S*/(shop\.toml|history\.jsonl|out\.jsonl|plan\.json|git)"), r"\1"),
     (re.compile(r"mongodb://\S+?/\?\S*"), "ADDRESS"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HEX"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "TIME"),
