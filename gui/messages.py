@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QCursor, QGuiApplication
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCursor, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLineEdit,
@@ -63,29 +64,53 @@ class MessageLine(QFrame):
         self.passing = False  # about a connection that may come back
         boxes.ground(self, "message")
         icon, token = _LOOKS[kind]
-        row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
-        row.setSpacing(theme.px(8))
-        row.addWidget(Glyph(icon, token))
-        label = words(text, wrap=True)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        row.addWidget(label, 1)
+        self._said, self._ways = boxes.row(x=0, y=0), boxes.row(x=0, y=0)
+        self._said.addWidget(Glyph(icon, token))
+        self._words = words(text, wrap=True)
+        self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._said.addWidget(self._words, 1)
+        self._ways.addStretch(1)
         self.buttons: list[QPushButton] = []
         for at, (name, call) in enumerate(choices):
             made = button(name, None, "small", *(() if at == 0 else ("quiet",)))
             made.clicked.connect(_Choice(self, call, closes=not _is_copy(name)).take)
             # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
-            row.addWidget(made)
+            self._ways.addWidget(made)
             self.buttons.append(made)
-        close = tool("x", tr("Close this message"), self.leave, token="text3")
-        row.addWidget(close)
-        self.close_button = close
-        self.setAccessibleName(label.text())
+        self.close_button = tool("x", tr("Close this message"), self.leave, token="text3")
+        self._ways.addWidget(self.close_button)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(theme.px(16), theme.px(5), theme.px(8), theme.px(5))
+        self._row.setSpacing(theme.px(8))
+        self._row.addLayout(self._said, 1)
+        self._row.addLayout(self._ways)
+        self.setAccessibleName(self._words.text())
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._time_is_up)
         if kind in ("done", "copied", "why not"):
             self._timer.start(SECONDS * 1000)
+
+    def fit(self, width: int) -> None:
+        """Put the buttons below the words where both are lower so than beside one another, in a line of a width."""
+        edges, ways = self._row.contentsMargins(), self._ways.sizeHint()
+        room = width - edges.left() - edges.right()
+        beside = max(self._said.heightForWidth(room - self._row.spacing() - ways.width()), ways.height())
+        below = self._said.heightForWidth(room) + self._row.spacing() + ways.height()
+        way = QBoxLayout.Direction.TopToBottom if below < beside else QBoxLayout.Direction.LeftToRight
+        if way != self._row.direction():
+            self._row.setDirection(way)
+
+    def minimumSizeHint(self) -> QSize:
+        """The height for the width of the last arrangement: splitters around it know no height for a width."""
+        least = super().minimumSizeHint()
+        return least.expandedTo(QSize(0, self.heightForWidth(self.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit(self.width())
+        if event.oldSize().width() != self.width():
+            QTimer.singleShot(0, self, self.updateGeometry)  # a layout that is being arranged takes no other size
 
     def leave(self) -> None:
         """Take the message away."""
@@ -151,6 +176,8 @@ class MessageArea(QWidget):
         """The place at the foot, or at the top."""
         edge = theme.px(16)
         width = min(self._host.width() - 2 * edge, theme.px(WIDTH))
+        for line in self.lines:
+            line.fit(width - 2)
         height = 2 + sum(line.heightForWidth(width - 2) for line in self.lines)
         low = self._above.y() if self._above is not None else self._host.height()
         top = theme.px(FROM_TOP) if self._at_top else max(0, low - theme.px(FROM_FOOT) - height)

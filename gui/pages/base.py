@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from model.session import Conflict, Session
 
 OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
+USUAL, SLIM = 660, 448
+"""Widths in u: the usual room of a page, and what a small window leaves with the largest text."""
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another
 
 
@@ -43,6 +45,7 @@ class Page(QWidget):
     kind = ""
     wants_rail = False
     icon = ""
+    narrowest = USUAL  # a page that would be narrower is scrolled sideways
 
     def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)

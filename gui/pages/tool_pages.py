@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.language import tr
-from gui.pages.base import Page
+from gui.pages.base import SLIM, Page
 from gui.pages.page_request import PageRequest
 from gui.subscriptions import DraftNews
 from gui.views.tools.check_panel import CheckPanel
@@ -132,6 +132,7 @@ class DraftsPage(_ToolPage):
     """Edits that are not saved."""
 
     kind = "drafts"
+    narrowest = SLIM
     icon = "note-pencil"
     words = tr("Drafts")
 

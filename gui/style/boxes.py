@@ -46,9 +46,11 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
     return made
 
 
-def wrapping(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8) -> WrappingRow:
-    """As :func:`row`, but in several lines where there is no room for one."""
-    made = WrappingRow(owner)
+def wrapping(
+    owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8, least: float = 0
+) -> WrappingRow:
+    """As :func:`row`, but in several lines where there is no room for one; all are ``least`` high with their edges."""
+    made = WrappingRow(owner, lambda: theme.px(least))
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
     return made

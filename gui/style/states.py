@@ -102,6 +102,17 @@ def button(
     return made
 
 
+def say(made: QPushButton, said: str) -> None:
+    """Put words beside a button's icon; with none, the icon stands alone in a square."""
+    if said == made.text() and made.property("alone") is not None:
+        return
+    made.setText(said)
+    made.setProperty("alone", not said)
+    made.setIconSize(QSize(theme.px(20 if said else 16), theme.px(16)))
+    made.style().unpolish(made)
+    made.style().polish(made)
+
+
 def tool(
     icon: str, name: str, call: Callable[[], object] | None = None, side: float = 26, token: str = "text2"
 ) -> QToolButton:

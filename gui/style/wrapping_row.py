@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
@@ -41,8 +41,9 @@ class WrappingRow(QLayout):
 
     wrapped = Signal()  # the parts are in more or fewer lines now
 
-    def __init__(self, owner: QWidget | None = None) -> None:
+    def __init__(self, owner: QWidget | None = None, least: Callable[[], int] = lambda: 0) -> None:
         super().__init__(*(() if owner is None else (owner,)))
+        self._least = least  # the height of the whole row; one that is set on its owner would hold for any lines
         self._parts: list[_Part] = []
         self._lines = 1
         self._width = 0
@@ -97,7 +98,8 @@ class WrappingRow(QLayout):
     def _size(self, wide: int) -> QSize:
         edges, lines = self.contentsMargins(), self._broken(self._width)
         high = sum(map(self._high, lines)) + self.spacing() * (len(lines) - 1)
-        return QSize(wide + edges.left() + edges.right(), high + edges.top() + edges.bottom())
+        high = max(self._least(), high + edges.top() + edges.bottom())
+        return QSize(wide + edges.left() + edges.right(), high)
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
@@ -138,7 +140,8 @@ class WrappingRow(QLayout):
             if not part.is_space:
                 wide = part.least + (taken + self.spacing() if seen else 0)
                 if width and seen and wide > width:
-                    lines.append([])
+                    moved = lines[-1].pop() if lines[-1][-1].is_space and lines[-1][-1].share else None
+                    lines.append([] if moved is None else [moved])  # what stood at the right stands there again
                     wide = part.least
                 taken, seen = wide, True
             lines[-1].append(part)

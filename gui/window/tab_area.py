@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidg
 from gui import messages, tasks
 from gui.language import tr
 from gui.pages import page_registry
+from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
 from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.scrolling import FromTop
@@ -20,12 +21,10 @@ from gui.style.states import StateView
 from gui.window.tabs import Tabs
 
 if TYPE_CHECKING:
-    from gui.pages.base import Page
     from model.session import Session
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20
-LEAST = 660  # what every page can be laid out in
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,15 @@ class ClosedTab:
 
 
 class _PageStack(QStackedWidget):
-    """The pages. It is never lower than the page in front has to be, nor narrower than any can be; then it scrolls."""
+    """The pages. It is never lower nor narrower than the page in front has to be; where it would be, it scrolls."""
 
     def __init__(self) -> None:
         super().__init__()
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
-        least = theme.px(LEAST)
+        page = self.currentWidget()
+        least = theme.px(page.narrowest) if isinstance(page, Page) else 0
         return QSize(least, self.heightForWidth(max(self.width(), least)))
 
     def heightForWidth(self, width: int) -> int:

@@ -58,7 +58,7 @@ class ActivityFilter(QWidget):
         self.trouble = words("", "error", wrap=True)
         self.trouble.setContentsMargins(theme.px(16), theme.px(4), theme.px(16), 0)
         self.trouble.hide()
-        row = boxes.row(x=16, y=0)
+        row = boxes.wrapping(x=16, y=0)
         for part, share in ((self.since, 3), (self.until, 3), (self.author, 3), (self.path, 4), (self.document, 3)):
             row.addWidget(part, share)
         row.addWidget(self.look)

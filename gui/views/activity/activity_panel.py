@@ -109,8 +109,7 @@ class ActivityPanel(QWidget):
 
     def _title_row(self) -> QWidget:
         made = QWidget()
-        made.setMinimumHeight(theme.px(44))
-        row = boxes.wrapping(made, 16, 8, gap=10)
+        row = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Activity"), "title"))
         name = OneLine("second", middle=True)
         name.setText(self.place_said)

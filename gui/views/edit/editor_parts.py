@@ -13,7 +13,7 @@ from gui.parts.document_name import DocumentName
 from gui.parts.pill import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
-from gui.style.states import button, tool, words
+from gui.style.states import button, say, tool, words
 from gui.style.wording import many
 
 UNCHANGED = tr("Nothing is changed")
@@ -129,11 +129,10 @@ class EditorHead(QWidget):
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "surface")
-        self.setMinimumHeight(theme.px(46))
         self.id = DocumentName()
         self.base = Pill()
         self.now = Pill()
-        row = boxes.wrapping(self, 16, 4, gap=12)
+        row = boxes.wrapping(self, 16, 4, gap=12, least=46)
         self.views = QButtonGroup(self)
         tabs = QHBoxLayout()
         tabs.setContentsMargins(0, 0, theme.px(8), 0)
@@ -181,7 +180,7 @@ class EditorHead(QWidget):
     def narrow(self, is_narrow: bool) -> None:
         """With little room the buttons keep their icons only; their names are in tooltip and accessible name."""
         for made, label in ((self.add, tr("Add field")), (self.compare, tr("Compare")), (self.history, tr("History"))):
-            made.setText("" if is_narrow else label)
+            say(made, "" if is_narrow else label)
             made.setAccessibleName(label)
 
 
@@ -191,8 +190,7 @@ class EditorFoot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "sunken")
-        self.setMinimumHeight(theme.px(52))
-        row = boxes.wrapping(self, 16, 8)
+        row = boxes.wrapping(self, 16, 8, least=52)
         self.dot = Dot()
         row.addWidget(self.dot)
         self.said = words("", "head")

@@ -23,6 +23,7 @@ from model.values.canonical import Path
 
 FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
 WIDE = 1400  # with one column more, it folds in a narrower panel than this
+BESIDE, BELOW = 640, 130  # fields and JSON stand below one another in a narrower panel, each at least so high
 ICONS_BELOW = 1000  # and the buttons above lose their words
 SIDE = 368
 AMPLE = 1600  # of what a wider panel has more, the side pane gets a third: commands wrap less there
@@ -122,9 +123,14 @@ class EditorView(QWidget):
         """Show the tree, the JSON or both in step."""
         self.tree.setVisible(which != JSON)
         self.json.setVisible(which != TREE)
-        half = self._views.width() // 2
-        self._views.setSizes([half, half])
         self._fit()
+        self._halve()
+
+    def _halve(self) -> None:
+        """Give fields and JSON half of the room each."""
+        down = self._views.orientation() == Qt.Orientation.Vertical
+        half = (self._views.height() if down else self._views.width()) // 2
+        self._views.setSizes([half, half])
 
     def _tree_moved(self, now: QModelIndex) -> None:
         node = self.model.node(now)
@@ -153,6 +159,12 @@ class EditorView(QWidget):
 
     def _fit(self, *_: object) -> None:
         both = not self.tree.isHidden() and not self.json.isHidden()
+        low = both and self.width() < theme.px(BESIDE)
+        if low != (self._views.orientation() == Qt.Orientation.Vertical):
+            self._views.setOrientation(Qt.Orientation.Vertical if low else Qt.Orientation.Horizontal)
+            self._halve()
+        for part in (self.tree, self.json):
+            part.setMinimumHeight(theme.px(BELOW) if low else 0)
         limit = theme.px(WIDE if self.head.last_set.isChecked() or both else FOLD_BELOW)
         folded = self.width() < limit if self._folded is None else self._folded
         self.side.setVisible(not folded)

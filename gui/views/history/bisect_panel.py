@@ -98,8 +98,7 @@ class BisectPanel(QWidget):
 
     def _build(self) -> None:
         head = QWidget()
-        head.setMinimumHeight(theme.px(44))
-        row = boxes.row(head, 16, 8, gap=10)
+        row = boxes.wrapping(head, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Find when this became true"), "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))

@@ -76,8 +76,7 @@ class ChangeMapPanel(ChainPanel):
 
     def _title_row(self) -> QWidget:
         made = QWidget()
-        made.setMinimumHeight(theme.px(44))
-        row = boxes.wrapping(made, 16, 8, gap=10)
+        row = boxes.wrapping(made, 16, 8, gap=10, least=44)
         self.name = Said()
         row.addWidget(words(tr("Change map"), "title"))
         row.addWidget(self.name, 1)

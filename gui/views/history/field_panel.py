@@ -173,8 +173,7 @@ class FieldPanel(ChainPanel):
 
     def _title_row(self) -> QWidget:
         made = QWidget()
-        made.setMinimumHeight(theme.px(44))
-        row = boxes.row(made, 16, 8, gap=10)
+        row = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("History of a field"), "title"))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))

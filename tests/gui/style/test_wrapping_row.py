@@ -98,3 +98,34 @@ def test_each_part_is_asked_a_few_times_however_many_there_are(qtbot: QtBot) -> 
     asked.clear()
     row.minimumSize()
     assert len(asked) <= 4 * len(parts)
+
+
+def test_parts_at_the_right_end_are_there_in_a_further_line_too(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8)
+    left, right = QWidget(), QWidget()
+    for part in (left, right):
+        part.setFixedSize(100, 20)
+    row.addWidget(left)
+    row.addStretch(1)
+    row.addWidget(right)
+    owner.resize(150, 60)
+    owner.show()
+    qtbot.waitUntil(lambda: right.y() > left.y())
+    assert (left.x(), right.x()) == (0, 50)
+
+
+def test_its_least_height_is_no_bound_for_further_lines(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8, least=40)
+    for _ in range(3):
+        part = QWidget(owner)
+        part.setFixedSize(100, 20)
+        row.addWidget(part)
+    owner.resize(400, 200)
+    owner.show()
+    qtbot.waitUntil(lambda: owner.minimumSizeHint().height() == 40)
+    owner.resize(120, 200)
+    qtbot.waitUntil(lambda: owner.minimumSizeHint().height() == 3 * 20 + 2 * 8)

@@ -8,17 +8,22 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
 from gui.actions import TITLES
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
+from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import CheckPage, PendingPage
 from gui.style import theme, zooming
-from tests.gui.window.windows import NS, new_window, open_sample, press, wait_idle
+from gui.style.wrapping_row import WrappingRow
+from gui.views.edit.editor_parts import BOTH
+from model.records import Outcome
+from model.values.canonical import Value
+from tests.gui.window.windows import ID, NS, new_window, open_sample, press, wait_idle
 
 
 def _has_room(part: QWidget) -> bool:
@@ -153,3 +158,79 @@ def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has
     assert sheet.use.visibleRegion().boundingRect() == sheet.use.rect()
     assert sheet.mapTo(window, QPoint()).x() < 0
     sheet.cancel.click()
+
+
+def _cut(page: QWidget) -> list[str]:
+    """The buttons and lines of a page that are not in sight from side to side, or narrower than they can be."""
+    return [
+        one.accessibleName() or one.objectName()
+        for one in page.findChildren(QWidget)
+        if isinstance(one, QAbstractButton | QLineEdit) and one.isVisible()
+        if one.width() < (one.minimumWidth() or one.minimumSizeHint().width())
+        or not 0 <= one.mapTo(page, QPoint()).x() <= page.width() - one.width()
+    ]
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_pages_are_not_scrolled_sideways_and_none_of_their_buttons_is_cut(
+    qtbot: QtBot,
+) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
+    assert area is not None
+    for kind in ("document", "blame", "bisect", "times", "activity"):
+        id = session.find_id(NS, ID) if kind in ("document", "blame", "bisect") else None
+        ns = NS if kind != "activity" else "insurance.claims"  # which has few changes to be read
+        page = window.workspace.open(session, PageRequest(kind, ns, id))
+        wait_idle(qtbot)
+        qtbot.waitUntil(lambda page=page: page.width() == area.viewport().width())
+        assert area.horizontalScrollBar().maximum() == 0
+        qtbot.waitUntil(lambda page=page: not _cut(page))
+        for row in page.findChildren(WrappingRow):
+            owner = row.parentWidget()
+            if owner is not None and owner.isVisible() and owner.layout() is row:
+                qtbot.waitUntil(partial(_has_room, owner))
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_the_editor_shows_all_of_a_notice_and_square_icons_and_json_below(
+    qtbot: QtBot,
+) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    assert isinstance(page, DocumentPage)
+    editor = page.editor
+    wait_idle(qtbot, lambda: editor.is_loaded)
+    lost = "The connection was lost after the write was sent. It may still arrive; saving is held until then."
+    editor.notices.doubt("It is not known", Outcome("unknown", NS, Value.of(ID), lost, token="6b00"), lambda: None)
+    said = next(one for one in editor.notices.findChildren(QLabel) if "still arrive" in one.text())
+    qtbot.waitUntil(lambda: said.height() >= said.heightForWidth(said.width()) > 0)
+    for made in (editor.head.add, editor.head.compare, editor.head.history):
+        assert made.width() == made.height() <= theme.px(26)
+    assert editor.head.add.y() > editor.head.finder.y()  # in a line of their own, which the head is high enough for
+    assert editor.head.add.geometry().bottom() < editor.head.height()
+    editor.show_view(BOTH)
+    qtbot.waitUntil(lambda: editor.json.y() > editor.tree.geometry().bottom())
+    qtbot.waitUntil(lambda: editor.tree.height() >= theme.px(100) <= editor.json.height())
+    window.resize(1920, 1000)
+    qtbot.waitUntil(lambda: editor.json.x() > editor.tree.geometry().right())
+    assert abs(editor.json.width() - editor.tree.width()) <= 2
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_a_long_message_has_its_buttons_below_its_words(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    said = "It is not known whether v15 was saved: the connection was lost behind the write. It may still arrive."
+    line = messages.doubt(window.messages, said, lambda: None, token="6b00")
+    words = line.findChild(QLabel)
+    assert words is not None
+    qtbot.waitUntil(lambda: line.buttons[0].y() > words.geometry().bottom())
+    assert words.height() >= words.heightForWidth(words.width())
+    assert line.height() <= theme.px(80)  # two lines of words, one of buttons
+    short = messages.tell(window.messages, "Saved as v15.", lambda: None)
+    qtbot.waitUntil(lambda: 0 < short.height() <= theme.px(40))
+    beside = short.findChild(QLabel)
+    assert beside is not None
+    assert short.buttons[0].x() > beside.geometry().right()
