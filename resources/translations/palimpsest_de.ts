@@ -1560,6 +1560,10 @@ Nummern: {numbering}</translation>
       <translation>Dunkle Farben</translation>
     </message>
     <message>
+      <source>Database   {now}</source>
+      <translation>Datenbank   {now}</translation>
+    </message>
+    <message>
       <source>Database to log in by</source>
       <translation>Datenbank für die Anmeldung</translation>
     </message>
@@ -3858,6 +3862,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Open {name} into memory?</source>
       <translation>{name} in den Speicher laden?</translation>
+    </message>
+    <message>
+      <source>Opened   {was}</source>
+      <translation>Geöffnet   {was}</translation>
     </message>
     <message>
       <source>Opening</source>

@@ -27,7 +27,8 @@ from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Path, Value
 
-WIDTH = 784
+WIDTH, COLUMNS, BADGES = 784, (208, 160), 144
+THEIRS, BADGE = 2, 3  # the column of what is in the database, and the one that says who changed it
 BESIDE = 300  # the room that is needed above and below the list
 LONGEST = 4000  # characters of a text in which the difference is looked for
 ROWS = 8  # more than these scroll
@@ -273,12 +274,12 @@ class ConflictPrompt(Sheet):
             return
         table = CellTree(row_height=28)
         model = ClashModel(rows, table)
-        table.as_list(model, tr("What changed in the database"))
+        table.as_list(model, tr("What changed in the database"), COLUMNS)
         header = table.header()
         header.setStretchLastSection(False)
-        for at, width in ((0, 192 + 16), (1, 160), (3, 144 + 16)):
-            table.setColumnWidth(at, theme.px(width))
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(THEIRS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(BADGE, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(BADGE, theme.px(BADGES))
         table.setObjectName("inset")
         self.table = table
         for line in (True, False):
@@ -307,7 +308,7 @@ class ConflictPrompt(Sheet):
         column.addLayout(row)
         return row
 
-    def _button(self, row: WrappingRow, name: str, label: str, *marks: str) -> QPushButton:
+    def _button(self, row: WrappingRow | QHBoxLayout, name: str, label: str, *marks: str) -> QPushButton:
         made = button(label, lambda: self._choose(name), *marks)
         self.buttons[name] = made
         row.addWidget(made)
@@ -376,8 +377,10 @@ class ConflictPrompt(Sheet):
         self._button(row, "take", tr("Take the database’s"))
         self._button(row, "save_new", tr("Save as a new document"))
         row.addStretch(1)
-        self._button(row, "ask_overwrite", tr("Overwrite…"), "warnText")
-        self._button(row, "cancel", tr("Cancel"))
+        apart = boxes.row(x=0, y=0)
+        self._button(apart, "ask_overwrite", tr("Overwrite…"), "warnText")
+        self._button(apart, "cancel", tr("Cancel"))
+        row.addLayout(apart)
 
     def _deleted(self) -> None:
         was = version(self.conflict.base.v)

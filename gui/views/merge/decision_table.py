@@ -28,6 +28,7 @@ from model.values.canonical import Value
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 TIGHT = 760  # a narrower table has little room for words beside the values
+BARE = 560  # and one that is narrower still has none: symbol, ticks and colours say the decision
 ROW = 36
 LEAST = 8  # differing characters that have to be in sight
 Spans: TypeAlias = tuple[Span, ...]
@@ -56,6 +57,7 @@ class DecisionModel(CellModel):
         super().__init__(parent)
         self.resolution, self.zone = resolution, zone
         self.unchanged: int | None = None
+        self._short = False
         self._room = 30  # characters that fit a side
         self._drawn: dict[tuple[Value, Value, bool], Spans] = {}
         self.headers = self._headers()
@@ -65,14 +67,13 @@ class DecisionModel(CellModel):
     def _headers(self) -> tuple[str, ...]:
         conflict = self.resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
-        return (
-            "",
-            tr("Field"),
+        full = (
             tr("When you opened it   {was}", was=was),
             tr("Your edit   draft"),
             tr("In the database   {now}", now=now),
-            tr("Decision"),
         )
+        short = (tr("Opened   {was}", was=was), tr("Your edit"), tr("Database   {now}", now=now))
+        return ("", tr("Field"), *(short if self._short else full), tr("Decision"))
 
     def show(self, resolution: Resolution) -> None:
         """Show a resolution, or the next state of it after a choice."""
@@ -84,6 +85,13 @@ class DecisionModel(CellModel):
         self.resolution = resolution
         self.headers = self._headers()
         self.endResetModel()
+
+    def shorten(self, on: bool) -> None:
+        """Say the sides in one word each, or in full."""
+        if on != self._short:
+            self._short = on
+            self.headers = self._headers()
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, BASE, THEIRS)
 
     def set_room(self, characters: int) -> None:
         """Say how many characters fit a side: longer values are cut around their difference."""
@@ -330,13 +338,18 @@ class DecisionTable(CellTree):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = self.viewport().width() - theme.px(44)
-        tight = room < theme.px(TIGHT)  # the values themselves come first
+        symbol = theme.px(44)
+        room = self.viewport().width() - symbol
+        tight, bare = room < theme.px(TIGHT), room < theme.px(BARE)  # the values themselves come first
         field = max(theme.px(104 if tight else 136), min(theme.px(240), int(room * 0.12)))
-        decision = max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
+        decision = 0 if bare else max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
-        widths = (theme.px(44), field, side, side, side, room - field - 3 * side)
-        for column, width in enumerate(widths):
+        if bare and self.currentIndex().column() == DECISION:
+            self.setCurrentIndex(self.currentIndex().siblingAtColumn(THEIRS))
+        self.setColumnHidden(DECISION, bare)
+        self.rows.shorten(bare)
+        widths = (symbol, field, side, side, side, room - field - 3 * side)
+        for column, width in enumerate(widths[:DECISION] if bare else widths):
             self.setColumnWidth(column, width)
         letter = QFontMetricsF(theme.mono(12)).horizontalAdvance("0")
         self.rows.set_room(int((side - theme.px(40)) / letter))
@@ -362,7 +375,8 @@ class DecisionTable(CellTree):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index, key = self.currentIndex(), event.key()
         if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and index.isValid():
-            column = min(max(index.column() + (1 if key == Qt.Key.Key_Right else -1), FIELD), DECISION)
+            last = THEIRS if self.isColumnHidden(DECISION) else DECISION
+            column = min(max(index.column() + (1 if key == Qt.Key.Key_Right else -1), FIELD), last)
             self.setCurrentIndex(index.siblingAtColumn(column))
         elif key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and index.column() in SIDES:
             if self.row >= 0:

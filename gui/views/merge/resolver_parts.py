@@ -16,27 +16,21 @@ from gui.views.merge.resolution import Resolution
 from model import text
 from model.merge import Decision
 
+TITLE, SAID = 190, 120  # what the words of a row keep beside its buttons
 WAYS = (("base", "Ctrl+1"), ("mine", "Ctrl+2"), ("theirs", "Ctrl+3"))
-
-
-def _bar(height: float, sunken: bool = True) -> QWidget:
-    made = QWidget()
-    made.setObjectName("sunken" if sunken else "surface")
-    made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-    made.setMinimumHeight(theme.px(height))
-    return made
 
 
 class MergeHead:
     """Title, Undo, Discard my edit…, how much is unresolved, Save."""
 
     def __init__(self) -> None:
-        self.bar = _bar(68, sunken=False)
-        row = boxes.wrapping(self.bar, y=8)
+        self.bar = boxes.ground(QWidget(), "surface")
+        row = boxes.wrapping(self.bar, y=8, least=68)
         said = QVBoxLayout()
         said.setSpacing(theme.px(2))
         said.addStretch(1)
         self.title = OneLine("title")
+        self.title.setMinimumWidth(theme.px(TITLE))  # with less room the buttons go on in a further line
         self.line = OneLine("second")
         said.addWidget(self.title)
         said.addWidget(self.line)
@@ -51,10 +45,12 @@ class MergeHead:
         self.save = button(tr("Save"), None, "main")
         row.addWidget(self.undo)
         row.addSpacing(theme.px(4))
-        row.addWidget(self.discard)
-        row.addSpacing(theme.px(4))
-        row.addWidget(self.count)
-        row.addWidget(self.save)
+        ends = boxes.row(x=0, y=0)
+        ends.addWidget(self.discard)
+        ends.addSpacing(theme.px(4))
+        ends.addWidget(self.count)
+        ends.addWidget(self.save)
+        row.addLayout(ends)
 
     def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool) -> None:
         """Say which edit is merged, and whether it is kept as a draft."""
@@ -93,21 +89,25 @@ class ConflictBar:
     """The three ways for the current row, and the way to the other conflicts."""
 
     def __init__(self, owner: QWidget) -> None:
-        self.bar = _bar(56)
-        row = boxes.wrapping(self.bar, y=8)
+        self.bar = boxes.ground(QWidget(), "sunken")
+        row = boxes.wrapping(self.bar, y=8, least=56)
         self.which = words("", "head")
         self.said = OneLine("body2")
+        self.said.setMinimumWidth(theme.px(SAID))
         row.addWidget(self.which)
         row.addWidget(self.said, 1)
         self.ways: dict[str, QPushButton] = {}
+        ways, steps = boxes.row(x=0, y=0), boxes.row(x=0, y=0)
         for side in ("base", "mine", "theirs", "both"):
             self.ways[side] = button("", None)
-            row.addWidget(self.ways[side])
+            ways.addWidget(self.ways[side])
+        row.addLayout(ways)
         self.up = tool("arrow-up", tr("Previous conflict (Ctrl+PgUp)"), side=32)
         self.down = tool("arrow-down", tr("Next conflict (Ctrl+PgDn)"), side=32)
         for made in (self.up, self.down):
             made.setProperty("boxed", True)
-            row.addWidget(made)
+            steps.addWidget(made)
+        row.addLayout(steps)
         self.is_narrow = False
         owner.setTabOrder(self.ways["both"], self.up)
 

@@ -16,7 +16,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui.style.cells import CELL
+from gui.style import theme
+from gui.style.cells import CELL, full_width
 from gui.views.merge.conflict_prompt import ConflictPrompt, _ByPlace, clashes
 from model.session import Conflict
 from model.values import canonical
@@ -273,3 +274,18 @@ def test_in_a_narrow_window_no_button_is_cut(window: QMainWindow, desk: Desk) ->
     assert all(one.width() >= one.minimumSizeHint().width() for one in prompt.buttons.values())
     review, cancel = prompt.buttons["review"], prompt.buttons["cancel"]
     assert cancel.y() > review.y()
+
+
+def test_in_a_very_narrow_window_both_sides_have_room_and_the_last_buttons_stay_together(
+    window: QMainWindow, desk: Desk, qtbot: QtBot
+) -> None:
+    window.resize(theme.px(512), theme.px(700))
+    prompt, _ = asked(window, met(desk))
+    table = prompt.table
+    assert table is not None
+    badges = max(full_width(table.model().index(row, 3).data(CELL)) for row in range(4))
+    qtbot.waitUntil(lambda: table.columnWidth(3) >= badges)
+    assert all(table.columnWidth(side) >= theme.px(90) for side in (1, 2))
+    overwrite, cancel = prompt.buttons["ask_overwrite"], prompt.buttons["cancel"]
+    assert overwrite.y() == cancel.y()
+    assert cancel.mapTo(prompt, cancel.rect().topRight()).x() > prompt.width() - theme.px(28)  # apart on the right

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui import messages
 from gui.messages import area
 from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, VALUE
+from gui.style import theme
 from gui.style.cells import CELL, Cell, full_width
 from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, THEIRS
 from gui.views.merge.resolution import Resolution, drawn, leaves
@@ -497,3 +498,24 @@ def test_at_1024_the_result_still_says_where_each_field_comes_from(qtbot: QtBot,
         panel.resize(width, 560)
         assert header.sectionSize(ACTION) >= header.sectionSizeHint(ACTION)
         assert header.sectionSize(ACTION) >= full_width(at.data(CELL))
+
+
+def test_in_a_very_narrow_panel_the_sides_have_the_room_and_the_rows_of_buttons_wrap(
+    qtbot: QtBot, panel: ResolverPanel
+) -> None:
+    table = panel.table
+    assert panel.rows.headers[THEIRS] == "In the database   v14"
+    table.go(0, DECISION)
+    panel.resize(theme.px(453), theme.px(600))
+    qtbot.waitUntil(lambda: table.isColumnHidden(DECISION))
+    assert panel.rows.headers[THEIRS] == "Database   v14"
+    assert table.currentIndex().column() == THEIRS
+    QTest.keyClick(table, Qt.Key.Key_Right)
+    assert table.currentIndex().column() == THEIRS
+    assert all(table.columnWidth(side) >= theme.px(80) for side in (BASE, MINE, THEIRS))
+    for bar, last in ((panel.head.bar, panel.head.save), (panel.bar.bar, panel.bar.down)):
+        qtbot.waitUntil(lambda bar=bar, last=last: last.mapTo(bar, QPoint()).y() + last.height() < bar.height())
+        assert last.mapTo(bar, QPoint()).x() + last.width() <= bar.width()
+    assert panel.head.title.text() == "Merge your edit of K-204117"
+    panel.resize(1392, 795)
+    qtbot.waitUntil(lambda: not table.isColumnHidden(DECISION))
