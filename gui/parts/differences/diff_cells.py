@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gui.parts.differences.diff_node import DiffNode
 
 SHOWN = 200  # characters of a long value
-LEAD = 12  # characters kept before the first difference where a row is cut
+LEAD = 12  # characters kept before the first difference where a row is cut, fewer in a narrow column
 HUGE = 1 << 20  # above which a string is only named by its size
 _WALKED = 1 << 16  # bytes of a container whose fields are still counted to word it
 
@@ -209,7 +209,7 @@ def _strings(
         before, after = value_text.differing(old, new)
     first = min((r[0][0] for r in (before, after) if r), default=0)
     reach = max((r[0][1] for r in (before, after) if r), default=0)
-    start = 0 if reach <= room - 4 else max(0, first - LEAD)
+    start = 0 if reach <= room - 4 else max(0, first - min(LEAD, room // 3))
     left, right = _window(old, before, start, strong, len(a.data)), _window(new, after, start, strong, len(b.data))
     return left, right
 

@@ -10,12 +10,13 @@ from gui.language import tr
 from gui.parts.differences import diff_copies
 from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
 from gui.style import preferences, symbols, theme
-from gui.style.cells import CELL, Cell, CellDelegate, CellTree, Index
+from gui.style.cells import CELL, MEASURED, Cell, CellDelegate, CellTree, Index, full_width
 
 INDENT, GAP = 16, 4
 CLOSER = 4  # how far a field goes towards its chevron, out of its cell
 _SYMBOL_WIDTH = 40
 _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
+_MOST_FOR_NAMES = 0.3  # of the width, that names may take where they would be cut else
 _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 
 
@@ -78,11 +79,12 @@ class DiffTable(CellTree):
         kept = preferences.remembered("diff-columns")
         fits = isinstance(kept, list) and len(kept) == len(_SHARES) and all(isinstance(n, float | int) for n in kept)
         self._shares: tuple[float, ...] = tuple(float(n) for n in kept) if fits else ()
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.setInterval(0)
-        self._later.timeout.connect(self._fetch_seen)
+        self._looking = QTimer(self)
+        self._looking.setSingleShot(True)
+        self._looking.setInterval(0)
+        self._looking.timeout.connect(self._fetch_seen)
         model.opened.connect(self._opened)
+        model.modelReset.connect(self._soon.start)
         model.rowsInserted.connect(self._look_later)
         self.verticalScrollBar().valueChanged.connect(self._look_later)
         self.expanded.connect(self._look_later)
@@ -96,8 +98,11 @@ class DiffTable(CellTree):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._share()
         self._look_later()
+
+    def fit_columns(self) -> None:
+        """Give the columns their shares of the view's width."""
+        self._share()
 
     def widths(self, room: int) -> list[int]:
         """The widths of symbol, field, A, B and type where there is so much room for all of them."""
@@ -108,7 +113,31 @@ class DiffTable(CellTree):
         inner = room - last if last > room * shares[-1] else room
         total = sum(shares[:-1]) if inner < room else sum(shares)
         widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
-        return [symbol, *widths[:-1], max(theme.px(60), room - sum(widths[:-1]))]
+        widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
+        return [symbol, *(widths if self._shares else self._named(*widths))]
+
+    def _named(self, field: int, a: int, b: int, last: int) -> list[int]:
+        """The widths in which the names of the first rows are not cut: types give what they leave free, then values."""
+        room, least = field + a + b + last, theme.px(60)
+        names = types = 0.0
+        index = self.rows.index(0, FIELD)
+        for _ in range(MEASURED):
+            if not index.isValid():
+                break
+            depth, above = 1, index.parent()
+            while above.isValid():
+                depth, above = depth + 1, above.parent()
+            node = self.rows.node(index)
+            if node is not None and node.kind not in ("fold", "broken"):
+                names = max(names, depth * self.indentation() + full_width(self.rows.cell(index)))
+                types = max(types, full_width(self.rows.cell(index.siblingAtColumn(TYPE))))
+            index = self.indexBelow(index)
+        lack = min(round(names + 0.5), int(room * _MOST_FOR_NAMES)) - field
+        if lack <= 0:
+            return [field, a, b, last]
+        free = min(lack, max(0, last - max(least, round(types + 0.5))))
+        side = min((lack - free) // 2, max(0, min(a, b) - least))
+        return [field + free + 2 * side, a - side, b - side, last - free]
 
     def _share(self) -> None:
         """Give the columns their shares of the width."""
@@ -165,9 +194,10 @@ class DiffTable(CellTree):
                     self.rows.fetchMore(here)
                 self.expand(here)
         self._opening = False
+        self._soon.start()
 
     def _look_later(self) -> None:
-        self._later.start()
+        self._looking.start()
 
     def _fetch_seen(self) -> None:
         """Fetch further rows of every container whose last row is in sight; Qt does so for the outermost only."""

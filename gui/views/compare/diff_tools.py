@@ -94,9 +94,10 @@ class DiffTools(QWidget):
         row.addWidget(self.box_b)
         row.addSpacing(theme.px(12))
         row.addWidget(self.counts, 1)
-        row.addWidget(self.position)
-        row.addWidget(self.up)
-        row.addWidget(self.down)
+        steps = boxes.row(x=0, y=0)
+        for part in (self.position, self.up, self.down):
+            steps.addWidget(part)
+        row.addLayout(steps)
         row.addSpacing(theme.px(4))
         row.addWidget(self.only)
         row.addWidget(self.hidden)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,12 +18,17 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import CheckPage, PendingPage
+from gui.parts.differences.diff_model import FIELD
 from gui.style import theme, zooming
+from gui.style.cells import full_width
 from gui.style.wrapping_row import WrappingRow
+from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
 from model.records import Outcome
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, new_window, open_sample, press, wait_idle
+from tests.gui.window.windows import ID, NS, collection, new_window, open_sample, press, sheet, wait_idle
+
+RECURSIVE = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
 
 
 def _has_room(part: QWidget) -> bool:
@@ -234,3 +239,21 @@ def test_with_text_twice_as_large_a_long_message_has_its_buttons_below_its_words
     beside = short.findChild(QLabel)
     assert beside is not None
     assert short.buttons[0].x() > beside.geometry().right()
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    collection(window).writes.restore(Value.of(ID), session.find_version(NS, Value.of(ID), "11"))
+    wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
+    asked = sheet(window)
+    assert isinstance(asked, RestoreSheet)
+    table, model = asked.table, asked.model
+
+    def is_whole(name: str) -> bool:
+        found = model.match(model.index(0, FIELD), Qt.ItemDataRole.DisplayRole, name, 1, RECURSIVE)
+        return bool(found) and full_width(model.cell(found[0])) <= table.visualRect(found[0]).width()
+
+    for name in ("premium", "net", "gross", "discount", "deductible"):
+        qtbot.waitUntil(partial(is_whole, name))
