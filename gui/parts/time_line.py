@@ -51,6 +51,7 @@ class TimeLine(QLineEdit):
     def put(self, at: dt.datetime | None) -> None:
         """Show a time, to the second, in the zone of the settings."""
         self.setText("" if at is None else f"{preferences.local(at):%Y-%m-%d %H:%M:%S}")
+        self.setCursorPosition(0)  # in a short line its day is seen
 
     def _say(self, _: str = "") -> None:
         try:

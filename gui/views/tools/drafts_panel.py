@@ -19,7 +19,8 @@ from model.diff import changed_fields
 from model.records import Draft
 from model.session import Session
 
-WIDTHS = (220, 240, 100, 120, 160)
+WIDTHS, NARROW = (220, 240, 100, 120, 160), (120, 140, 60, 80, 140)
+FROM = 2  # the column that can be done without: an edit goes on from there by itself
 
 
 class DraftsModel(RowsModel[tuple[Draft, int]]):
@@ -57,7 +58,8 @@ class DraftsPanel(QWidget):
         boxes.ground(self, "surface")
         self.model = DraftsModel()
         self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, tr("Drafts"), WIDTHS)
+        self.list.as_list(self.model, tr("Drafts"))
+        self.list.narrow_below(900, NARROW, WIDTHS, (FROM,))
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         column = boxes.column(self)
