@@ -98,8 +98,10 @@ class HashRecipe:
         text = stored.data[4:-1]
         if self.encoding == "base64":
             padding = b"=" * (-size % 3)
-            return len(text) == 4 * -(-size // 3) and text.endswith(padding) and set(text.rstrip(b"=")) <= _BASE64
-        return len(text) == 2 * size and set(text) <= (_HEX if self.encoding == "hex" else _HEX_UPPER)
+            only = not text.rstrip(b"=").translate(None, _BASE64)
+            return len(text) == 4 * -(-size // 3) and text.endswith(padding) and only
+        digits = _HEX if self.encoding == "hex" else _HEX_UPPER
+        return len(text) == 2 * size and not text.translate(None, digits)
 
     @property
     def is_published(self) -> bool:
@@ -167,8 +169,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "ascii": (True, False),
     "values": get_args(Dialect),
 }
-_HEX, _HEX_UPPER = set(b"0123456789abcdef"), set(b"0123456789ABCDEF")
-_BASE64 = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_HEX, _HEX_UPPER = b"0123456789abcdef", b"0123456789ABCDEF"
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def _text(ascii: bytes) -> Value:
@@ -223,9 +225,12 @@ def shape_of(stored: Value | None) -> HashRecipe | None:
     return next((each for each in _shapes() if each.could_be(stored)), None)
 
 
-def recipes_like(stored: Value) -> Iterator[HashRecipe]:
+def recipes_like(stored: Value) -> tuple[HashRecipe, ...]:
     """Every recipe known whose hashes look like a stored value."""
     shape = shape_of(stored)
-    if shape is not None:
-        for way in WAYS:
-            yield replace(way, algorithm=shape.algorithm, encoding=shape.encoding)
+    return () if shape is None else _ways_to(shape.algorithm, shape.encoding)
+
+
+@cache
+def _ways_to(algorithm: Algorithm, encoding: Encoding) -> tuple[HashRecipe, ...]:
+    return tuple(replace(way, algorithm=algorithm, encoding=encoding) for way in WAYS)
