@@ -558,7 +558,7 @@ class _Joined:
         highest = max(heights.values(), default=0)
         for value, height in heights.items():
             wanted += [(value, {}, -1, CHAIN_LENGTH + 1), (value, {}, 1, PART)]
-            middle = (height if height > 2 * PART else highest) // 2
+            middle = height // 2 if height // 2 > PART else highest // 2
             if PART < middle < SECONDS // 2:
                 wanted.append((value, {version: {"$gte": whole_number(middle)}}, 1, PART))
         found = self._read(wanted)
