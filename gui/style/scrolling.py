@@ -45,4 +45,5 @@ class Scrolling(QScrollArea):
         return self._inside.sizeHint()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._inside.minimumSizeHint().width(), theme.px(96))
+        bar = self.verticalScrollBar().sizeHint().width()
+        return QSize(self._inside.minimumSizeHint().width() + bar, theme.px(96))

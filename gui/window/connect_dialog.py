@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QCheckBox, QFormLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
@@ -25,10 +25,25 @@ from model.session import Address, ConnectionStep, try_source
 
 
 class _Parts(QStackedWidget):
-    """The parts of the boxes, as high as the highest: a stack itself asks only those whose words wrap."""
+    """The parts of the boxes, as high as the highest: a stack itself asks only those whose words wrap.
+
+    Where that does not fit, it is as high as the part that is shown needs, and only such a part scrolls.
+    """
 
     def hasHeightForWidth(self) -> bool:
         return False
+
+    def heightForWidth(self, width: int) -> int:
+        """The height of the part that is shown, which a place that scrolls asks for."""
+        shown = self.currentWidget()
+        layout = shown.layout() if shown is not None else None
+        if shown is None or layout is None or not layout.hasHeightForWidth():
+            return shown.minimumSizeHint().height() if shown is not None else 0
+        return layout.totalMinimumHeightForWidth(width)
+
+    def minimumSizeHint(self) -> QSize:
+        widest = super().minimumSizeHint().width()
+        return QSize(widest, self.heightForWidth(max(self.width(), widest)))
 
 
 class ConnectDialog(Sheet):
@@ -118,6 +133,7 @@ class ConnectDialog(Sheet):
 
     def _part_chosen(self, at: int) -> None:
         self._stack.setCurrentIndex(at)
+        self._stack.updateGeometry()
         self._place()
 
     def _place(self) -> None:

@@ -21,9 +21,12 @@ from gui.pages.tool_pages import CheckPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.style import theme, zooming
 from gui.style.cells import full_width
+from gui.style.scrolling import Scrolling
 from gui.style.wrapping_row import WrappingRow
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
+from gui.window.connect_dialog import ConnectDialog
+from gui.window.opening import Opening
 from model.records import Outcome
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, new_window, open_sample, press, sheet, wait_idle
@@ -257,3 +260,17 @@ def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtB
 
     for name in ("premium", "net", "gross", "discount", "deductible"):
         qtbot.waitUntil(partial(is_whole, name))
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_of_the_parts_of_a_connection_only_those_without_room_scroll(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    window.connecting.ask(Opening("mongodb://db.example/"))
+    dialog = window.findChildren(ConnectDialog)[-1]
+    area = dialog.findChildren(Scrolling)[0]
+    bar = area.verticalScrollBar()
+    for part, scrolls in (("SSH", False), ("TLS", True), ("SSH", False)):
+        dialog.show_part(part)
+        qtbot.waitUntil(lambda scrolls=scrolls: (bar.maximum() > 0) is scrolls)
+        qtbot.waitUntil(lambda: area.widget().width() <= area.viewport().width())  # no box is cut beside the bar
+    dialog.reject()
