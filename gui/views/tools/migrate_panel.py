@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import RowsModel
-from gui.style import boxes, states, theme, wording
+from gui.style import boxes, focus_keeper, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import StateStack, button, words
 from model.migration import Checked, Migration
@@ -63,6 +64,7 @@ class MigratePanel(QWidget):
         self._task: tasks.Task | None = None
         self._counts: Counter[str] = Counter()
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
+        self._pressed: QWidget | None = None  # what had the focus when work began
         boxes.ground(self, "surface")
         self.layout_choice = QComboBox()
         self.layout_choice.setProperty("tall", True)
@@ -136,6 +138,7 @@ class MigratePanel(QWidget):
         self._inner = StateStack(self.list)
         split = boxes.split(self._inner, below, sizes=(330, 200))
         self.states = StateStack(split)
+        self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
         foot.addWidget(self.report)
@@ -206,6 +209,10 @@ class MigratePanel(QWidget):
             else ""
         )
         why = self._misnamed or why
+        parts = (self.dry, self.go, self.back, self.layout_choice, self.target, self.newest)
+        if busy and (pressed := next((part for part in parts if part.hasFocus()), None)) is not None:
+            self._pressed = pressed
+            self.states.setFocus()  # a control that is disabled hands the focus on, to wherever the next one is
         self.dry.setEnabled(not busy and not self._misnamed)
         self.dry.setToolTip(wording.tip(self._misnamed))
         for part in (self.go, self.back):
@@ -213,6 +220,8 @@ class MigratePanel(QWidget):
             part.setToolTip(wording.tip(why))
         for field in (self.layout_choice, self.target, self.newest):
             field.setEnabled(not busy)
+        if not busy and self.states.hasFocus():
+            focus_keeper.give(self._pressed, self.layout_choice)
 
     # --- doing it
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pymongo.database
 import pytest
-from PySide6.QtCore import QThread
+from PySide6.QtCore import Qt, QThread
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -58,6 +58,16 @@ def test_before_the_first_try_and_over_an_empty_collection_the_list_says_why_it_
         panel.dry.click()
         idle(qtbot)
         assert "There is no document to copy" in said(panel)
+
+
+def test_the_focus_comes_back_to_the_button_that_was_pressed(qtbot: QtBot, panel: MigratePanel) -> None:
+    panel.activateWindow()
+    panel.dry.setFocus()
+    qtbot.waitUntil(panel.dry.hasFocus)
+    qtbot.keyClick(panel.dry, Qt.Key.Key_Space)
+    assert panel.states.hasFocus()  # and none of the buttons further down
+    idle(qtbot)
+    qtbot.waitUntil(panel.dry.hasFocus)
 
 
 @pytest.mark.deep
