@@ -501,8 +501,9 @@ class CellTree(QTreeView):
     def fit_columns(self) -> None:
         """Fit the columns to the view's width, where no person sized one.
 
-        Room goes to words first, up to ``LONG``, then to headers, then to the widths given; what is left goes to longer
-        words. Where it is not enough for all, a column that lacks little gets that, and the others share.
+        Room goes to words first, up to ``LONG``, then to headers, to ids that were cut in the middle, and to the widths
+        given; what is left goes to longer words. Where it is not enough for all, a column that lacks little gets that,
+        and the others share.
         """
         is_narrow = self.viewport().width() < theme.px(self._narrow_room)
         if not self._given or (self._sized_by_hand and (not self._narrow or is_narrow == self._was_narrow)):
@@ -527,7 +528,7 @@ class CellTree(QTreeView):
         """The widths that a column is raised to, one after the other; none is less than the one before."""
         header, long, takes_rest = self.header(), theme.px(LONG), self._takes_rest(at)
         if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Fixed or not (at < len(given) or takes_rest):
-            return (given[at] if at < len(given) else header.sectionSize(at),) * 7
+            return (given[at] if at < len(given) else header.sectionSize(at),) * 8
         awaits = takes_rest and bool(self._narrow)
         air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
         if at == self.treePosition() and self.rootIsDecorated():
@@ -536,7 +537,8 @@ class CellTree(QTreeView):
         least = min(air, theme.px(LEAST), max(words, head) if words else air)
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
-        return tuple(accumulate((min(least, theme.px(FEWEST)), least, first, words, head, air, whole), max))
+        fewest, ids = min(least, theme.px(FEWEST)), min(long, whole)
+        return tuple(accumulate((fewest, least, first, words, head, ids, air, whole), max))
 
     def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:
         """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -414,8 +415,12 @@ def test_a_short_column_keeps_no_room_that_the_words_of_another_need(qtbot: QtBo
 
 
 def test_an_id_is_cut_in_its_middle_before_the_words_beside_it_are_cut(qtbot: QtBot) -> None:
-    made, model = _listed(qtbot, 560, "5|23 November 2026 07:19|ObjectId('6560a1b2c3d4e5f60718293a')|would be removed")
-    assert _cut(made, model) == ["ObjectId('6560a1b2c3d4e5f60718293a')"]
+    made, model = _listed(qtbot, 900, "5|23 November 2026 07:19|claim-2026-11-23-000417|would be removed")
+    needs = [math.ceil(full_width(model.cell(model.index(0, at)))) for at in range(4)]
+    made.resize(sum(needs[1:]) - 20, 200)
+    assert _cut(made, model) == ["claim-2026-11-23-000417"]
+    made.resize(sum(needs) + 90, 200)  # room for headers too, but less than the columns are given
+    assert not _cut(made, model)
 
 
 def test_columns_are_fitted_to_words_that_come_into_rows_that_are_there(qtbot: QtBot) -> None:
