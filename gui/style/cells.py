@@ -537,7 +537,7 @@ class CellTree(QTreeView):
         least = min(air, theme.px(LEAST), max(words, head) if words else air)
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
-        fewest, ids = min(least, theme.px(FEWEST)), min(long, whole)
+        fewest, ids = min(least, theme.px(FEWEST)), min(theme.px(SHORT), whole)
         return tuple(accumulate((fewest, least, first, words, head, ids, air, whole), max))
 
     def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:

@@ -589,7 +589,9 @@ class BrowserPanel(QWidget):
         return WIDTHS["field" if name.startswith("field:") else name]
 
     def _column_sized(self, at: int, _: int, wide: int) -> None:
-        # Only a person's own drag is remembered, not what a resize of the window does.
+        # Only a person's own drag is remembered, not what a resize of the window does, which is a drag too.
+        if self.list.is_fitting:
+            return
         if QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton and at < len(self.model.columns):
             key = f"widths/{','.join(c.partition(':')[0] for c in self.model.columns)}"
             kept = preferences.remembered(key, {})

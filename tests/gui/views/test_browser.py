@@ -341,6 +341,21 @@ def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel
     qtbot.waitUntil(lambda: not hidden(panel))
 
 
+def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_person(
+    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QGuiApplication, "mouseButtons", lambda: Qt.MouseButton.LeftButton)  # on the window's edge
+    key = f"widths/{','.join(panel.model.columns)}"
+    kept = preferences.remembered(key, {})
+    before = panel.list.columnWidth(0)
+    panel.resize(700, 340)
+    qtbot.waitUntil(lambda: panel.list.columnWidth(0) != before)
+    assert preferences.remembered(key, {}) == kept
+    panel.list.header().resizeSection(0, 133)
+    assert preferences.remembered(key, {}) == {"id": 133}
+    preferences.remember(key, {})
+
+
 def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.bar._any.click()
     panel.set_filter('{ "premium.gross": { "$gte": 389.2, "$lt": 421 }, _id: "K-118240" }')

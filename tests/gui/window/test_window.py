@@ -966,9 +966,10 @@ def test_larger_text_makes_everything_larger_and_the_way_back_is_exact(window: W
         margins = [layout.contentsMargins().left() for layout in bar.findChildren(QHBoxLayout)]
         words, tabs = window.status.tasks.fontMetrics(), window.workspace.tab_area.tabs
         high = [bar.run_button.sizeHint().height(), header.height(), words.height(), tabs.height()]
-        return [*high, header.sectionSize(0), *margins]
+        return [*high, *margins]
 
-    before = sizes()
+    before, header = sizes(), page.browser.list.header()
+    columns = [header.sectionSize(at) for at in range(header.count())]
     for _ in range(3):
         press(window, "Ctrl++")
     wait_idle(qtbot)
@@ -980,6 +981,7 @@ def test_larger_text_makes_everything_larger_and_the_way_back_is_exact(window: W
     press(window, "Ctrl+0")
     assert sizes() == before
     assert preferences.get("zoom") == 100
+    qtbot.waitUntil(lambda: [header.sectionSize(at) for at in range(header.count())] == columns)
 
 
 def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot: QtBot) -> None:
