@@ -162,6 +162,7 @@ class CheckPage(_ToolPage):
     """The guarantees of the server."""
 
     kind = "check"
+    narrowest = SLIM
     icon = "hard-drives"
     words = tr("Server check")
 
@@ -182,6 +183,7 @@ class MigratePage(_ToolPage):
     """Moving a collection to another layout."""
 
     kind = "migrate"
+    narrowest = SLIM
     icon = "swap"
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:

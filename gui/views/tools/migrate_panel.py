@@ -29,6 +29,7 @@ from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 
+SHORTEST = 20  # letters of a layout's words that are always shown
 MOST = 1000  # documents that are listed; the others are counted
 _ICONS = {
     "applied": ("check", "acc"),
@@ -114,7 +115,12 @@ class MigratePanel(QWidget):
         )
         for field in (self.layout_choice, self.target):
             field.setMaximumWidth(theme.px(460))
+        # A list of long words would be as wide as the longest of them.
+        self.layout_choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.layout_choice.setMinimumContentsLength(SHORTEST)
         form = QFormLayout()
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         form.setSpacing(theme.px(8))
         form.addRow(tr("Layout"), self.layout_choice)
         form.addRow(tr("New collection"), self.target)

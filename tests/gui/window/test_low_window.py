@@ -121,7 +121,7 @@ def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtb
         if isinstance(page, CheckPage):
             page.do_refresh()  # its button has the focus, and cannot be pressed meanwhile
         wait_idle(qtbot)
-        assert across.maximum() > 0
+        assert (across.maximum() > 0) is (kind == "repair")  # the others are words, which wrap
         assert (across.value(), down.value()) == (0, 0), kind
         press(window, "Tab")
         now = window.focusWidget()
