@@ -168,20 +168,21 @@ def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: s
     asked, _ = _asked(sample, id, version)
     near, histories = SmallCollections(server), SmallCollections(server)
     parts: list[tuple[str, list[Terms]]] = []
-    holders: list[tuple[SmallCollections, Sample, int]] = []  # who answers from these rows, up to how many
+    holders: list[tuple[list[SmallCollections], Sample, int]] = []  # who answer from these rows, up to how many
     if other.whole is None and asked and not _is_dated(asked):
         ids: Terms = {archive_id: {"$in": list({each.id for each in asked})}}
-        parts.append((other.ns, [{"$match": {**ids, version: _near(asked)}}, {"$limit": ROWS + 1}]))
-        holders.append((near, other, ROWS))
         if sum(each.place for each in asked) <= TOGETHER:
             parts.append((other.ns, [{"$match": ids}, {"$limit": TOGETHER + 1}]))
-            holders.append((histories, other, TOGETHER))
+            holders.append(([near, histories], other, TOGETHER))
+        else:
+            parts.append((other.ns, [{"$match": {**ids, version: _near(asked)}}, {"$limit": ROWS + 1}]))
+            holders.append(([near], other, ROWS))
     if sample.whole is None and (named := other.once(_named, archive_id)):
         parts.append((sample.ns, [{"$match": {id: {"$in": named}}}, {"$limit": ROWS + 1}, {"$project": {id: 1}}]))
-        holders.append((near, sample, ROWS))
+        holders.append(([near], sample, ROWS))
     found = gently(lambda: _read_together(server, parts), None)
-    for (holder, held, most), rows in zip(holders, found or (), strict=found is not None):
-        if len(rows) <= most:
+    for (several, held, most), rows in zip(holders, found or (), strict=found is not None):
+        for holder in several if len(rows) <= most else ():
             holder.hold(replace(held, whole=tuple(rows)))
     return near, histories
 
