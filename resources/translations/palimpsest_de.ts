@@ -11485,6 +11485,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument bei Byte {0} ist abgeschnitten, oder seine Länge ist falsch.</translation>
     </message>
     <message>
+      <source>The document at byte {0} leads out of the one around it.</source>
+      <translation>Das Dokument bei Byte {0} führt aus dem hinaus, in dem es liegt.</translation>
+    </message>
+    <message>
       <source>The document at line {0} of {1} is no Extended JSON: {2}</source>
       <translation>Das Dokument in Zeile {0} von {1} ist kein Extended JSON: {2}</translation>
     </message>
@@ -11647,6 +11651,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The highest {0} in {1} is {2}, and no whole number follows that; mend it first.</source>
       <translation>Das höchste {0} in {1} ist {2}, und darauf folgt keine ganze Zahl; beheben Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>The histories sampled in {0} are too large to be read together.</source>
+      <translation>Die Historien der Stichprobe in {0} sind zu groß, um zusammen gelesen zu werden.</translation>
     </message>
     <message>
       <source>The history ends, or has holes, where the feed did not run.</source>
