@@ -89,6 +89,9 @@ class LayoutWriter(Protocol):
     def create_index(self) -> None:
         """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
 
+    def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
+        """Why removed documents cannot be put back beside what has been written since; None where nothing is known."""
+
     def hindrance(self, base: Version) -> str:
         """Why no version can follow ``base``, whatever its content is, one sentence; "" where one can."""
 
@@ -608,7 +611,7 @@ class Layout(ABC):
         """Insert removed documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
         if self.read_only:
             return Outcome("refused", self.ns, None, self.read_only)
-        return put_back(self.server, self.profile, removed, self.writer.unique)
+        return self.writer.written_since(removed) or put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None, reason: str | None = None) -> bytes:
         """The content with its author and reason, where these are content; doing it twice changes nothing."""

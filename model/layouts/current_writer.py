@@ -161,6 +161,10 @@ class CurrentWriter:
         """Raise ``Refused``, as there is nothing to create."""
         raise Refused(f"{self._ns} needs no further index.")
 
+    def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
+        """None: the document's ``_id`` tells whether its place is taken."""
+        return None
+
     def hindrance(self, base: Version) -> str:
         """Nothing: the document takes its own place, so its next version has no hindrance."""
         return ""

@@ -44,6 +44,10 @@ class ReadOnlyWriter:
         """None: no index would let anybody write."""
         return None
 
+    def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
+        """None: whoever writes otherwise looks there."""
+        return None
+
     def create_index(self) -> None:
         """Refused."""
         self.refuse()

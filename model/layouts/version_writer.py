@@ -344,6 +344,24 @@ class VersionWriter:
             return Outcome("unknown", self._ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
         return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
 
+    def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
+        """The conflict where a purged document has a version that it did not have then; None where it has none.
+
+        Another life of its id has begun since, or somebody followed a part of it that was put back already: what was
+        removed would come to stand among versions that do not follow it.
+        """
+        (_, first) = removed[0]
+        id = c.get(first, (self._profile.id,))
+        assert id is not None
+        names = [name for name in ("_id", self._profile.version, self._profile.token) if name]
+        ours = {tuple(c.get(raw, (name,)) for name in names) for _, raw in removed}
+        try:
+            if all(tuple(c.get(raw, (name,)) for name in names) in ours for raw in self._documents.of(id)):
+                return None
+        except Refused as error:
+            return Outcome("refused", self._ns, id, str(error))
+        return Outcome("conflict", self._ns, id, f"{id_name(id)} was written again since; nothing more was put back.")
+
     def _restored(self, gone: list[tuple[str, bytes]]) -> Outcome | None:
         if not gone:
             return None

@@ -17065,6 +17065,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde aus {1} herausgenommen; {2}.</translation>
     </message>
     <message>
+      <source>{0} was written again since; nothing more was put back.</source>
+      <translation>{0} ist seither wieder geschrieben worden; es wurde nichts weiter zurückgelegt.</translation>
+    </message>
+    <message>
       <source>{0} was written to while it was read; open it again when it is whole.</source>
       <translation>In {0} wurde beim Lesen geschrieben; öffnen Sie es neu, wenn es ganz ist.</translation>
     </message>

@@ -6,7 +6,7 @@ import datetime as dt
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import bson
@@ -115,7 +115,15 @@ class Edit:
 def stamp(number: int) -> Stamp:
     """A stamp that is the same in every run: its token, its time and the id of a further row."""
     at = EPOCH + dt.timedelta(milliseconds=7 * number)
-    return Stamp(_object_id(2 * number), None, at, _object_id(2 * number + 1))
+    return _NumberedStamp(_object_id(2 * number), None, at)
+
+
+class _NumberedStamp(Stamp):
+    """A stamp whose further row has the number behind its token's."""
+
+    @cached_property
+    def row(self) -> ObjectId:
+        return _object_id(int.from_bytes(self.token.binary[1:], "big") + 1)
 
 
 def _object_id(number: int) -> ObjectId:

@@ -152,6 +152,30 @@ def test_the_versions_of_a_purged_document_are_not_put_back_under_one_that_began
     assert told == {"applied", "conflict"}
 
 
+@pytest.mark.parametrize("what", ["followed a part that was put back", "began anew"])
+@pytest.mark.parametrize("name", OWN)
+def test_purged_versions_are_not_put_back_among_those_written_since(name: str, what: str, server: Server) -> None:
+    layout = empty(server, name)
+    assert layout.create(doc(n=1), ID).kind == "applied"
+    for number in (2, 3, 4):
+        assert layout.swap(ID, layout.version(ID), doc(n=number)).kind == "applied"
+    removed = layout.all_stored(ID, layout.version(ID))
+    assert layout.purge(ID, layout.version(ID)).kind == "applied"
+    if what == "began anew":
+        assert layout.create(doc(theirs=1), ID).kind == "applied"
+    else:
+        assert layout.put_back(removed[:2]).kind == "applied"
+        assert layout.put_back(removed[:2]).kind == "applied", "a second try goes on with what is there"
+        assert layout.swap(ID, layout.version(ID), doc(n=2, theirs=3)).kind == "applied"
+        assert layout.swap(ID, layout.version(ID), doc(n=2, theirs=4)).kind == "applied"
+        server._client["lives"]["things"].delete_one({layout.profile.version: 3})  # by a purge that was ended half-way
+    there = layout.all_stored(ID, layout.version(ID))
+    outcome = layout.put_back(removed)
+    assert (outcome.kind, layout.all_stored(ID, layout.version(ID))) == ("conflict", there)
+    assert outcome.detail == "K-1 was written again since; nothing more was put back."
+    empty(server, name)
+
+
 def test_what_was_deleted_is_not_put_back_below_a_life_that_a_feed_has_archived(server: Server) -> None:
     layout = empty(server, "stream")
     assert layout.create(doc(mine=1), ID).kind == "applied"
