@@ -50,6 +50,8 @@ class Drafts:
         for path in self._folder.glob("*.json"):
             try:
                 found.append(_read(path))
+            except FileNotFoundError:  # forgotten since the folder was listed
+                continue
             except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
                 _log.warning("The draft in %s cannot be read.", path)
         return sorted(found, key=lambda draft: draft.kept_at, reverse=True)
@@ -58,7 +60,9 @@ class Drafts:
         """The draft of one document, if there is one."""
         path = self._path(source, ns, id)
         try:
-            return _read(path) if path.exists() else None
+            return _read(path)
+        except FileNotFoundError:
+            return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
             raise Refused(f"The draft in {path} cannot be read; look into the file, then move it away.") from None
 

@@ -66,6 +66,22 @@ def test_a_discarded_draft_is_gone_and_discarding_twice_is_fine(tmp_path: Path) 
     assert drafts.get("mongodb://db/", "insurance.contracts", Value.of("K-1")) is None
 
 
+def test_a_draft_that_another_window_forgets_while_it_is_read_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    drafts, read_text = Drafts(tmp_path), Path.read_text
+
+    def forgotten(path: Path, encoding: str | None = None) -> str:
+        path.unlink()
+        return read_text(path, encoding)
+
+    monkeypatch.setattr(Path, "read_text", forgotten)
+    drafts.keep(draft())
+    assert drafts.get("mongodb://db/", "insurance.contracts", Value.of("K-1")) is None
+    drafts.keep(draft())
+    assert (drafts.all(), caplog.records) == ([], [])
+
+
 def test_one_damaged_draft_does_not_hide_the_others_and_is_not_thrown_away(tmp_path: Path) -> None:
     drafts = Drafts(tmp_path)
     drafts.keep(draft())
