@@ -505,7 +505,7 @@ class TourViews:
 
     def _without_content(self, name: str, stack: StateStack) -> Iterator[tuple[str, QWidget]]:
         """A view whose content could not be read, and one that is read for the first time."""
-        denied = "user eva may not find in insurance.contracts; grant her read on the database insurance."
+        denied = "User eva may not find in insurance.contracts; grant her read on the database insurance."
         stack.show_failed(NotAllowed(denied), _nothing)
         yield f"{name}-failed", self._still()
         stack.show_loading("Reading insurance.contracts", _nothing)

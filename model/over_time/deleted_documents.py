@@ -89,6 +89,6 @@ class DeletedDocuments:
         """What a person is told beside the documents."""
         said = []
         if self.untold:
-            several = f"Nothing tells who deleted {self.untold:,} of them, or when."
-            said.append("Nothing tells who deleted one of them, or when." if self.untold == 1 else several)
+            several = f"For {self.untold:,} of them, nothing tells who deleted them, or when."
+            said.append("For one of them, nothing tells who deleted it, or when." if self.untold == 1 else several)
         return [*said, *self.unread]

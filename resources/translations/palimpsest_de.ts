@@ -340,10 +340,6 @@ Nummern: {numbering}</translation>
       <translation>; {wrong} sind es nicht: {wrong2}</translation>
     </message>
     <message>
-      <source>A broken promise was found</source>
-      <translation>Eine gebrochene Zusage wurde gefunden</translation>
-    </message>
-    <message>
       <source>A clock ran backwards</source>
       <translation>Eine Uhr ging rückwärts</translation>
     </message>
@@ -1010,10 +1006,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Choose one</source>
       <translation>Bitte wählen</translation>
-    </message>
-    <message>
-      <source>Choose one above to see its versions.</source>
-      <translation>Wählen Sie oben eines, um seine Versionen zu sehen.</translation>
     </message>
     <message>
       <source>Choose one at the left, or find it by its name.</source>
@@ -3584,6 +3576,10 @@ Nummern: {numbering}</translation>
       <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
     </message>
     <message>
+      <source>Nothing has {wanted} in its name, version or author.</source>
+      <translation>Nichts hat {wanted} im Namen, in der Version oder im Autor.</translation>
+    </message>
+    <message>
       <source>Nothing is called that</source>
       <translation>So heißt nichts</translation>
     </message>
@@ -3658,10 +3654,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing to undo</source>
       <translation>Nichts rückgängig zu machen</translation>
-    </message>
-    <message>
-      <source>Nothing unsafe was found</source>
-      <translation>Nichts Unsicheres gefunden</translation>
     </message>
     <message>
       <source>Nothing was changed here</source>
@@ -5548,6 +5540,10 @@ Nummern: {numbering}</translation>
       <translation>Die Versionen zwischen {oldest} und {v} fehlen</translation>
     </message>
     <message>
+      <source>The versions of the document that is chosen in the list stand here.</source>
+      <translation>Hier stehen die Versionen des Dokuments, das in der Liste gewählt ist.</translation>
+    </message>
+    <message>
       <source>The versions of {id} could not be followed</source>
       <translation>Die Versionen von {id} ließen sich nicht verfolgen</translation>
     </message>
@@ -6130,6 +6126,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What speaks against it stands above.</source>
       <translation>Was dagegen spricht, steht oben.</translation>
+    </message>
+    <message>
+      <source>What stands below is of the measurement before.</source>
+      <translation>Was unten steht, ist von der Messung davor.</translation>
     </message>
     <message>
       <source>What the migration has put there is removed where it is still exactly that; what somebody changed stays.</source>
@@ -8540,6 +8540,10 @@ Nummern: {numbering}</translation>
       <translation>{name} ist schreibgeschützt geöffnet.</translation>
     </message>
     <message>
+      <source>{name} is open read-only; measuring writes to a scratch database.</source>
+      <translation>{name} ist nur zum Lesen geöffnet; die Messung schreibt in eine Wegwerf-Datenbank.</translation>
+    </message>
+    <message>
       <source>{name} is open read-only; to copy, allow writes.</source>
       <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie zum Kopieren das Schreiben.</translation>
     </message>
@@ -8736,10 +8740,6 @@ Nummern: {numbering}</translation>
       <translation>{place}: Sie und {other} haben es geändert, und beide Änderungen passen zusammen{hint}.</translation>
     </message>
     <message>
-      <source>{promises} broken</source>
-      <translation>{promises} gebrochen</translation>
-    </message>
-    <message>
       <source>{qVersion}, PySide6 {version}, {platformName}</source>
       <translation>{qVersion}, PySide6 {version}, {platformName}</translation>
     </message>
@@ -8776,14 +8776,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>{said} in the last {shown} scans, oldest first</source>
       <translation>{said} in den letzten {shown} Prüfläufen, ältester zuerst</translation>
-    </message>
-    <message>
-      <source>{said} in {source} when it was measured on {at}.</source>
-      <translation>{said} in {source}, gemessen am {at}.</translation>
-    </message>
-    <message>
-      <source>{said} in {source}, measured just now.</source>
-      <translation>{said} in {source}, soeben gemessen.</translation>
     </message>
     <message>
       <source>{said} so far.</source>
@@ -8896,6 +8888,22 @@ MongoDB {version}, {topology}</translation>
 Open it to connect</source>
       <translation>{source}
 Zum Verbinden öffnen</translation>
+    </message>
+    <message>
+      <source>{source} is being measured now.</source>
+      <translation>{source} wird gerade gemessen.</translation>
+    </message>
+    <message>
+      <source>{source} was measured on {at}; found: {promises} broken.</source>
+      <translation>{source} wurde am {at} gemessen; gefunden: {promises} gebrochen.</translation>
+    </message>
+    <message>
+      <source>{source} was measured on {at}; nothing unsafe was found.</source>
+      <translation>{source} wurde am {at} gemessen; nichts Unsicheres wurde gefunden.</translation>
+    </message>
+    <message>
+      <source>{source} was not measured to the end this time.</source>
+      <translation>{source} wurde diesmal nicht zu Ende gemessen.</translation>
     </message>
     <message>
       <source>{source} was not measured yet.</source>
@@ -10097,6 +10105,14 @@ Zum Verbinden öffnen</translation>
       <translation>Für jedes Dokument wird {0} ganz gelesen, da es keinen Index auf {1} hat: Legen Sie einen an.</translation>
     </message>
     <message>
+      <source>For one of them, nothing tells who deleted it, or when.</source>
+      <translation>Für eines davon ist nirgends festgehalten, wer es gelöscht hat und wann.</translation>
+    </message>
+    <message>
+      <source>For {0} of them, nothing tells who deleted them, or when.</source>
+      <translation>Für {0} davon ist nirgends festgehalten, wer sie gelöscht hat und wann.</translation>
+    </message>
+    <message>
       <source>Gaps in the versions</source>
       <translation>Lücken in den Versionen</translation>
     </message>
@@ -10851,14 +10867,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nothing of {0} is left to decide; run it dry again.</source>
       <translation>Von {0} ist nichts mehr zu entscheiden; machen Sie den Probelauf noch einmal.</translation>
-    </message>
-    <message>
-      <source>Nothing tells who deleted one of them, or when.</source>
-      <translation>Wer eines davon gelöscht hat und wann, ist nirgends festgehalten.</translation>
-    </message>
-    <message>
-      <source>Nothing tells who deleted {0} of them, or when.</source>
-      <translation>Wer {0} davon gelöscht hat und wann, ist nirgends festgehalten.</translation>
     </message>
     <message>
       <source>Nothing was changed, so nothing was written.</source>
