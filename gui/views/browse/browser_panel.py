@@ -64,6 +64,7 @@ class BrowserPanel(QWidget):
         self._task: tasks.Task | None = None
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)
+        self.bar.unreadable.connect(self._unreadable)
         self.bar.fields_wanted.connect(self._read_fields)
         self.bar.explain_asked.connect(self.explain)
         self.bar.times_asked.connect(self.times_asked)
@@ -455,17 +456,23 @@ class BrowserPanel(QWidget):
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and self.bar.query != Query():
             # The query is at fault: the bar says so below it, and the rows shown before stay.
             self.bar.show_error(translated(str(error)))
-            if self._page is not None and self._page.rows:
-                self.states.show_content()
-            else:
-                self.states.show_empty(
-                    tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel"
-                )
+            self._say_not_run()
             return
         self.listed = None  # whoever tries again reads it from the beginning
         self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
         if self.states.kind != "content":
             self.chosen.emit(None)
+
+    def _unreadable(self) -> None:
+        if self.states.kind == "empty" and not self._running():
+            self._say_not_run()
+
+    def _say_not_run(self) -> None:
+        """Leave the rows shown before; where there are none, nothing said of an earlier query holds for this one."""
+        if self._page is not None and self._page.rows:
+            self.states.show_content()
+        else:
+            self.states.show_empty(tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel")
 
     def _again(self) -> None:
         if self._info is None:

@@ -38,6 +38,7 @@ class QueryBar(QWidget):
     """
 
     asked = Signal()
+    unreadable = Signal()  # it was to run, and cannot be read; the bar has said why
     fields_wanted = Signal()
     explain_asked = Signal()
     times_asked = Signal()  # two times are to be compared
@@ -168,6 +169,7 @@ class QueryBar(QWidget):
         except Refused as error:
             self.show_error(tr("This filter cannot be read. {error}", error=translated(str(error))))
             self.input.setFocus()
+            self.unreadable.emit()
             return
         self.clear_error()
         self.past.note(query)

@@ -113,6 +113,10 @@ def test_no_match_says_how_many_there_are_and_clears_the_filter(panel: BrowserPa
     assert panel.states.kind == "empty"
     assert panel.states.state.title == "No document matches this filter"
     assert '"activ"' in panel.states.state.help
+    panel.bar.input.setText('{ "status": "active"')
+    panel.bar.run_button.click()
+    assert panel.states.state.title == "The query did not run"
+    assert "activ" not in panel.states.state.help
     panel.clear_filter()
     wait_idle(qtbot)
     assert panel.states.kind == "content"
