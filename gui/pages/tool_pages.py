@@ -172,6 +172,9 @@ class CheckPage(_ToolPage):
         self._put(self.panel)
         self.panel.measured.connect(self.changed)
 
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
+
     def after_silence(self) -> None:
         pass  # measuring writes to the server: that is done on request only
 

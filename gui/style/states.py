@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -338,6 +338,8 @@ class StateStack(QWidget):
     A line says over the content's foot that newer content is read, and below it that it could not be: nothing moves.
     """
 
+    turned = Signal()  # another kind of state is shown than before
+
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._content = content
@@ -369,6 +371,11 @@ class StateStack(QWidget):
     def state(self) -> StateView:
         """The view of the state shown, for tests and for further words."""
         return self._state
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether content is hidden, as it could not be read or is still awaited: nothing is known of it now."""
+        return self.kind in ("failed", "loading")
 
     def show_content(self) -> None:
         """Show the content, which is complete."""
@@ -431,6 +438,7 @@ class StateStack(QWidget):
         self._state.put("hourglass", "text2", title, "", [(tr("Stop"), stop)] if stop is not None else [])
         self._state.progress(*self._reached)
         self._stack.setCurrentWidget(self._state)
+        self.turned.emit()
 
     def _put(self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice]) -> None:
         self._settle(kind)
@@ -444,7 +452,9 @@ class StateStack(QWidget):
         self._timer.stop()
         self._busy.hide()
         self._reading.hide()
-        self.kind = kind
+        before, self.kind = self.kind, kind
+        if before != kind:
+            self.turned.emit()
 
     def _place_reading(self) -> None:
         """Lay the line over the foot, or over the head where the mouse is at work at the foot.

@@ -90,6 +90,7 @@ class BisectPanel(QWidget):
         self.list.doubleClicked.connect(lambda _: self.compare())
         self.list.selectionModel().currentRowChanged.connect(self._offer)
         self.stack = StateStack(self.list)
+        self.stack.turned.connect(self._say_known)
         self._build()
         self.setFocusProxy(self.input)
         preferences.signals.changed.connect(self._fill)
@@ -183,7 +184,12 @@ class BisectPanel(QWidget):
     def _say_trouble(self, said: str) -> None:
         self.trouble.setText(said)
         self.trouble.setVisible(bool(said))
-        self.summary.setVisible(not said)
+        self._say_known()
+
+    def _say_known(self) -> None:
+        """Give the result of a search, and the way to compare, only where that result can be seen."""
+        self.summary.setVisible(not self.trouble.text() and not self.stack.is_unread)
+        self._offer()
 
     def _done(self, answer: tuple[str, Bisection]) -> None:
         self._task = None
@@ -246,7 +252,7 @@ class BisectPanel(QWidget):
     # --- the chosen turn
 
     def _offer(self, *_: object) -> None:
-        row = self.model.at(self.list.currentIndex())
+        row = None if self.stack.is_unread else self.model.at(self.list.currentIndex())
         self.compare_button.setEnabled(row is not None)
         names = () if row is None else (wording.version(row.before.v), wording.version(row.version.v))
         self.compare_button.setText(tr("Compare {names}", names=tr(" and ").join(names)) if names else tr("Compare"))

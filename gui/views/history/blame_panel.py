@@ -141,6 +141,7 @@ class BlamePanel(ChainPanel):
         column.addWidget(self._title_row())
         column.addWidget(states.hair())
         column.addWidget(self.stack, 1)
+        self.stack.turned.connect(self._say_known)
         self.setFocusProxy(self.list)
         preferences.signals.changed.connect(self._fill)
         self.refresh()
@@ -198,11 +199,20 @@ class BlamePanel(ChainPanel):
             if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.model.index(0, FIELD))
         elif wanted:
-            self.stack.show_empty(tr("No field matches"), "", [(tr("Show all fields"), self.search.clear)])
+            self.stack.show_empty(
+                tr("No field matches"),
+                tr("Nothing has {wanted} in its name, version or author.", wanted=self.search.text().strip()[:120]),
+                [(tr("Show all fields"), self.search.clear)],
+            )
         else:
             self.stack.show_empty(
                 tr("This document has no fields"), tr("Its current version is empty or cannot be read.")
             )
+        self._chosen()
+
+    def _say_known(self) -> None:
+        """Count, and offer to compare, only where the fields that were counted can be seen."""
+        self.summary.setVisible(not self.stack.is_unread)
         self._chosen()
 
     # --- the chosen row
@@ -245,7 +255,7 @@ class BlamePanel(ChainPanel):
     def _pair(self) -> tuple[int, int] | None:
         """The ages of the version that set the chosen field and of the one before it."""
         at = self.list.currentIndex().row()
-        if self._chain is None or not 0 <= at < len(self.model.rows):
+        if self._chain is None or self.stack.is_unread or not 0 <= at < len(self.model.rows):
             return None
         row = self.model.rows[at]
         if not row.op:

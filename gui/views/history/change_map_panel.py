@@ -69,6 +69,7 @@ class ChangeMapPanel(ChainPanel):
         self.grid.wanted_value.connect(self._show_value)
         self.grid.zoom_asked.connect(self._zoom)
         preferences.signals.changed.connect(self._preference)
+        self.stack.turned.connect(self._say_title)
         self._say_title()
         self.refresh()
 
@@ -176,7 +177,8 @@ class ChangeMapPanel(ChainPanel):
             self._say()
 
     def _say_title(self) -> None:
-        summary = self.model.summary() if self.model.versions else ""
+        seen = bool(self.model.rows) and not self.stack.is_unread
+        summary = self.model.summary() if self.model.versions and not self.stack.is_unread else ""
         self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
         self.fold.setVisible(bool(self.model.folded))
         fields = wording.many(self.model.folded, "field")
@@ -185,9 +187,9 @@ class ChangeMapPanel(ChainPanel):
             if self.model.unfolded
             else tr("Show {fields} that always change", fields=fields)
         )
-        self.zoom_out.setEnabled(self.grid.sizes.zoom > map_sizes.NARROWEST)
-        self.zoom_in.setEnabled(self.grid.sizes.zoom < self.view.widest)
-        self.save.setEnabled(bool(self.model.rows))
+        self.zoom_out.setEnabled(seen and self.grid.sizes.zoom > map_sizes.NARROWEST)
+        self.zoom_in.setEnabled(seen and self.grid.sizes.zoom < self.view.widest)
+        self.save.setEnabled(seen)
 
     def say_writable(self) -> None:
         """Offer to restore, or not, as the connection allows now."""

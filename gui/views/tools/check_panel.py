@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSpacerItem, QVBoxLayout, QWidget
 
@@ -30,6 +32,8 @@ class CheckPanel(QWidget):
         self.found: list[Guarantee] = []
         self._task: tasks.Task | None = None
         self._had_focus = False
+        self._at: dt.datetime | None = None  # the end of the last measurement that ended
+        self._broken_off = False
         self.run = button(tr("Measure"), self.refresh, "small", icon="play")
         self._summary = words("", "second", wrap=True)
         head = boxes.ground(QWidget(), "sunken")
@@ -59,34 +63,15 @@ class CheckPanel(QWidget):
         self.states = StateStack(scroll)
         self.states.setAccessibleName(tr("What this server guarantees"))
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.states.turned.connect(self._say)
         whole = boxes.column(self)
         whole.addWidget(head)
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.run)
         self._idle()
+        self.say_writable()
 
     def _idle(self) -> None:
-        known = self._session.measured
-        if self.found:
-            bad = sum(1 for each in self.found if each.verdict == "unsafe")
-            said = (
-                tr("{promises} broken", promises=wording.many(bad, "promise"))
-                if bad
-                else tr("Nothing unsafe was found")
-            )
-            self._summary.setText(tr("{said} in {source}, measured just now.", said=said, source=self._session.source))
-        elif known is None:
-            self._summary.setText(tr("{source} was not measured yet.", source=self._session.source))
-        else:
-            said = tr("A broken promise was found") if known.unsafe else tr("Nothing unsafe was found")
-            self._summary.setText(
-                tr(
-                    "{said} in {source} when it was measured on {at}.",
-                    said=said,
-                    source=self._session.source,
-                    at=wording.moment(known.at),
-                )
-            )
         if not self.found:
             self.states.show_empty(
                 tr("Nothing is measured without your word"),
@@ -95,14 +80,41 @@ class CheckPanel(QWidget):
                     "writers at once, "
                     "every type, the order of fields, retried writes, change streams, the clock. It takes some seconds."
                 ),
-                [(tr("Measure"), self.refresh)],
                 icon="hard-drives",
             )
+        self._say()
+
+    def _say(self) -> None:
+        """Say what is known at this moment; the name, which may end in a colon, stands where no sign follows it."""
+        source, known = self._session.source, self._session.measured
+        if self._task is not None or self.states.kind == "loading":
+            said = tr("{source} is being measured now.", source=source)
+            if self._task is not None and not self.found and self.states.kind == "content":
+                said += " " + tr("What stands below is of the measurement before.")
+        elif self.states.kind == "failed" or self._broken_off:
+            said = tr("{source} was not measured to the end this time.", source=source)
+        elif self.found:
+            bad = sum(1 for each in self.found if each.verdict == "unsafe")
+            said = _verdict(source, self._at, wording.many(bad, "promise") if bad else "")
+        elif known is not None:
+            said = _verdict(source, known.at, wording.many(len(known.unsafe), "promise") if known.unsafe else "")
+        else:
+            said = tr("{source} was not measured yet.", source=source)
+        self._summary.setText(said)
+
+    def say_writable(self) -> None:
+        """Offer to measure, which writes, or not, as the connection allows now."""
+        why = ""
+        if self._session.read_only:
+            why = tr("{name} is open read-only; measuring writes to a scratch database.", name=self._session.name)
+        self.run.setEnabled(not why and self._task is None)
+        self.run.setToolTip(wording.tip(why))
 
     def refresh(self) -> None:
         """Measure everything anew."""
         session = self._session
         self.found = []
+        self._broken_off = False
         self._had_focus = self.run.hasFocus()  # a disabled button hands the focus on, to the one that allows writes
         self.run.setEnabled(False)
         if self._had_focus:
@@ -124,6 +136,7 @@ class CheckPanel(QWidget):
         )
         self._task.progressed.connect(self.states.progress)
         self.states.show_loading(tr("Measuring {name}", name=session.name), self._task.cancel)
+        self._say()
 
     def _add(self, found: Guarantee) -> None:
         if not self.found:
@@ -147,6 +160,7 @@ class CheckPanel(QWidget):
         self._grid.setRowStretch(at, 0)
         self._grid.setRowStretch(at + 3, 1)
         self.states.show_content()
+        self._say()
 
     def _clear(self) -> None:
         while (item := self._grid.takeAt(0)) is not None:
@@ -155,20 +169,33 @@ class CheckPanel(QWidget):
                 widget.deleteLater()
 
     def _ready(self) -> None:
-        self.run.setEnabled(True)
+        self._task = None
+        self.say_writable()
         if self._had_focus and self.states.hasFocus():
             self.run.setFocus()
 
     def _done(self, _: None) -> None:
+        self._at = dt.datetime.now(dt.UTC)
         self._ready()
         self._idle()
         self.measured.emit()
 
     def _failed(self, error: BaseException) -> None:
         self._ready()
+        self._broken_off = True
         self.states.show_failed(error, self.refresh, tr("The server could not be measured"))
+        self._say()
 
     def _stopped(self) -> None:
         self._ready()
+        self._broken_off = True
         self.found = []
         self._idle()
+
+
+def _verdict(source: str, at: dt.datetime | None, broken: str) -> str:
+    """When a source was measured, and what was found; ``broken`` counts its broken promises."""
+    moment = wording.moment(at)
+    if broken:
+        return tr("{source} was measured on {at}; found: {promises} broken.", source=source, at=moment, promises=broken)
+    return tr("{source} was measured on {at}; nothing unsafe was found.", source=source, at=moment)

@@ -73,15 +73,16 @@ class DraftsPanel(QWidget):
         column.addLayout(row)
         column.addWidget(states.hair())
         self.states = StateStack(self.list)
+        self.states.turned.connect(self._chosen)
         column.addWidget(self.states, 1)
         self.setFocusProxy(self.list)
-        self._chosen(QModelIndex())
+        self._chosen()
         self.refresh()
 
     @property
     def draft(self) -> Draft | None:
-        """The chosen draft."""
-        row = self.model.at(self.list.currentIndex())
+        """The chosen draft; None where no list is shown."""
+        row = None if self.states.is_unread else self.model.at(self.list.currentIndex())
         return None if row is None else row[0]
 
     def refresh(self) -> None:
@@ -110,7 +111,7 @@ class DraftsPanel(QWidget):
     def _failed(self, error: BaseException) -> None:
         self.states.show_failed(error, self.refresh)
 
-    def _chosen(self, _: QModelIndex) -> None:
+    def _chosen(self, *_: object) -> None:
         draft = self.draft
         here = draft is not None and draft.source == self._session.source
         self.open.setEnabled(here)

@@ -19,12 +19,13 @@ from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
 from gui.views.history import map_painter, map_sizes
+from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.map_model import MapModel, MapRow
 from gui.views.history.map_parts import MapLegend
 from gui.window.tab_area import TabArea
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.history.chain import Chain, Follower
 from model.records import Version
 from model.session import Session, things
@@ -458,6 +459,7 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
     assert {row.version.author for row in panel.model.rows} == {"rk-204"}
     panel.search.setText("nothing like it")
     assert panel.stack.kind == "empty"
+    assert panel.stack.state.help == "Nothing has nothing like it in its name, version or author."
     panel.search.clear()
     panel.list.setCurrentIndex(panel.model.index(0, 0))
     assert panel.compare_button.text() == "Compare v46 and v47"
@@ -465,6 +467,58 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
         QTest.keyClick(panel.list, Qt.Key.Key_Return)
     assert asked.args is not None
     assert [one.v for one in asked.args] == [Value.of(46), Value.of(47)]
+
+
+def test_where_blame_could_not_be_read_nothing_is_counted_or_offered(
+    session: Session, qtbot: QtBot, idle: Idle
+) -> None:
+    panel = BlamePanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.show()
+    idle()
+    panel.list.setCurrentIndex(panel.model.index(0, 0))
+    assert panel.summary.isVisible()
+    assert panel.compare_button.isEnabled()
+    panel._failed(NotFound("It is gone."))
+    assert not panel.summary.isVisible()
+    assert not panel.compare_button.isEnabled()
+    panel.refresh()
+    idle()
+    assert panel.summary.isVisible()
+    assert panel.compare_button.isEnabled()
+
+
+def test_where_the_map_could_not_be_read_nothing_is_counted_saved_or_zoomed(panel: ChangeMapPanel, idle: Idle) -> None:
+    summary = panel.model.summary()
+    assert summary in panel.name.accessibleName()
+    assert panel.save.isEnabled()
+    panel._failed(NotFound("It is gone."))
+    assert summary not in panel.name.accessibleName()
+    assert not any(each.isEnabled() for each in (panel.save, panel.zoom_in, panel.zoom_out))
+    panel.refresh()
+    idle()
+    assert summary in panel.name.accessibleName()
+    assert panel.save.isEnabled()
+
+
+def test_where_a_condition_could_not_be_judged_no_earlier_result_stands(
+    session: Session, qtbot: QtBot, idle: Idle
+) -> None:
+    panel = BisectPanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.ask('{ "status": "active" }')
+    idle()
+    assert panel.summary.isVisible()
+    assert panel.compare_button.isEnabled()
+    panel._failed(OSError("no"))
+    assert panel.stack.kind == "failed"
+    assert not panel.summary.isVisible()
+    assert not panel.compare_button.isEnabled()
+    panel.run()
+    idle()
+    assert panel.summary.isVisible()
+    assert panel.compare_button.isEnabled()
 
 
 def test_the_menu_and_the_welcome_page_know_the_way() -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.views.tools.check_panel import CheckPanel
 from model.localserver import LocalServer
-from model.session import Session
+from model.session import Guarantee, Session
 
 
 @pytest.mark.deep
@@ -35,4 +35,41 @@ def test_a_second_press_measures_again_and_never_lands_on_what_stands_beside(
         assert not beside.hasFocus()
         idle()
         assert panel.run.hasFocus()
-        assert panel._summary.text() == f"Nothing unsafe was found in {session.source}, measured just now."
+        assert panel._summary.text().startswith(f"{session.source} was measured on ")
+        assert panel._summary.text().endswith("; nothing unsafe was found.")
+
+
+def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(qtbot: QtBot) -> None:
+    with LocalServer() as server, Session.open(server.uri) as session:
+        panel = CheckPanel(session)
+        qtbot.addWidget(panel)
+        panel._add(Guarantee("swaps", "Atomic swaps", "safe", "Each of them.", ""))
+        panel._done(None)
+        source = session.source
+        assert "nothing unsafe was found" in panel._summary.text()
+        panel.states._put("failed", "warning-circle", "err", "No", "", [])
+        assert panel._summary.text() == f"{source} was not measured to the end this time."
+        panel.states.show_content()
+        assert "nothing unsafe was found" in panel._summary.text()
+        panel.refresh()
+        assert panel._summary.text() == (
+            f"{source} is being measured now. What stands below is of the measurement before."
+        )
+        assert panel._task is not None
+        panel._task.cancel()
+        qtbot.waitUntil(lambda: panel.run.isEnabled(), timeout=60_000)
+        assert "nothing unsafe" not in panel._summary.text()
+
+
+def test_nothing_is_measured_where_nothing_may_be_written_and_one_button_offers_it(qtbot: QtBot) -> None:
+    with LocalServer() as server, Session.open(server.uri) as session:
+        session.read_only = True
+        panel = CheckPanel(session)
+        qtbot.addWidget(panel)
+        assert not panel.run.isEnabled()
+        assert "read-only" in panel.run.toolTip()
+        session.read_only = False
+        panel.say_writable()
+        assert panel.run.isEnabled()
+        assert panel.run.toolTip() == ""
+        assert [each.text() for each in panel.findChildren(QPushButton) if each.text() == "Measure"] == ["Measure"]
