@@ -62,6 +62,7 @@ class DiffTable(CellTree):
         super().__init__(parent)
         self.setItemDelegate(SidesDelegate(self))
         self.rows = model
+        self.beside = 0.0  # the width of words that stand in the column of the names, in a list above
         self._laying = False
         self._to_open: list[QPersistentModelIndex] = []
         self._opening = False
@@ -119,7 +120,7 @@ class DiffTable(CellTree):
     def _named(self, field: int, a: int, b: int, last: int) -> list[int]:
         """The widths in which the names of the first rows are not cut: types give what they leave free, then values."""
         room, least = field + a + b + last, theme.px(60)
-        names = types = 0.0
+        names, types = self.beside, 0.0
         index = self.rows.index(0, FIELD)
         for _ in range(MEASURED):
             if not index.isValid():

@@ -17,7 +17,7 @@ from gui.parts.differences.diff_grouping import plan as planned
 from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable, SidesDelegate
 from gui.style import boxes, states, theme, wording
-from gui.style.cells import Cell, CellTree, Index, value
+from gui.style.cells import Cell, CellTree, Index, full_width, value
 from gui.style.states import OneLine, button, tool, words
 from gui.views.repair.repair_words import digest
 from model.diff import diff
@@ -148,6 +148,8 @@ class ItemPreview(QWidget):
             self._show_writes(False)
         rows = [] if item is None else _lines(item, dry)
         self.lines.fill(rows)
+        places = (self.lines.cell(self.lines.index(row, 1)) for row in range(len(rows)))
+        self.at_stake.beside = max(map(full_width, places), default=0.0)
         self.table.setFixedHeight(theme.px(28) + max(1, min(len(rows), 5)) * theme.px(24))
         pair = None if item is None else _pair(item, dry, own)
         self.fields.show(None, ("", ""), True)

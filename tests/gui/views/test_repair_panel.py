@@ -442,3 +442,13 @@ def test_with_little_room_what_was_found_stays_whole_and_the_size_goes(qtbot: Qt
     panel.resize(1340, 800)
     qtbot.waitUntil(lambda: not hidden())
     assert not cut()
+
+
+def test_with_little_room_the_preview_names_each_collection_whole(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    preview = panel.preview
+    qtbot.waitUntil(lambda: preview.at_stake.isVisible() and preview.fields.rowCount() > 0)
+    panel.resize(976, 640)
+    places = [full_width(preview.lines.cell(preview.lines.index(row, 1))) for row in range(len(preview.lines.rows))]
+    for header in (preview.table.header(), preview.at_stake.header()):
+        qtbot.waitUntil(lambda: header.sectionSize(1) >= max(places))  # noqa: B023
