@@ -169,10 +169,10 @@ class FieldTree(CellTree):
     # --- looks
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
         if self.has_actions:  # with little room, values come before what menus and keys do as well
             self.setColumnHidden(ACTION, self.width() < theme.px(ACTIONS_FROM))
             self.setColumnHidden(TYPE, self.width() < theme.px(TYPES_FROM))
+        super().resizeEvent(event)  # which fits the columns that are there now
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         # A line down from each open parent, under its chevron.

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, VALUE
 from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell
+from gui.views.edit.editor_parts import BOTH
 from model import text
 from model.values import canonical
 from model.values.canonical import Value
@@ -256,6 +257,19 @@ def test_columns_that_give_way_in_a_narrow_window_are_not_kept_as_if_they_were_c
     again = opened(desk)
     again.resize(1400, 700)
     assert again.tree.columnWidth(FIELD) == wide
+
+
+def test_types_are_whole_again_once_there_is_room_for_them_beside_the_text(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    tree = panel.tree
+    panel.show_view(BOTH)
+    for width, hidden in ((800, [TYPE, ACTION]), (1130, [ACTION])):
+        panel.resize(width, 700)
+        QApplication.processEvents()
+        assert [at for at in (FIELD, VALUE, TYPE, ACTION) if tree.isColumnHidden(at)] == hidden
+    fitted = tree.columnWidth(TYPE)
+    tree.fit_columns()
+    assert tree.columnWidth(TYPE) == fitted
 
 
 def test_in_a_wide_window_finding_stands_beside_the_buttons_and_the_side_pane_grows(opened: Open, desk: Desk) -> None:
