@@ -1,14 +1,14 @@
 """Whole values as text to read: strings as they are, binary as hex, containers as indented Extended JSON.
 
-Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters, because a text view lays
-out a whole line at once; a copy is made of the value itself.
+Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters or
+at the end of a word before, because a text view lays out a whole line at once; a copy is made of the value itself.
 """
 
 from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, AnyStr
 
@@ -130,10 +130,17 @@ def _broken(words: str) -> str:
     words = words.replace(BREAK, " ")
     if len(words) <= LONGEST or all(len(line) <= LONGEST for line in words.split("\n")):
         return words
-    lines = words.split("\n")
-    return "\n".join(
-        BREAK.join(line[at : at + LONGEST] for at in range(0, max(1, len(line)), LONGEST)) for line in lines
-    )
+    return "\n".join(BREAK.join(_pieces(line)) for line in words.split("\n"))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A line in pieces that are not overlong, each up to the end of a word where one ends in its second half."""
+    at = 0
+    while len(line) - at > LONGEST:
+        end = line.rfind(" ", at + LONGEST // 2, at + LONGEST) + 1 or at + LONGEST
+        yield line[at:end]
+        at = end
+    yield line[at:]
 
 
 def _shifted(broken: str, marks: list[Range]) -> tuple[Range, ...]:

@@ -154,6 +154,14 @@ def test_lines_are_broken_where_a_view_would_take_too_long() -> None:
     assert reading.text.replace("\u2029", "") == "x" * 10_000
 
 
+def test_long_lines_of_words_are_broken_between_two_words() -> None:
+    words = " ".join(f"word{number}" for number in range(2000))
+    pieces = value_text.read(Value.of(words), "UTC").text.split("\u2029")
+    assert "".join(pieces) == words
+    assert {piece[-1] for piece in pieces[:-1]} == {" "}
+    assert all(value_text.LONGEST / 2 < len(piece) <= value_text.LONGEST for piece in pieces[:-1])
+
+
 def test_above_a_megabyte_only_the_size_is_said_until_asked(pane: ValuePane, qtbot: QtBot) -> None:
     text = "word " * 300_000
     pane.show_value("notes", Value.of(text))
