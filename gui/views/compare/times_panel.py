@@ -23,13 +23,13 @@ from model.records import Version
 from model.session import Session
 
 CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which some are handed on
-LOOKS: dict[Difference, tuple[str, str, str]] = {
-    "added": (tr("added"), "add", "addT"),
-    "removed": (tr("removed"), "rem", "remT"),
-    "changed": (tr("changed"), "acc", "accTint"),
-    "unproven": (tr("not proven"), "warn", "warnT"),
+LOOKS: dict[Difference, Badge] = {
+    "added": Badge(tr("added"), "add", "addT", "add"),
+    "removed": Badge(tr("removed"), "rem", "remT", "remove"),
+    "changed": Badge(tr("changed"), "chg", "chgT", "replace"),
+    "unproven": Badge(tr("not proven"), "warn", "warnT", "conflict"),
 }
-"""What became of a document, in a word with its colours."""
+"""What became of a document: a word with its colours and its symbol."""
 
 
 def version_of(state: StateAt | None) -> Version | None:
@@ -52,8 +52,7 @@ class ComparedModel(RowsModel[Compared]):
         if index.column() == 0:
             return value(wording.plain(row.id), middle=True, indent=8)
         if index.column() == 1:
-            said, ink, ground = LOOKS[row.change]
-            return Cell(badges=(Badge(said, ink, ground),), accessible=said)
+            return Cell(badges=(LOOKS[row.change],), accessible=LOOKS[row.change].text)
         if index.column() == 5:
             doubts = [side.doubt for side in (row.before, row.after) if side is not None and side.doubt is not None]
             return plain(", ".join(dict.fromkeys(DOUBTS[each] for each in doubts)), "text2")
@@ -228,7 +227,7 @@ class TimesPanel(QWidget):
 
     def _say(self, more: str = "") -> None:
         first, then = self._between or (None, None)
-        each = [f"{wording.count(self.counts[kind])} {said}" for kind, (said, _, _) in LOOKS.items()]
+        each = [f"{wording.count(self.counts[kind])} {badge.text}" for kind, badge in LOOKS.items()]
         span = tr(
             "From {first} to {then} ({zone}): {counts}.",
             first=wording.moment(first, exact=True),
