@@ -253,6 +253,9 @@ class Page(QWidget):
     def writes_changed(self) -> None:
         """Offer the actions that fit, as writing was allowed, or is not any more."""
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer what needs the server at once, and promise what it will send, only while it answers."""
+
     def leave(self) -> None:
         """Keep unsaved work, as the tab closes."""
 

@@ -498,10 +498,11 @@ class TourViews:
         settle()  # what is done until then would take the line away again
         window.workspace.lost.put(watch)
         window.title.show_session(session, True, answers=False)
+        page.say_answering(False)
         QApplication.sendPostedEvents()
         yield name, window
         window.workspace.lost.put(None)
-        window.update_state()
+        window.update_state()  # which tells the page as well
 
     def _without_content(self, name: str, stack: StateStack) -> Iterator[tuple[str, QWidget]]:
         """A view whose content could not be read, and one that is read for the first time."""

@@ -114,9 +114,12 @@ class Workspace(QWidget):
     def show_state(self) -> None:
         """Say which servers do not answer, and how much the repair centre has left to do."""
         session = None if self.at_welcome else self.session
-        self.lost.put(self._sessions.watch(session))
+        watch = self._sessions.watch(session)
+        self.lost.put(watch)
         self.sidebar.touch(self._sessions.silent)
-        open_here = [] if session is None else self.tab_area.pages_of(session)
+        open_here = [] if session is None else list(self.tab_area.pages_of(session))
+        for page in open_here:
+            page.say_answering(watch is None or watch.lost is None)
         self.sidebar.set_count("repair", max((page.waiting for page in open_here), default=0))
 
     def _page_in_front(self) -> None:

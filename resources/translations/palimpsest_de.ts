@@ -3280,6 +3280,10 @@ Nummern: {numbering}</translation>
       <translation>Neuer Tab…</translation>
     </message>
     <message>
+      <source>New versions cannot be read now</source>
+      <translation>Neue Versionen können gerade nicht gelesen werden</translation>
+    </message>
+    <message>
       <source>New versions could not be read</source>
       <translation>Neue Versionen konnten nicht gelesen werden</translation>
     </message>
@@ -5768,6 +5772,10 @@ Nummern: {numbering}</translation>
       <translation>Dieser Schreibvorgang hat keinen Inhalt aufbewahrt</translation>
     </message>
     <message>
+      <source>Those of {place} appear here once the server answers again.</source>
+      <translation>Die von {place} erscheinen hier, sobald der Server wieder antwortet.</translation>
+    </message>
+    <message>
       <source>Three documents as they would be read</source>
       <translation>Drei Dokumente, wie sie gelesen würden</translation>
     </message>
@@ -6669,6 +6677,14 @@ Nummern: {numbering}</translation>
       <translation>
         <numerusform>Änderung</numerusform>
         <numerusform>Änderungen</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>change above a gap, of which nobody can tell what it set</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Änderung über einer Lücke, von der niemand weiß, was sie setzte</numerusform>
+        <numerusform>Änderungen über einer Lücke, von denen niemand weiß, was sie setzten</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -8084,10 +8100,6 @@ Nummern: {numbering}</translation>
       <translation>{changes:,} ausgeblendet</translation>
     </message>
     <message>
-      <source>{changes} above a gap, of which nobody can tell what they set</source>
-      <translation>{changes} über einer Lücke, von denen niemand weiß, was sie setzten</translation>
-    </message>
-    <message>
       <source>{changes} here</source>
       <translation>{changes} hier</translation>
     </message>
@@ -8478,6 +8490,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} could not be measured. {doubt}</source>
       <translation>{name} konnte nicht gemessen werden. {doubt}</translation>
+    </message>
+    <message>
+      <source>{name} does not answer now, so nothing can be measured.</source>
+      <translation>{name} antwortet gerade nicht, daher kann nichts gemessen werden.</translation>
+    </message>
+    <message>
+      <source>{name} does not answer now, so nothing can be taken back.</source>
+      <translation>{name} antwortet gerade nicht, daher kann nichts zurückgenommen werden.</translation>
     </message>
     <message>
       <source>{name} had no documents then</source>

@@ -60,6 +60,7 @@ class ActivityPanel(QWidget):
         self._task: tasks.Task | None = None
         self._began = 0.0
         self._stopped = False
+        self._answers = True
         self.asked = Asked()
         self.day: dt.date | None = None
         self.newest: Newest | None = None
@@ -96,6 +97,7 @@ class ActivityPanel(QWidget):
         inner.addWidget(self.doubts)
         inner.addWidget(self.tree, 1)
         self.stack = StateStack(content)
+        self.stack.turned.connect(self._say)
         column = boxes.column(self)
         column.addWidget(self._title_row())
         column.addWidget(states.hair())
@@ -407,7 +409,8 @@ class ActivityPanel(QWidget):
         )
         if self.day is not None:
             said = tr("{day}: {changes}", day=day_said(self.day), changes=wording.many(len(self.rows), "change"))
-        self.summary.setText(said)
+        known = self.newest is not None and not self.stack.is_unread and (part.found or not self.is_reading)
+        self.summary.setText(said if known else "")
         self.all_days.setVisible(self.day is not None)
         self.strip.setVisible(bool(part.days))
         doubts = doubts_said(part)
@@ -441,7 +444,7 @@ class ActivityPanel(QWidget):
     # --- what is picked
 
     def _offer(self, *_: object) -> None:
-        row = self.tree.current
+        row = None if self.stack.is_unread else self.tree.current
         pair = row is not None and row.v is not None and row.older is not None
         self.compare_button.setEnabled(row is not None)
         self.compare_button.setText(compare_said(row) if pair and row is not None else tr("Compare"))
@@ -453,11 +456,19 @@ class ActivityPanel(QWidget):
         """Offer to take back, or not, as the connection allows now."""
         self._offer()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to take back only while the server answers."""
+        if answers != self._answers:
+            self._answers = answers
+            self._offer()
+
     def _why_not(self) -> str:
         """Why what is picked cannot be taken back; "" where it can."""
         if self._session.read_only:
             return tr("{name} is open read-only; to take changes back, allow writes.", name=self._session.name)
-        picked = self.tree.picked()
+        if not self._answers:
+            return tr("{name} does not answer now, so nothing can be taken back.", name=self._session.name)
+        picked = [] if self.stack.is_unread else self.tree.picked()
         if not any(row.v is not None for row in picked):
             return tr("Pick changes first, with Ctrl or Shift held down for several.")
         if len({row.ns for row in picked}) > 1:
@@ -511,9 +522,12 @@ def doubts_said(part: Newest) -> str:
     said = []
     if part.unknown:
         said.append(
-            tr("{changes} above a gap, of which nobody can tell what they set",
-               changes=wording.many(part.unknown, "change"))
-        )  # fmt: skip
+            wording.many(
+                part.unknown,
+                "change above a gap, of which nobody can tell what it set",
+                "changes above a gap, of which nobody can tell what they set",
+            )
+        )
     if part.astray:
         said.append(
             tr("{changes} with a time before that of an earlier version: a clock was wrong",

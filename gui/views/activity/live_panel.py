@@ -52,6 +52,7 @@ class LivePanel(QWidget):
         self._resting = threading.Event()  # looked at by the work, which lets go of the stream then
         self._resting.set()
         self._tried = 0
+        self._answers = True
         self.paused_at: dt.datetime | None = None
         self.since: dt.datetime | None = None
         self.came = 0
@@ -236,6 +237,7 @@ class LivePanel(QWidget):
         if self._tried:
             self._tried = 0
             self.notices.clear("cut")
+            self._say_cut()
         if batch.notes:
             self.notices.put("notes", "note", " ".join(map(translated, batch.notes)))
         self._behind = batch.behind
@@ -259,11 +261,37 @@ class LivePanel(QWidget):
         self._tail = tail
         self.since, self.came = dt.datetime.now(dt.UTC), 0
         self.view.begin(len(tail.places) > 1)
-        self.stack.show_empty(
-            tr("Nothing was written yet"),
-            tr("New versions of {place} appear here as they come.", place=self.place_said),
-            icon="pulse",
-        )
+        self._show_none()
+
+    def _show_none(self) -> None:
+        if self._is_cut:
+            self.stack.show_empty(
+                tr("New versions cannot be read now"),
+                tr("Those of {place} appear here once the server answers again.", place=self.place_said),
+                icon="pulse",
+            )
+        else:
+            self.stack.show_empty(
+                tr("Nothing was written yet"),
+                tr("New versions of {place} appear here as they come.", place=self.place_said),
+                icon="pulse",
+            )
+
+    @property
+    def _is_cut(self) -> bool:
+        return self._tried > 0 or not self._answers
+
+    def say_answering(self, answers: bool) -> None:
+        """Promise new versions only while the server answers."""
+        if answers != self._answers:
+            self._answers = answers
+            self._say_cut()
+
+    def _say_cut(self) -> None:
+        """Leave out how versions are found while none can be, and say in an empty list that they cannot."""
+        self.notices.hide_one("notes", self._is_cut)
+        if self.since is not None and self.stack.kind == "empty" and not self._ended:
+            self._show_none()
 
     def _take_in(self) -> None:
         if not self.model.waiting:
@@ -286,6 +314,7 @@ class LivePanel(QWidget):
             rest = TRIES[min(self._tried, len(TRIES) - 1)]
             self._tried += 1
             self.notices.put("cut", "note", tr("{error} It is tried again.", error=translated(str(error))))
+            self._say_cut()
             if self._wanted:
                 self._timer.start(rest * 1000)
         elif isinstance(error, Refused) and self._tail is None:

@@ -34,6 +34,7 @@ class CheckPanel(QWidget):
         self._had_focus = False
         self._at: dt.datetime | None = None  # the end of the last measurement that ended
         self._broken_off = False
+        self._answers = True
         self.run = button(tr("Measure"), self.refresh, "small", icon="play")
         self._summary = words("", "second", wrap=True)
         head = boxes.ground(QWidget(), "sunken")
@@ -103,12 +104,20 @@ class CheckPanel(QWidget):
         self._summary.setText(said)
 
     def say_writable(self) -> None:
-        """Offer to measure, which writes, or not, as the connection allows now."""
+        """Offer to measure, which writes, or not, as the connection allows now and its server answers."""
         why = ""
         if self._session.read_only:
             why = tr("{name} is open read-only; measuring writes to a scratch database.", name=self._session.name)
+        elif not self._answers:
+            why = tr("{name} does not answer now, so nothing can be measured.", name=self._session.name)
         self.run.setEnabled(not why and self._task is None)
         self.run.setToolTip(wording.tip(why))
+
+    def say_answering(self, answers: bool) -> None:
+        """Offer to measure only while the server answers."""
+        if answers != self._answers:
+            self._answers = answers
+            self.say_writable()
 
     def refresh(self) -> None:
         """Measure everything anew."""

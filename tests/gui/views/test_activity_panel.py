@@ -19,10 +19,11 @@ from gui import tasks
 from gui.style.states import StateView
 from gui.views.activity import activity_panel
 from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN
-from gui.views.activity.activity_panel import ActivityPanel, pace_said
+from gui.views.activity.activity_panel import ActivityPanel, doubts_said, pace_said
 from gui.views.activity.day_strip import DayBar, bars, short
 from model.localserver import LocalServer
 from model.over_time.activity import Activity
+from model.over_time.newest import Newest
 from model.session import Session
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
@@ -103,7 +104,7 @@ def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(
     unknown = cells.cell(row_at(panel, 1, 0, WHAT))
     assert ([badge.text for badge in unknown.badges], unknown.text) == (["gap"], "not known")
     assert panel.summary.accessibleName() == "7 changes of 2 documents"
-    assert panel.doubts.text() == "1 change above a gap, of which nobody can tell what they set."
+    assert panel.doubts.text() == "1 change above a gap, of which nobody can tell what it set."
     assert panel.tree.isColumnHidden(activity_panel.ActivityModel.headers.index("Reason"))
     assert panel.notices.lines == {}
 
@@ -285,6 +286,31 @@ def test_a_time_before_an_earlier_version_has_a_badge(qtbot: QtBot, session: Ses
     assert [badge.text for badge in cell.badges] == ["clock"]
     assert "1 change with a time before that of an earlier version" in panel.doubts.text()
     assert panel.filter.document.isHidden()
+
+
+def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_answer(
+    qtbot: QtBot, session: Session
+) -> None:
+    panel = ActivityPanel(session, NS)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.summary.accessibleName() == ""
+    idle(qtbot, panel)
+    said = panel.summary.accessibleName()
+    assert said.endswith(" documents")
+    panel.tree.setCurrentIndex(row_at(panel, 0, 0))
+    assert panel.take_back_button.isEnabled()
+    panel.say_answering(False)
+    assert not panel.take_back_button.isEnabled()
+    assert "does not answer" in panel.take_back_button.toolTip()
+    panel.say_answering(True)
+    assert panel.take_back_button.isEnabled()
+    panel._failed(OSError("no"))
+    assert panel.summary.accessibleName() == ""
+    assert not panel.take_back_button.isEnabled()
+    assert not panel.compare_button.isEnabled()
+    assert doubts_said(Newest(unknown=1)) == "1 change above a gap, of which nobody can tell what it set."
+    assert doubts_said(Newest(unknown=2)) == "2 changes above a gap, of which nobody can tell what they set."
 
 
 def test_days_without_a_change_are_drawn_or_left_out_as_a_break() -> None:

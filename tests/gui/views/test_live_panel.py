@@ -254,6 +254,20 @@ def test_a_server_that_hangs_up_is_said_and_followed_again_without_a_loss(qtbot:
             tasks.tasks.stop_all()
 
 
+def test_while_the_server_does_not_answer_no_versions_are_promised(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    qtbot.waitUntil(lambda: panel.stack.kind == "empty")
+    assert "as they come" in panel.stack.state.help
+    panel.notices.put("notes", "note", "They are looked for every two seconds.")
+    panel.say_answering(False)
+    assert panel.stack.state.title == "New versions cannot be read now"
+    assert "as they come" not in panel.stack.state.help
+    assert panel.notices.lines["notes"].isHidden()
+    panel.say_answering(True)
+    assert "as they come" in panel.stack.state.help
+    assert not panel.notices.lines["notes"].isHidden()
+
+
 def test_a_collection_that_keeps_no_versions_cannot_be_followed(qtbot: QtBot, session: Session, client: Client) -> None:
     client["shop"]["notes"].insert_many([{"_id": n, "text": "x"} for n in range(5)])
     panel = LivePanel(session, "shop.notes", "shop.notes")

@@ -71,11 +71,17 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     qtbot: QtBot, window: Window, door: Door
 ) -> None:
     session, page = opened(qtbot, window, door.uri)
+    checked = window.workspace.open(session, PageRequest("check"))
+    assert isinstance(checked, CheckPage)
+    assert checked.panel.run.isEnabled()
+    window.workspace.tab_area.show_page(page)
     door.shut()
     qtbot.waitUntil(lambda: window.workspace.lost.isVisible())
     assert "staging is not connected" in window.workspace.lost.text
     assert "as of" in window.workspace.lost.text
     assert "not connected" in window.title._all_facts
+    assert checked.panel.run.toolTip() == "staging does not answer now, so nothing can be measured."
+    assert not checked.panel.run.isEnabled()
     assert badge_of(window, session) == "not connected"
     page.do_refresh()
     qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text())
@@ -89,6 +95,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     assert badge_of(window, session) == "connected"
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4)
     assert session in window.sessions
+    assert checked.panel.run.isEnabled()
 
 
 @pytest.mark.deep
