@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QApplication,
     QBoxLayout,
     QFrame,
@@ -31,7 +32,8 @@ from model.errors import Unreachable
 
 SECONDS = 10
 WIDTH = 760
-FROM_FOOT, FROM_TOP = 72, 96  # a page's foot stays free, and its head
+EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
+FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
 MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
@@ -138,18 +140,20 @@ class _Choice(QObject):
 
 
 class MessageArea(QWidget):
-    """A window's messages, newest on top; they lie over the foot of ``host``, above one of its parts, and move nothing.
+    """A window's messages, newest on top; they lie over the foot of ``host`` and move nothing.
 
-    Where the mouse is at work there, they lie at the top.
+    ``within`` names the part of it that they lie in. The buttons of a page's foot stay free. Where the mouse is at work
+    there, the messages lie at the top.
     """
 
     left = Signal()  # a message went away
 
-    def __init__(self, host: QWidget, above: QWidget | None = None) -> None:
+    def __init__(self, host: QWidget, within: Callable[[], QWidget] | None = None) -> None:
         super().__init__(host)
         boxes.ground(self, "messages")
-        self._host, self._above = host, above
+        self._host, self._within = host, within or (lambda: host)
         self._at_top = False
+        self._lift = 0  # the height of the foot that stays free
         self._back: QWidget | None = None  # what had the focus before a message got it
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(1, 1, 1, 1)
@@ -174,14 +178,32 @@ class MessageArea(QWidget):
 
     def _box(self) -> QRect:
         """The place at the foot, or at the top."""
-        edge = theme.px(16)
-        width = min(self._host.width() - 2 * edge, theme.px(WIDTH))
+        within = self._within()
+        room = QRect(within.mapTo(self._host, QPoint()), within.size())
+        width = min(room.width() - 2 * theme.px(EDGE), theme.px(WIDTH))
         for line in self.lines:
             line.fit(width - 2)
         height = 2 + sum(line.heightForWidth(width - 2) for line in self.lines)
-        low = self._above.y() if self._above is not None else self._host.height()
-        top = theme.px(FROM_TOP) if self._at_top else max(0, low - theme.px(FROM_FOOT) - height)
-        return QRect((self._host.width() - width) // 2, top, width, height)
+        left = room.left() + (room.width() - width) // 2
+        if not self._pointed:
+            self._lift = self._foot(QRect(left, room.bottom() + 1 - theme.px(FOOT), width, theme.px(FOOT)))
+        low = room.bottom() + 1 - self._lift - theme.px(GAP)
+        return QRect(left, theme.px(FROM_TOP) if self._at_top else max(0, low - height), width, height)
+
+    def _foot(self, strip: QRect) -> int:
+        """How much of a strip at the foot its buttons take."""
+        shown = (each for each in self._within().findChildren(QAbstractButton) if each.isVisible())
+        boxes = (QRect(each.mapTo(self._host, QPoint()), each.size()) for each in shown if not self.isAncestorOf(each))
+        return strip.bottom() + 1 - min((max(box.top(), strip.top()) for box in boxes if box.intersects(strip)),
+                                        default=strip.bottom() + 1)  # fmt: skip
+
+    def settle(self) -> None:
+        """Take the place that another page leaves free, once that page is arranged."""
+        QTimer.singleShot(0, self, self._settle)
+
+    def _settle(self) -> None:
+        if self.lines:
+            self._place()
 
     def _place(self) -> None:
         for at, line in enumerate(self.lines):

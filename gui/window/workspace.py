@@ -77,6 +77,11 @@ class Workspace(QWidget):
         return self._stack.currentWidget() is self.welcome
 
     @property
+    def front(self) -> QWidget:
+        """What is beside the sidebar, or the welcome page."""
+        return self.welcome if self.at_welcome else self.tab_area
+
+    @property
     def page(self) -> Page | None:
         """The page in front; None at the welcome page."""
         return None if self.at_welcome else self.tab_area.page

@@ -244,6 +244,30 @@ def test_with_text_twice_as_large_a_long_message_has_its_buttons_below_its_words
     assert short.buttons[0].x() > beside.geometry().right()
 
 
+@pytest.mark.parametrize("zoom", [100, 200])
+def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(qtbot: QtBot, zoom: int) -> None:
+    zooming.apply(zoom)
+    try:
+        window = new_window(qtbot, 1024, 640)
+        session = open_sample(qtbot, window)
+        page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+        assert isinstance(page, DocumentPage)
+        wait_idle(qtbot, lambda: page.editor.is_loaded)
+        qtbot.waitUntil(lambda: page.editor.foot.save.isVisible())
+        line, area = messages.tell(page, "Done", lambda: None), window.messages
+        save = page.editor.foot.save
+        foot = save.mapTo(window, QPoint()).y()
+        qtbot.waitUntil(lambda: area.mapTo(window, QPoint(0, area.height())).y() <= foot)
+        assert foot - area.mapTo(window, QPoint(0, area.height())).y() <= theme.px(16)
+        assert area.x() >= window.workspace.tab_area.mapTo(window, QPoint()).x()
+        window.workspace.open(session, PageRequest("activity", NS))
+        status = window.status.mapTo(window, QPoint()).y()
+        qtbot.waitUntil(lambda: 0 <= status - area.mapTo(window, QPoint(0, area.height())).y() <= theme.px(16))
+        line.leave()
+    finally:
+        zooming.apply(100)
+
+
 @pytest.mark.usefixtures("twice_as_large")
 def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
