@@ -142,7 +142,17 @@ class OneLine(PlainLabel):
     def setText(self, said: str) -> None:
         self._whole = plain(said)
         self.setAccessibleName(self._whole)
+        self.updateGeometry()
         self._cut()
+
+    def come_first(self) -> None:
+        """Take the room of the whole text, before others that give way get any."""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(1)
+
+    def sizeHint(self) -> QSize:
+        """The size of the whole text: a label that asks for the room of its cut one never gets more."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

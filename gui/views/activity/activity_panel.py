@@ -145,15 +145,14 @@ class ActivityPanel(QWidget):
         made = QWidget()
         row = boxes.row(made, 16, 4)
         self.summary = OneLine("second")
-        row.addWidget(self.summary, 1)
+        self.summary.come_first()
+        row.addWidget(self.summary)
         self.filter.said.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self.filter.said, 2)
+        row.addWidget(self.filter.said, 1)
         self.all_days = button(tr("All days"), partial(self.choose_day, None), "small", "quiet")
         self.all_days.setToolTip(tr("Show the changes of every day again"))
-        kept = self.all_days.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # nothing moves when a day is chosen
-        self.all_days.setSizePolicy(kept)
         row.addWidget(self.all_days)
+        row.addStrut(self.all_days.sizeHint().height())  # nothing below moves when a day is chosen
         return made
 
     def _foot(self) -> QWidget:

@@ -203,6 +203,7 @@ class DayStrip(QListView):
         self._ranged()
 
     def _fit(self) -> None:
+        self.setViewportMargins(theme.px(16), 0, theme.px(16), 0)
         self.setFixedHeight(theme.px(HEIGHT) + self.horizontalScrollBar().sizeHint().height())
         self.scheduleDelayedItemsLayout()
 

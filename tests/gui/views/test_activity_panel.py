@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.style import theme
 from gui.style.states import StateView
 from gui.views.activity import activity_panel
 from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN
@@ -147,6 +148,20 @@ def test_a_click_on_a_bar_narrows_to_that_day_and_another_one_leads_back(qtbot: 
     panel.strip.setCurrentIndex(index)
     QTest.keyClick(panel.strip, Qt.Key.Key_Space)
     assert len(panel.rows) == 7
+
+
+def test_words_and_bars_end_at_the_margin_while_no_day_is_chosen(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    margin, strip = theme.px(16), panel.strip
+    assert panel.filter.said.mapTo(panel, QPoint(panel.filter.said.width(), 0)).x() == panel.width() - margin
+    left = strip.viewport().mapTo(panel, QPoint()).x()
+    assert (left, panel.width() - left - strip.viewport().width()) == (margin, margin)
+    top = strip.mapTo(panel, QPoint()).y()
+    panel.resize(theme.px(560), 800)
+    assert panel.summary.text() == panel.summary.accessibleName()  # the note gives way
+    panel.choose_day(dt.date(2026, 3, 3))
+    qtbot.waitUntil(panel.all_days.isVisible)
+    assert strip.mapTo(panel, QPoint()).y() == top
 
 
 def test_more_than_can_be_shown_is_said_a_day_of_it_is_read_alone_and_older_ones_are_a_click_away(
