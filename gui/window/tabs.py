@@ -19,6 +19,20 @@ WIDEST = 260
 NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab say too little
 
 
+def shortened(title: str, metrics: QFontMetrics, room: int) -> str:
+    """A title with as many of its characters as fit, without some in its middle; Qt leaves out more than it must."""
+    if metrics.horizontalAdvance(title) <= room:
+        return title
+    made = metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, room)
+    for kept in range(len(made), len(title)):
+        head = (kept + 1) // 2
+        wider = f"{title[:head]}…{title[len(title) - kept + head :]}"
+        if metrics.horizontalAdvance(wider) > room:
+            break
+        made = wider
+    return made
+
+
 class _Bar(QTabBar):
     close_asked = Signal(int)
 
@@ -90,7 +104,7 @@ class _Bar(QTabBar):
         painter.setPen(theme.colour("text" if chosen else "text2"))
         left = box.left() + theme.px(40)
         room = self.cross(at).left() - left - theme.px(4)
-        text = QFontMetrics(font).elidedText(self.tabText(at), Qt.TextElideMode.ElideMiddle, room)
+        text = shortened(self.tabText(at), QFontMetrics(font), room)
         painter.drawText(
             QRect(left, box.top(), room + 4, theme.px(HEIGHT) + 1), int(Qt.AlignmentFlag.AlignVCenter), text
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, Qt
-from PySide6.QtGui import QKeySequence, QMouseEvent
+from PySide6.QtGui import QFontMetrics, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -41,7 +41,7 @@ from gui.window.key_sheet import KeySheet
 from gui.window.opening import Opening
 from gui.window.palette import Palette
 from gui.window.sidebar import RAIL, WIDTH
-from gui.window.tabs import Tabs
+from gui.window.tabs import Tabs, shortened
 from gui.window.window import Window
 from model import text
 from model.local_process import ServerProcess
@@ -162,6 +162,21 @@ def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
         QApplication.processEvents()
         arrows = [one.x() for one in tabs.bar.findChildren(QToolButton) if one.isVisible()]
         assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
+
+
+def test_a_title_that_is_cut_takes_all_the_room_of_its_tab(qtbot: QtBot) -> None:
+    metrics = QFontMetrics(theme.font(13))
+    title = "Find when: K-118240"
+    assert shortened(title, metrics, metrics.horizontalAdvance(title)) == title
+    for room in range(metrics.horizontalAdvance("Fi…40"), metrics.horizontalAdvance(title)):
+        head, tail = shortened(title, metrics, room).split("…")
+        assert title.startswith(head)
+        assert title.endswith(tail)
+        assert abs(len(head) - len(tail)) <= 1
+        assert metrics.horizontalAdvance(f"{head}…{tail}") <= room
+        more = (len(head) + len(tail) + 2) // 2
+        wider = f"{title[:more]}…{title[more - len(head) - len(tail) - 1 :]}"
+        assert metrics.horizontalAdvance(wider) > room
 
 
 @pytest.mark.deep
