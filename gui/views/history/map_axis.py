@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from gui.language import tr
-from gui.style import theme, wording
+from gui.style import preferences, theme, wording
 from gui.views.history.map_model import MapModel
 from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, gap_ground, version_name, year_lines, years
 from gui.views.history.map_sizes import MapSizes
@@ -49,15 +49,29 @@ def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, wid
     font = theme.font(12, 600)
     painter.setFont(font)
     painter.setPen(theme.colour("text2"))
-    metrics, busy = QFontMetricsF(font), 0.0
-    for column, year in years(model, max(0, first - 8), last):
-        x = column * sizes.column + theme.px(5)
-        if x < busy:
-            continue
-        painter.drawText(QRectF(x, 0, theme.px(60), theme.px(YEARS) * 2), LEFT, str(year))
-        busy = x + metrics.horizontalAdvance(str(year)) + theme.px(2)
+    for x, year in year_names(model, sizes, first, last, offset):
+        painter.drawText(QRectF(x, 0, theme.px(60), theme.px(YEARS) * 2), LEFT, year)
     _axis(painter, model, sizes, first, last, current)
     painter.restore()
+
+
+def year_names(model: MapModel, sizes: MapSizes, first: int, last: int, offset: float) -> list[tuple[float, str]]:
+    """Where years are named, and how; one that began left of what is in sight is named at the edge, or not at all."""
+    starts = [(max(offset, column * sizes.column), year) for column, year in years(model, first, last)]
+    dated = next((at for one in reversed(model.versions[: first + 1]) if (at := one.at) is not None), None)
+    if dated is not None and (not starts or starts[0][0] > offset):
+        starts.insert(0, (offset, preferences.local(dated).year))
+    metrics, edge, gap = QFontMetricsF(theme.font(12, 600)), theme.px(5), theme.px(2)
+    wide = {year: metrics.horizontalAdvance(str(year)) + gap for _, year in starts}
+    if len(starts) > 1 and starts[0][0] == offset > 0 and offset + wide[starts[0][1]] > starts[1][0]:
+        del starts[0]
+    made: list[tuple[float, str]] = []
+    busy = offset
+    for x, year in starts:
+        if x + edge >= busy:
+            made.append((x + edge, str(year)))
+            busy = x + edge + wide[year]
+    return made
 
 
 def _steps(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.messages import area
@@ -18,7 +19,7 @@ from gui.pages.history_pages import BlamePage, ChangeMapPage, restorable
 from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
-from gui.views.history import map_painter, map_sizes
+from gui.views.history import map_axis, map_painter, map_sizes
 from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
@@ -300,6 +301,40 @@ def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, q
     top = (panel.grid.verticalScrollBar().value() + 2) // panel.grid.sizes.row
     QTest.mouseClick(view.names, Qt.MouseButton.LeftButton, pos=QPoint(5, 2))
     assert panel.grid.currentIndex().row() == top
+
+
+def test_a_map_that_gets_room_shows_its_first_fields_unless_somebody_scrolled(
+    panel: ChangeMapPanel, qtbot: QtBot
+) -> None:
+    panel.resize(900, 400)
+    bar = panel.grid.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    go(panel, "premium.gross", 43)
+    assert bar.value() > 0
+    panel.resize(900, 520)
+    qtbot.waitUntil(lambda: panel.grid.visualRect(panel.grid.currentIndex()).bottom() < panel.grid.viewport().height())
+    row = panel.grid.sizes.row
+    above = (panel.grid.currentIndex().row() + 1) * row - panel.grid.viewport().height()
+    assert max(0, above) <= bar.value() < max(0, above) + row
+    bar.setValue(bar.value() + 1)
+    scrolled = bar.value()
+    panel.resize(900, 560)
+    QApplication.processEvents()
+    assert bar.value() == min(scrolled, bar.maximum())
+
+
+def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all(panel: ChangeMapPanel) -> None:
+    model, sizes = panel.model, panel.grid.sizes
+    last = len(model.versions) - 1
+    metrics = QFontMetricsF(theme.font(12, 600))
+    seen = set()
+    for offset in range(0, 40 * sizes.column, 3):
+        named = map_axis.year_names(model, sizes, offset // sizes.column, last, offset)
+        assert named[0][0] >= offset
+        for (x, year), (later, _) in pairwise(named):
+            assert x + metrics.horizontalAdvance(year) <= later
+        seen.add(named[0][1])
+    assert {"2014", "2016", "2020", "2021"} <= seen
 
 
 def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path, idle: Idle) -> None:
