@@ -254,8 +254,8 @@ class JsonText(QPlainTextEdit):
         self._place_gutter()
 
     def _place_gutter(self) -> None:
-        box = self.contentsRect()
-        self._gutter.setGeometry(QRect(box.left(), box.top(), self.gutter_width(), box.height()))
+        box = self.contentsRect()  # the scroll bar at its foot stays free
+        self._gutter.setGeometry(QRect(box.left(), box.top(), self.gutter_width(), self.viewport().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

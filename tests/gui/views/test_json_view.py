@@ -201,6 +201,13 @@ def test_containers_fold_and_show_themselves_where_the_cursor_goes(view: JsonVie
     assert view.text.is_folded(1)
 
 
+def test_line_numbers_end_above_the_scroll_bar(view: JsonView, qtbot: QtBot) -> None:
+    view.show_content(canonical.document([(f"field{at}", Value.of("long " * 99)) for at in range(50)]))
+    bar, gutter = view.text.horizontalScrollBar(), view.text.findChild(QWidget, "gutter")
+    qtbot.waitUntil(bar.isVisible)
+    assert gutter.geometry().bottom() < bar.mapTo(view.text, QPoint()).y()
+
+
 def test_names_strings_and_wrappers_have_inks_of_their_own() -> None:
     kinds = [(WRITTEN.splitlines()[3][a : a + n], kind) for a, n, kind in parts(WRITTEN.splitlines()[3])]
     assert ('"id"', "name") in kinds
