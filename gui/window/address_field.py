@@ -43,6 +43,7 @@ class AddressField(QLineEdit):
         """Show another address, its secrets as dots."""
         self._address = Address.parse(source.strip())
         self._show(source if self._address is None else str(self._address.masked()))
+        self.home(False)  # scheme, user and host are what tells servers apart
 
     def cover(self) -> None:
         """Put dots in the place of secrets that were typed."""

@@ -24,12 +24,21 @@ def form_of(owner: QWidget) -> QFormLayout:
 
 
 def align(forms: Iterable[QFormLayout]) -> None:
-    """Let the boxes of several forms begin at one line, behind the widest of their labels."""
-    items = (form.itemAt(row, QFormLayout.ItemRole.LabelRole) for form in forms for row in range(form.rowCount()))
-    labels = [label for item in items if item is not None and (label := item.widget()) is not None]
-    wide = max(label.sizeHint().width() for label in labels)
-    for label in labels:
-        label.setMinimumWidth(wide)
+    """Let the boxes of several forms begin at one line, behind the widest of their labels, which stand beside them.
+
+    By itself a form gives a label at most 7/4 of its height, and beside a higher box it would stand too high.
+    """
+    role = QFormLayout.ItemRole
+    rows = [(form, row) for form in forms for row in range(form.rowCount())]
+    items = [(form.itemAt(row, role.LabelRole), form.itemAt(row, role.FieldRole)) for form, row in rows]
+    labels = [
+        (label, box.sizeHint().height() if box is not None and not box.hasHeightForWidth() else 0)
+        for item, box in items
+        if item is not None and (label := item.widget()) is not None
+    ]
+    wide = max(label.sizeHint().width() for label, _ in labels)
+    for label, high in labels:
+        label.setMinimumSize(wide, high)
 
 
 def field(example: str, name: str) -> QLineEdit:

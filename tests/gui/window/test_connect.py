@@ -16,7 +16,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.style import theme
+from gui.style import theme, zooming
 from gui.tasks import tasks
 from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.opening import Opener, Opening, keep
@@ -89,6 +89,27 @@ def test_boxes_begin_at_one_line_in_every_part_and_are_as_high_as_one_another(di
         QApplication.processEvents()
         assert len({each.mapTo(dialog, QPoint()).x() for each in (dialog.uri, *shown)}) == 1, part
         assert {each.height() for each in (dialog.uri, *shown)} == {theme.px(32)}, part
+
+
+def test_labels_stand_in_the_middle_of_their_boxes_with_large_text_too(window: Window, qtbot: QtBot) -> None:
+    zooming.apply(200)
+    try:
+        dialog = ConnectDialog(window)
+        qtbot.addWidget(dialog)
+        dialog.open()
+        QApplication.processEvents()
+        said = [label for label in dialog.findChildren(QLabel) if label.buddy() in (dialog.uri, dialog.name)]
+        assert len(said) == 2
+        for label in said:
+            box = label.buddy()
+            assert abs(label.geometry().center().y() - box.geometry().center().y()) <= 1, label.text()
+    finally:
+        zooming.apply(100)
+
+
+def test_a_long_address_is_seen_from_its_scheme_on(dialog: ConnectDialog) -> None:
+    dialog.uri.put(f"mongodb://clerk:secret@{'host-of-a-long-name,' * 12}last/")
+    assert dialog.uri.cursorPosition() == 0
 
 
 def test_boxes_become_part_of_the_address(dialog: ConnectDialog, tmp_path: Path) -> None:
