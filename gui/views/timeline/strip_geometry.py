@@ -295,7 +295,7 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
         for row in sorted(rows, key=lambda row: _rank(model, row)):
             words, token, font = _words(layout, row, line)
             width = QFontMetricsF(font).horizontalAdvance(words)
-            edge = theme.px(4)
+            edge = theme.px(16)
             left = min(max(layout.middle(row) - width / 2, edge), max(layout.width - width - edge, edge))
             spare = theme.px(6)
             if not words or any(left < end + spare and left + width > start - spare for start, end in taken):
