@@ -145,7 +145,7 @@ class StatusLine(QWidget):
         Words for which too little is left are not there at all.
         """
         edges, gap = self._row.contentsMargins(), self._row.spacing()
-        room = self.width() - edges.left() - edges.right() - gap
+        room = self.width() - edges.left() - edges.right()
         room -= sum(part.sizeHint().width() + gap for part in (self.profile, self.tasks) if not part.isHidden())
         left, right = self._left[: self._shown[0]], self._right[: self._shown[1]]
         first = min(left[0].wide, theme.px(FIRST)) + gap if left else 0

@@ -505,7 +505,11 @@ def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtb
     qtbot.waitUntil(lambda: cut.text() == cut.accessibleName())
     assert not cut.toolTip()
     assert (first.text(), zone.text()) == (first.accessibleName(), zone.accessibleName())
-    line.resize(480, 28)
+    line.resize(600, 28)
+    qtbot.waitUntil(lambda: cut.text().endswith("…"))
+    qtbot.waitUntil(lambda: cut.width() == cut.room)
+    assert zone.x() - cut.geometry().right() <= theme.px(16) + 2  # no room is left free beside words that are cut
+    line.resize(460, 28)
     qtbot.waitUntil(cut.isHidden)  # a letter or two of it would say nothing
     assert not first.isHidden()
 
