@@ -18,6 +18,7 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QPointF,
     QRect,
     QRectF,
@@ -610,6 +611,19 @@ class CellTree(QTreeView):
     def keep_columns(self) -> None:
         """Leave the columns as they are: a person sized them earlier."""
         self._sized_by_hand = True
+
+    def scrollTo(
+        self, index: Index, hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible
+    ) -> None:
+        """Bring a row into sight, and let no half row stand below the header for it."""
+        bar = self.verticalScrollBar()
+        before = bar.value()
+        super().scrollTo(index, hint)
+        if bar.value() <= before:
+            return
+        first = self.visualRect(self.indexAt(QPoint(0, 0)))
+        if first.top() < 0 and self.visualRect(index).top() > first.bottom():
+            bar.setValue(bar.value() + first.bottom() + 1)
 
     def _keep_current(self, before: int) -> None:
         """Keep the current row in sight where the view has become lower than it was."""

@@ -99,6 +99,20 @@ def test_the_chosen_row_stays_in_sight_in_a_lower_list(qtbot: QtBot) -> None:
     assert view.verticalScrollBar().value() > 1000  # what was out of sight before is not run after
 
 
+@pytest.mark.parametrize("height", [90, 131])
+def test_a_row_that_is_brought_into_sight_leaves_no_half_row_below_the_header(qtbot: QtBot, height: int) -> None:
+    model = Names()
+    model.fill([f"K-{at:03}" for at in range(200)])
+    made = tree(qtbot, model)
+    made.resize(300, made.header().height() + height)
+    for at in (7, 8, 40, 39, 3, 150):
+        made.scrollTo(model.index(at, 0))
+        box = made.visualRect(model.index(at, 0))
+        assert made.visualRect(made.indexAt(QPoint(0, 0))).top() == 0
+        assert box.top() >= 0
+        assert box.bottom() < made.viewport().height()
+
+
 def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
     model = Names()
     model.fill(["a", "b"])
