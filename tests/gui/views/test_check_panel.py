@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.views.tools.check_panel import CheckPanel
 from model.localserver import LocalServer
+from model.records import Checkpoint
 from model.session import Guarantee, Session
 
 
@@ -39,7 +41,18 @@ def test_a_second_press_measures_again_and_never_lands_on_what_stands_beside(
         assert panel._summary.text().endswith("; nothing unsafe was found.")
 
 
-def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(qtbot: QtBot) -> None:
+def until_stopped(_: Session, quick: bool, checkpoint: Checkpoint) -> Iterator[Guarantee]:
+    """A measurement that finds nothing and ends when it is stopped."""
+    while True:
+        checkpoint(0, None)
+        threading.Event().wait(0.01)
+    yield
+
+
+def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "check", until_stopped)
     with LocalServer() as server, Session.open(server.uri) as session:
         panel = CheckPanel(session)
         qtbot.addWidget(panel)
