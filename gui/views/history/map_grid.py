@@ -6,7 +6,6 @@ ring are drawn at each paint. Each cell is an item with an accessible name.
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -63,7 +62,6 @@ class MapGrid(QTableView):
         self.sizes = map_sizes.MapSizes()
         self._tiles: OrderedDict[tuple[int, int], QPixmap] = OrderedDict()
         self._made_for: tuple[object, ...] = ()
-        self._went = 0  # the rows that are scrolled out of sight above, in pixels, unless somebody scrolled
         self.setModel(model)
         self.setFrameShape(QTableView.Shape.NoFrame)
         self.setShowGrid(False)
@@ -114,7 +112,6 @@ class MapGrid(QTableView):
             column = min(max(column, 0), len(self.map.versions) - 1)
             self.setCurrentIndex(self.map.index(row, column))
             self.scrollTo(self.map.index(row, column))
-            self._went = self.verticalScrollBar().value()
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # type: ignore[override]
         super().currentChanged(current, previous)
@@ -126,14 +123,7 @@ class MapGrid(QTableView):
         seen = here.isValid() and QRect(QPoint(), event.oldSize()).contains(self.visualRect(here).center())
         super().resizeEvent(event)
         if seen:
-            bar = self.verticalScrollBar()
-            by_hand = bar.value() != self._went
-            if not by_hand:  # the first fields come into sight where there is room for them now
-                above = (here.row() + 1) * self.sizes.row - self.viewport().height()
-                bar.setValue(min(bar.value(), max(0, math.ceil(above / self.sizes.row) * self.sizes.row)))
             self.scrollTo(here)  # the crosshair stays in sight when something opens below
-            if not by_hand:
-                self._went = bar.value()
 
     # --- keys and mouse
 

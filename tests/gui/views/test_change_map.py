@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.messages import area
@@ -301,26 +300,6 @@ def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, q
     top = (panel.grid.verticalScrollBar().value() + 2) // panel.grid.sizes.row
     QTest.mouseClick(view.names, Qt.MouseButton.LeftButton, pos=QPoint(5, 2))
     assert panel.grid.currentIndex().row() == top
-
-
-def test_a_map_that_gets_room_shows_its_first_fields_unless_somebody_scrolled(
-    panel: ChangeMapPanel, qtbot: QtBot
-) -> None:
-    panel.resize(900, 400)
-    bar = panel.grid.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0)
-    go(panel, "premium.gross", 43)
-    assert bar.value() > 0
-    panel.resize(900, 520)
-    qtbot.waitUntil(lambda: panel.grid.visualRect(panel.grid.currentIndex()).bottom() < panel.grid.viewport().height())
-    row = panel.grid.sizes.row
-    above = (panel.grid.currentIndex().row() + 1) * row - panel.grid.viewport().height()
-    assert max(0, above) <= bar.value() < max(0, above) + row
-    bar.setValue(bar.value() + 1)
-    scrolled = bar.value()
-    panel.resize(900, 560)
-    QApplication.processEvents()
-    assert bar.value() == min(scrolled, bar.maximum())
 
 
 def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all(panel: ChangeMapPanel) -> None:
