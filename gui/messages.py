@@ -143,7 +143,7 @@ class MessageArea(QWidget):
     """A window's messages, newest on top; they lie over the foot of ``host`` and move nothing.
 
     ``within`` names the part of it that they lie in. The buttons of a page's foot stay free. Where the mouse is at work
-    there, the messages lie at the top.
+    there, the messages lie at the top, the newest lowest.
     """
 
     left = Signal()  # a message went away
@@ -206,9 +206,10 @@ class MessageArea(QWidget):
             self._place()
 
     def _place(self) -> None:
-        for at, line in enumerate(self.lines):
-            if line.property("lowest") is not (at == 0):
-                line.setProperty("lowest", at == 0)
+        lowest = self.lines[-1 if self._at_top else 0]
+        for line in self.lines:
+            if line.property("lowest") is not (line is lowest):
+                line.setProperty("lowest", line is lowest)
                 line.style().unpolish(line)
                 line.style().polish(line)
         self.setGeometry(self._box())
@@ -245,7 +246,7 @@ class MessageArea(QWidget):
         line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
         self.lines.append(line)
-        self._column.insertWidget(0, line)
+        self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)
         if len(self.lines) == 1:
             self._at_top = False
             self._at_top = self._box().contains(self._host.mapFromGlobal(QCursor.pos()))

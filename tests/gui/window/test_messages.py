@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -90,6 +91,23 @@ def test_no_message_moves_while_one_is_pointed_at(window: QMainWindow, monkeypat
     messages.tell(window, "The id is copied")
     QApplication.processEvents()
     assert above.mapToGlobal(QPoint()) == place
+
+
+def test_at_the_top_a_further_message_lies_below_those_that_are_there(
+    window: QMainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    area = messages.area(window)
+    monkeypatch.setattr(QCursor, "pos", lambda: area._host.mapToGlobal(area._host.rect().center() + QPoint(0, 255)))
+    first = messages.tell(window, "The id is copied")
+    QApplication.processEvents()
+    place = first.mapToGlobal(QPoint())
+    assert area._host.mapFromGlobal(place).y() < 100
+    monkeypatch.setattr(QCursor, "pos", lambda: first.close_button.mapToGlobal(QPoint(3, 3)))
+    second = messages.tell(window, "v15 is saved")
+    QApplication.processEvents()
+    assert first.mapToGlobal(QPoint()) == place
+    assert second.mapToGlobal(QPoint()).y() >= place.y() + first.height()
+    assert (first.property("lowest"), second.property("lowest")) == (False, True)
 
 
 def test_what_cannot_be_done_has_no_tick_and_goes_by_itself(window: QMainWindow) -> None:
