@@ -84,10 +84,9 @@ def _document(page: DocumentPage) -> Iterator[str]:
     editor, there = page.editor, now(page.session, page.ns, page.editor.id)
     base, said = editor.base, editor.head.now.said
     if there is None:
-        if editor.is_dirty and said != "deleted in the database":
-            yield f"an edit of a deleted document says {said!r}"
-        if not editor.is_dirty and editor.states.kind != "failed":
-            yield "the editor of a deleted document"
+        # An edit that was reverted stays with the badge: it can be taken up again, and its base is nowhere else.
+        if said != "deleted in the database" and (editor.is_dirty or editor.states.kind != "failed"):
+            yield f"the editor of a deleted document says {said!r}"
         return
     if editor.states.kind != "content" or base is None:
         yield "the editor of a document that is there"
