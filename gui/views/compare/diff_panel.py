@@ -499,11 +499,11 @@ class DiffPanel(QWidget):
             self.table.expand(above)
             above = above.parent()
         field = index.siblingAtColumn(FIELD)
+        seen = self.table.viewport().rect().contains(self.table.visualRect(field))  # before it is scrolled to
         chosen = self.table.selectionModel()
         chosen.clearSelection()
         chosen.setCurrentIndex(field, chosen.SelectionFlag.NoUpdate)
         hint = QAbstractItemView.ScrollHint
-        seen = self.table.viewport().rect().contains(self.table.visualRect(field))
         self.table.scrollTo(field, hint.EnsureVisible if seen else hint.PositionAtCenter)
         self._say()
 

@@ -145,6 +145,7 @@ class MigratePanel(QWidget):
         split = boxes.split(self._inner, below, sizes=(330, 200))
         self.states = StateStack(split)
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.states.setAccessibleName(tr("What happens"))
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
         foot.addWidget(self.report)
