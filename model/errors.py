@@ -40,6 +40,10 @@ class TooMuch(Refused):
     """A query took more time or memory than the server gives it."""
 
 
+OF_CIRCUMSTANCE = (NotAllowed, TooMuch, Unreachable)
+"""The refusals that do not say whether a server knows what it was asked for, so that nobody asks it in another way."""
+
+
 class Unreadable(Refused):
     """Bytes that are no BSON, or text that is no Extended JSON."""
 

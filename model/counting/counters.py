@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model import text
-from model.errors import NotAllowed, Refused, TooMuch, Unreachable
+from model.errors import OF_CIRCUMSTANCE, Refused
 from model.layouts.foreign_guard import raised_with
 from model.layouts.recognition.patterns import waiting_list
 from model.layouts.reserved_fields import number_of, whole_number
@@ -141,7 +141,7 @@ def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
 
     try:
         return of(_TYPES)
-    except (NotAllowed, TooMuch, Unreachable):
+    except OF_CIRCUMSTANCE:
         raise
     except Refused:
         if takes_types(server, ns, [c.DECIMAL128]):

@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 from bson import ObjectId
 
 from model.collection_profile import CollectionProfile
-from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
+from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import document_ids, indexes
 from model.layouts.archive_reader import ArchiveReader
@@ -257,7 +257,7 @@ class Layout(ABC):
         """Whether one of these ids is stored, or is of a type that the server takes in no query."""
         try:
             return self.reader.exists(*ids)
-        except (NotAllowed, TooMuch, Unreachable):
+        except OF_CIRCUMSTANCE:
             raise
         except Refused:
             return True

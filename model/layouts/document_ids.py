@@ -13,7 +13,7 @@ from bson import Binary, Decimal128, Int64, ObjectId
 from bson.binary import UUID_SUBTYPE
 
 from model import text
-from model.errors import NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
+from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -99,7 +99,7 @@ def _is_there(value: Value, exists: Callable[[Value], bool]) -> bool:
     """Whether an id is stored; a server that takes no Decimal128 in a query stores none."""
     try:
         return exists(value)
-    except (NotAllowed, TooMuch, Unreachable):
+    except OF_CIRCUMSTANCE:
         raise
     except Refused:
         if value.type != c.DECIMAL128:

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 from model import text
 from model.catalogue import Catalogue
 from model.collection_profile import CollectionProfile
-from model.errors import Cancelled, NotAllowed, NotFound, Refused, TooMuch, Unreachable, Unreadable
+from model.errors import OF_CIRCUMSTANCE, Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.findings import Finding, Unchecked
 from model.layouts import recognise
 from model.layouts.checks.base import Check
@@ -325,7 +325,7 @@ class Scan:
         stages = [{"$sample": {"size": PROBED}}, {"$project": {field: 1}}]
         try:
             return list(self._server.aggregate(ns, stages, max_ms=PROBE_MS))
-        except (NotAllowed, TooMuch, Unreachable):
+        except OF_CIRCUMSTANCE:
             raise
         except Refused:
             return list(self._server.find(ns, projection={field: 1}, limit=PROBED, max_ms=PROBE_MS))

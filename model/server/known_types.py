@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.errors import NotAllowed, Refused, TooMuch, Unreachable
+from model.errors import OF_CIRCUMSTANCE, Refused
 from model.server.port import Port, Terms
 from model.values import canonical as c
 
@@ -18,7 +18,7 @@ def takes_types(server: Port, ns: str, kinds: Sequence[int]) -> bool:
     named = [-1 if kind == c.MIN_KEY else kind for kind in kinds]
     try:
         next(server.find(ns, {"_id": {"$type": named}}, projection={"_id": 1}, limit=1), None)
-    except (NotAllowed, TooMuch, Unreachable):
+    except OF_CIRCUMSTANCE:
         raise
     except Refused:
         return False

@@ -14,7 +14,7 @@ from itertools import chain, islice, pairwise
 from math import factorial, prod
 from typing import Any
 
-from model.errors import NotAllowed, Refused, TooMuch, Unreachable
+from model.errors import OF_CIRCUMSTANCE, Refused
 from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.layouts.recognition.sampling import (
@@ -339,7 +339,7 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
 
     try:
         rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
-    except (NotAllowed, TooMuch, Unreachable):
+    except OF_CIRCUMSTANCE:
         raise
     except Refused:  # some servers count in groups and do nothing else there
         rows, told = grouped(counted), False
