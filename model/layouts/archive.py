@@ -56,6 +56,9 @@ from model.server.retry import End, Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
 
+GONE = ("applied", "conflict")
+"""The ends of removing a row after which it is not there: by this writer, or by somebody else."""
+
 
 class Archive(Layout):
     """Current documents with an archive that this layout writes itself."""
@@ -307,12 +310,11 @@ class Archive(Layout):
         try:
             if not self._later_life(id, raw) and not self._another_life(id, raw, removed):
                 return back
-            for _, row in reversed(removed[1:]):
-                self._remove_row(row)
             there = self._current.made(raw)
             where = guards.by_id(physical) | self._guard.clauses(there)
-            note = "what was put back below a later life"
-            end = run(self.server, Write(self.ns, "delete", where, None, note), lambda: self._writer.gone(id, there))
+            write = Write(self.ns, "delete", where, None, "what was put back below a later life")
+            left = self._taken_out([row for _, row in removed[1:]])
+            end = left or run(self.server, write, lambda: self._writer.gone(id, there))
         except Refused as error:
             return replace(back, detail=f"{back.detail} {self.archive.ns} could not be looked at again: {error}")
         if end.kind == "applied":
@@ -350,11 +352,14 @@ class Archive(Layout):
         back = put_back(self.server, p, removed, (p.archive_id, p.version))
         if not self._is_begun_beside(id, newest):
             return back
-        for raw in reversed(rows):
-            end = self._remove_row(raw)
-            if end.kind not in ("applied", "conflict"):
-                return replace(back, kind="unknown", detail=f"{back.detail} {end.sentence}".strip())
+        if (left := self._taken_out(rows)) is not None:
+            return replace(back, kind="unknown", detail=f"{back.detail} {left.sentence}".strip())
         return self._begun_again(id)
+
+    def _taken_out(self, rows: Sequence[bytes]) -> End | None:
+        """Remove rows that were put back; the end of the first that may still be there, None where none may."""
+        ends = (self._remove_row(raw) for raw in reversed(rows))
+        return next((end for end in ends if end.kind not in GONE), None)
 
     def _is_begun_beside(self, id: Value, newest: bytes) -> bool:
         """Whether there is a current document that neither is the version of this row nor is numbered above it."""
@@ -413,7 +418,7 @@ class Archive(Layout):
                 said = f"{id_name(id)} is deleted, and somebody archived another version of it meanwhile; {again}."
                 return Outcome("unknown", self.ns, id, said)
             end = self._remove_row(raw)
-            if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has removed it
+            if end.kind not in GONE:
                 said = f"{id_name(id)} is deleted, and some of its versions are left; {again}. {end.sentence}"
                 return Outcome("unknown", self.ns, id, said.strip())
             gone.append(raw)

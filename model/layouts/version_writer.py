@@ -354,9 +354,13 @@ class VersionWriter:
         id = c.get(first, (self._profile.id,))
         assert id is not None
         names = [name for name in ("_id", self._profile.version, self._profile.token) if name]
-        ours = {tuple(c.get(raw, (name,)) for name in names) for _, raw in removed}
+
+        def key(raw: bytes) -> tuple[Value | None, ...]:
+            return tuple(c.get(raw, (name,)) for name in names)
+
+        ours = {key(raw) for _, raw in removed}
         try:
-            if all(tuple(c.get(raw, (name,)) for name in names) in ours for raw in self._documents.of(id)):
+            if all(key(raw) in ours for raw in self._documents.of(id)):
                 return None
         except Refused as error:
             return Outcome("refused", self._ns, id, str(error))
