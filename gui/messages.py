@@ -194,8 +194,8 @@ class MessageArea(QWidget):
         """How much of a strip at the foot its buttons take."""
         shown = (each for each in self._within().findChildren(QAbstractButton) if each.isVisible())
         boxes = (QRect(each.mapTo(self._host, QPoint()), each.size()) for each in shown if not self.isAncestorOf(each))
-        return strip.bottom() + 1 - min((max(box.top(), strip.top()) for box in boxes if box.intersects(strip)),
-                                        default=strip.bottom() + 1)  # fmt: skip
+        tops = [box.top() for box in boxes if box.intersects(strip)]
+        return strip.bottom() + 1 - max(min(tops), strip.top()) if tops else 0
 
     def settle(self) -> None:
         """Take the place that another page leaves free, once that page is arranged."""

@@ -150,9 +150,14 @@ class OneLine(PlainLabel):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(1)
 
+    @property
+    def wide(self) -> int:
+        """The width of the whole text."""
+        return self.fontMetrics().horizontalAdvance(self._whole) + 2
+
     def sizeHint(self) -> QSize:
         """The size of the whole text: a label that asks for the room of its cut one never gets more."""
-        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
+        return QSize(self.wide, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -12,52 +12,29 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 from gui import tasks
 from gui.language import tr
 from gui.style import boxes, theme, wording
-from gui.style.states import PlainLabel, words
-from model.text import plain
+from gui.style.states import OneLine, words
 
 HEIGHT = 27
 FIRST = 110  # the first words say which collection it is; words with less room than that would say nothing
 NAME = 200  # a profile's name is cut in its middle where it is wider
 
 
-class _Elided(PlainLabel):
+class _Elided(OneLine):
     # A sentence in the status line gives way instead of widening the window.
     def __init__(self) -> None:
-        super().__init__()
-        self.setProperty("role", "second")
-        self._whole = ""
         self.room = 0  # the pixels that it may take
         self.least = 0  # the width, in u, of which it gives nothing away
+        super().__init__("second")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
 
-    def put(self, text: str) -> None:
-        self._whole = plain(text)
-        self.setAccessibleName(self._whole)
-        self.updateGeometry()
-        self._cut()
-
-    @property
-    def wide(self) -> int:
-        """The width of the whole sentence."""
-        return self.fontMetrics().horizontalAdvance(self._whole) + 2
-
     def sizeHint(self) -> QSize:
-        # Of the whole sentence: a label that asks for the room of its cut one never gets more.
-        return QSize(min(self.wide, self.room), super().sizeHint().height())
+        """The size of the sentence, as far as it has room."""
+        whole = super().sizeHint()
+        return QSize(min(whole.width(), self.room), whole.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(min(self.wide, theme.px(self.least)), super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._cut()
-
-    def _cut(self) -> None:
-        short = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width() + 1)
-        self.setToolTip("" if short == self._whole else wording.tip(self._whole))
-        if short != self.text():
-            self.setText(short)
 
 
 class StatusLine(QWidget):
@@ -107,7 +84,7 @@ class StatusLine(QWidget):
             self._right.append(label)
         for parts, said in ((self._left, left), (self._right, right)):
             for at, part in enumerate(parts):
-                part.put(said[at] if at < len(said) else "")
+                part.setText(said[at] if at < len(said) else "")
         self._shown = len(left), len(right)
         self.with_tasks = with_tasks
         self._count()

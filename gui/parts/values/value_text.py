@@ -1,7 +1,7 @@
 """Whole values as text to read: strings as they are, binary as hex, containers as indented Extended JSON.
 
-Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters or
-at the end of a word before, because a text view lays out a whole line at once; a copy is made of the value itself.
+Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters, or at the end of a word
+before, because a text view lays out a whole line at once; a copy is made of the value itself.
 """
 
 from __future__ import annotations

@@ -42,9 +42,7 @@ class Marked(Names):
 def tree(qtbot: QtBot, model: Names) -> CellTree:
     made = CellTree(row_height=28)
     made.setModel(model)
-    qtbot.addWidget(made)
-    made.resize(400, 200)
-    made.show()
+    _show(qtbot, made, 400)
     return made
 
 
@@ -297,7 +295,7 @@ def test_a_value_that_looks_like_markup_is_told_as_it_is(qtbot: QtBot) -> None:
 def test_an_id_that_looks_like_markup_is_told_as_it_is_below_the_window(qtbot: QtBot) -> None:
     label = Elided()
     qtbot.addWidget(label)
-    label.put("insurance.contracts / K-<b>204117</b>")
+    label.setText("insurance.contracts / K-<b>204117</b>")
     label.resize(60, 20)
     label.show()
     shown = QTextDocument()
@@ -319,14 +317,18 @@ class _Long(Names):
         return plain(self.rows[index.row()] if index.column() == 1 else "short")
 
 
+def _show(qtbot: QtBot, made: CellTree, width: int) -> None:
+    qtbot.addWidget(made)
+    made.resize(width, 200)
+    made.show()
+
+
 def test_a_column_whose_words_would_be_cut_takes_the_room_that_the_last_one_does_not_need(qtbot: QtBot) -> None:
     model = _Long()
     made = CellTree()
     made.as_list(model, "Rows")
     made.narrow_below(100, (60, 60), (60, 60))
-    qtbot.addWidget(made)
-    made.resize(1000, 200)
-    made.show()
+    _show(qtbot, made, 1000)
     model.fill(["what was found is said in a few words more"])
     qtbot.waitUntil(lambda: made.columnWidth(1) > 200)
     cell = model.cell(model.index(0, 1))
@@ -344,9 +346,7 @@ def test_a_list_that_is_too_narrow_for_its_columns_takes_from_the_empty_ones_fir
     made = CellTree()
     made.as_list(model, "Rows", (200, 200, 200))
     made.header().setStretchLastSection(False)
-    qtbot.addWidget(made)
-    made.resize(900, 200)
-    made.show()
+    _show(qtbot, made, 900)
     model.fill(["twenty-four letters of it"])
     qtbot.waitUntil(lambda: [made.columnWidth(at) for at in range(3)] == [200, 200, 200])
     made.resize(420, 200)
@@ -365,9 +365,7 @@ def test_words_that_would_be_cut_in_the_last_column_take_the_empty_room_of_the_o
     model = Lasting()
     made = CellTree()
     made.as_list(model, "Rows", (160, 160))
-    qtbot.addWidget(made)
-    made.resize(420, 200)
-    made.show()
+    _show(qtbot, made, 420)
     model.fill(["twenty-four letters of it"])
     last = full_width(model.cell(model.index(0, 2)))
     qtbot.waitUntil(lambda: made.columnWidth(2) >= last)
@@ -386,9 +384,7 @@ def test_a_long_header_takes_no_room_from_words_that_would_then_be_cut(qtbot: Qt
     made = CellTree()
     made.as_list(model, "Rows")
     made.narrow_below(900, (190, 80), (190, 80))
-    qtbot.addWidget(made)
-    made.resize(360, 200)
-    made.show()
+    _show(qtbot, made, 360)
     model.fill(["one row"])
     wanted = full_width(model.cell(model.index(0, 0)))
     qtbot.waitUntil(lambda: made.columnWidth(0) >= wanted)
