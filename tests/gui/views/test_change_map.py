@@ -461,11 +461,16 @@ def test_a_value_is_restored_from_the_map_once_it_is_agreed_to(qtbot: QtBot, idl
         assert asked == [(ID, Value.of(35), [("insured", "zone")])]
 
 
-def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot, idle: Idle) -> None:
+def _blame(session: Session, qtbot: QtBot, idle: Idle) -> BlamePanel:
     panel = BlamePanel(session, NS, ID)
     qtbot.addWidget(panel)
     panel.show()
     idle()
+    return panel
+
+
+def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot, idle: Idle) -> None:
+    panel = _blame(session, qtbot, idle)
     rows = {"".join(panel.model.cell(panel.model.index(at, 1)).text): row for at, row in enumerate(panel.model.rows)}
     assert set_in(rows["premium.gross"]) == "v57"
     assert rows["premium.gross"].version.author == "portal"
@@ -486,10 +491,7 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
 def test_where_blame_could_not_be_read_nothing_is_counted_or_offered(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
-    panel = BlamePanel(session, NS, ID)
-    qtbot.addWidget(panel)
-    panel.show()
-    idle()
+    panel = _blame(session, qtbot, idle)
     panel.list.setCurrentIndex(panel.model.index(0, 0))
     assert panel.summary.isVisible()
     assert panel.compare_button.isEnabled()
