@@ -296,8 +296,8 @@ class Migration:
             if row.id not in seen and not self.source.exists(row.id):
                 yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
 
-    def compared(self, id: Value) -> Checked:
-        """Compare one document in both places."""
+    def compared(self, id: Value, later: bool = False) -> Checked:
+        """Compare one document in both places; with ``later`` the new one may have more versions behind them."""
         try:
             old = self._versions(self.source, id)
         except NotFound:
@@ -314,10 +314,13 @@ class Migration:
             return Checked(id, 0, f"{id_name(id)} is deleted in {self.source.ns}, and not in {self.target.ns}.")
         if not self.target.numbered:
             old = old[-1:]
+        has_end = any(each.current for each in new) or new[-1].deleted
+        if later and place_of(old[-1].v) is not None:
+            new = [each for each in new if (place_of(each.v) or 0) <= (place_of(old[-1].v) or 0)]
         if len(old) != len(new):
             return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
         # An archive may hold all of it before the document itself is there.
-        if not any(each.current for each in new) and not new[-1].deleted:
+        if not has_end:
             return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
         for a, b in zip(old, new, strict=True):
             if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
@@ -350,7 +353,8 @@ class Migration:
         """Delete every document of the old collection whose versions are all in the new place, each looked at first.
 
         Only the documents read before the comparison are deleted, if unchanged byte for byte; the current one first, so
-        that nobody sees it without its history. One that is not equal in both places, or comes meanwhile, stays.
+        that nobody sees it without its history. One that is not equal in both places, or comes meanwhile, stays; later
+        versions in the new place are no difference. What is left of documents where a removal died is removed too.
         """
         self._allowed()
         if not self.target.numbered:
@@ -359,20 +363,41 @@ class Migration:
         try:
             for done, id in enumerate(list(self.ids())):
                 checkpoint(done, total)
-                try:
-                    rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
-                    if wrong := self.compared(id).wrong:
-                        yield Outcome("skipped", self.source.ns, id, f"It stays: {wrong}")
-                        continue
-                    outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
-                    if outcome.kind == "applied" and self._stored_in_source(id):
-                        said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
-                        outcome = replace(outcome, kind="conflict", detail=said)
+                yield self._removed_from_old(id)
+            for id in self._without_current():
+                checkpoint(total or 0, total)
+                outcome = self._removed_from_old(id)
+                if outcome.kind != "skipped":  # else somebody deleted it before it was moved
                     yield outcome
-                except Refused as error:
-                    yield Outcome("refused", self.source.ns, id, str(error))
         finally:
             self._tell(self.source.ns)
+
+    def _removed_from_old(self, id: Value) -> Outcome:
+        try:
+            rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+            found = self.compared(id, later=True)
+            if found.wrong or not found.versions:
+                return Outcome("skipped", self.source.ns, id, f"It stays: {found.wrong or 'It was deleted meanwhile.'}")
+            outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
+            if outcome.kind == "applied" and self._stored_in_source(id):
+                said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
+                outcome = replace(outcome, kind="conflict", detail=said)
+        except Refused as error:
+            return Outcome("refused", self.source.ns, id, str(error))
+        return outcome
+
+    def _without_current(self) -> Iterator[Value]:
+        """The documents of which the old archive alone holds anything."""
+        p = self.source.profile
+        if not has_archive(p.layout):
+            return
+        last: Value | None = None
+        for raw in self._port.find(p.archive, {}, sort={p.archive_id: 1}, projection={p.archive_id: 1}):
+            id = c.get(raw, (p.archive_id,))
+            if id is not None and id != last:
+                last = id
+                if not any(True for _ in self._port.find(p.ns, {p.id: {"$eq": id}}, projection={"_id": 1}, limit=1)):
+                    yield id
 
     def _stored_in_source(self, id: Value) -> list[tuple[str, bytes]]:
         p = self.source.profile

@@ -110,15 +110,17 @@ def test_a_target_that_is_in_use_is_refused_and_left_alone(local_uri: str, datab
 def test_taking_back_and_removing_the_old_leave_what_is_not_exactly_theirs(
     local_uri: str, database_name: str, home: Path
 ) -> None:
-    with Server.connect(local_uri) as server:
+    with Server.connect(local_uri) as server, pymongo.MongoClient(local_uri) as client:
         here = place(server, database_name, ("embedded", "versions"), 9, home)
         here.plant(5)
         list(here.migration().run())
-        id = next(iter(here.known))
-        assert here.target.swap(id, here.target.version(id), b"\x05\x00\x00\x00\x00").kind == "applied"
+        id, other = list(here.known)[:2]
+        moved = client[database_name][here.target.ns.partition(".")[2]]
+        assert moved.update_many({"docId": id.python()}, {"$set": {"theirs": True}}).modified_count
+        assert here.target.swap(other, here.target.version(other), b"\x05\x00\x00\x00\x00").kind == "applied"
         kinds = {each.id: each.kind for each in here.migration().remove_old()}
         assert kinds.pop(id) == "skipped"
-        assert set(kinds.values()) == {"applied"}
+        assert set(kinds.values()) == {"applied"}, "later versions in the new place are no difference"
         assert [row.id for row in here.source.page()] == [id]
         kinds = {each.id: each.kind for each in here.migration().take_back()}
         assert kinds == {id: "conflict"}
@@ -228,14 +230,32 @@ def test_an_edit_while_the_old_is_removed_stays(
         list(migration.run())
         compared = migration.compared
 
-        def edited_behind(each: Value) -> Checked:
-            found = compared(each)
+        def edited_behind(each: Value, later: bool = False) -> Checked:
+            found = compared(each, later)
             assert here.source.swap(id, here.source.version(id), c.encode({"n": "precious"})).kind == "applied"
             return found
 
         monkeypatch.setattr(migration, "compared", edited_behind)
         assert [each.kind for each in migration.remove_old()] == ["conflict"]
         assert here.source.version(id).content == c.encode({"n": "precious"})
+
+
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "stream"])
+def test_the_removal_of_the_old_goes_on_where_it_died(
+    name: str, local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server, pymongo.MongoClient(local_uri) as client:
+        here = place(server, database_name, (name, "embedded"), 4, home)
+        here.plant(4)
+        list(here.migration().run())
+        for writes in (1, 2):
+            with pytest.raises(Killed):
+                list(here.migration(Dying(server, writes)).remove_old())
+        assert "conflict" not in {each.kind for each in here.migration().remove_old()}
+        p = here.source.profile
+        left = [list(client[database_name][ns.partition(".")[2]].find()) for ns in (p.ns, p.archive) if ns]
+        assert not any(left), left
+        assert here.target.count() == 4
 
 
 def test_what_stands_beside_embedded_versions_is_not_left_behind_unsaid(

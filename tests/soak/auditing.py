@@ -24,27 +24,32 @@ from tests.soak.ledger import Attempt
 
 VERSIONS = ("edit", "restore", "undo", "create")  # entries of these make a version
 NOT_THERE = ("conflict", "refused")
+FORGOTTEN = "forgotten"
+"""The table of a journal in which the soak keeps the entries that were pruned."""
 Row = dict[str, Any]
 
 
 def rows(homes: Iterable[Path]) -> list[Row]:
-    """All entries of some journals."""
+    """All entries of some journals, oldest first, and those that were pruned from them."""
     found: list[Row] = []
     for home in homes:
         path = home / "journal.sqlite3"
         if path.exists():
             db = sqlite3.connect(path)
             db.row_factory = sqlite3.Row
-            found += [{**row, "home": home.name} for row in db.execute("SELECT * FROM entries ORDER BY id")]
+            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for table in {"entries", FORGOTTEN}.intersection(tables):
+                of = {"home": home.name, "forgotten": table == FORGOTTEN}
+                found += [{**row, **of} for row in db.execute(f"SELECT * FROM {table}")]
             db.close()
-    return found
+    return sorted(found, key=lambda row: (row["home"], row["id"]))
 
 
 def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row]) -> Iterator[str]:
     """What is wrong, a sentence each."""
     stated = ground.profiles(database.name)
     made = [each for each in tried if each.what in ("edit", "restore", "undo")]
-    noted = [row for row in journals if row["action"] in VERSIONS and row["layout"] not in ("pending", "processed")]
+    noted = [row for row in journals if row["action"] in VERSIONS and not of_repair(row)]
     for place, layout in ground.PLACES.items():
         ours = [each for each in made if each.said["place"] == place]
         entries = [row for row in noted if row["ns"] == f"{database.name}.{place}"]
@@ -60,7 +65,9 @@ def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row
     yield from counted(database, [each for each in tried if each.what in ("count", "leave token")])
     for row in journals:
         left = row["ns"].partition(".")[2] in ground.LEFT
-        if row["kind"] in ("begun", "unknown") and row["layout"] not in ("hashed", "plain") and not left:
+        if row["forgotten"] and row["kind"] in ("begun", "unknown"):
+            yield f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}) was pruned, and is not settled"
+        elif row["kind"] in ("begun", "unknown") and row["layout"] not in ("hashed", "plain") and not left:
             who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
             yield f"{who} was never settled: {row['detail']}"
 
@@ -210,6 +217,11 @@ def _entry(row: Row, id: str, before: Entry | None, entry: Entry) -> Iterator[st
 
 def _hash(entry: Entry) -> str:
     return hashlib.sha1(entry.content, usedforsecurity=False).hexdigest()
+
+
+def of_repair(row: Row) -> bool:
+    """Whether an entry is about a write of a repair or of a cleanup, or takes one back."""
+    return "run" in json.loads(row["extra"])
 
 
 def document_of(row: Row) -> Any:

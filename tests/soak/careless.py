@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from model.migration import Checked, Migration
+from model.repair.running import Running
 from model.server.retry import Reply, Write
 from model.server.server import Server
 from model.userdata.journal import Intent, Journal
@@ -66,6 +69,26 @@ def discarding() -> None:
     _put(Journal, "begin", lambda self, intent: begin(self, replace(intent, stored=None)))
 
 
+def copyless() -> None:
+    """Remove without a copy in the quarantine."""
+    _put(Running, "_keep", lambda self, step: None)
+
+
+def hasty() -> None:
+    """Remove what was moved without looking whether all of it has arrived."""
+    _put(Migration, "compared", lambda self, id, later=False: Checked(id, 1))
+
+
+def forgetting() -> None:
+    """Prune what is in doubt as well."""
+
+    def prune(self: Journal, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
+        with self._file() as db:
+            return db.execute("DELETE FROM entries").rowcount, 0
+
+    _put(Journal, "prune", prune)
+
+
 def _put(of: type, name: str, function: Callable[..., Any]) -> None:
     setattr(of, name, function)
 
@@ -77,7 +100,18 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "unjournalled": unjournalled,
     "sweeping": sweeping,
     "discarding": discarding,
+    "copyless": copyless,
+    "hasty": hasty,
+    "forgetting": forgetting,
 }
+
+
+OFTEN = {
+    "copyless": ("damage", "repair"),
+    "hasty": ("edit_vacated", "vacate"),
+    "forgetting": ("prune",),
+}
+"""The jobs of a worker at which a program is wrong, where these are rare: it does them often."""
 
 
 def make(name: str) -> None:

@@ -27,7 +27,7 @@ import pymongo
 import model
 from tests import servers, support
 from tests.proxy import Proxy
-from tests.soak import auditing, departures, ground
+from tests.soak import auditing, clearances, departures, ground
 from tests.soak.jumping_clock import JumpingClock
 from tests.soak.ledger import attempts
 from tests.soak.tiny_disk import TinyDisk
@@ -126,6 +126,7 @@ class Conductor:
         self.told.did["things tried"] = len(tried)
         self.told.did["entries in journals"] = len(journals)
         self.told.wrong += auditing.faults(self.database, tried, journals)
+        self.told.wrong += clearances.faults(self.database, tried, journals)
         self.told.wrong += departures.faults(self.database, tried, journals, self.proxy.arrived)
         return self.told
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,13 @@ LEFT = {
     "left_plain": "plain",
 }
 """The layouts of the collections out of which documents are deleted and purged as well."""
+VACATED = {
+    "vacated_versions": ("versions", "vacated_versions_new", "archive"),
+    "vacated_archive": ("archive", "vacated_archive_new", "versions"),
+    "vacated_embedded": ("embedded", "vacated_embedded_new", "flagged"),
+}
+"""The collections that are moved and then removed: their layouts, where they are moved, and to which layout."""
+QUARANTINE = "quarantine"
 COUNTS = "counts"
 COUNTERS = tuple(f"c{number}" for number in range(3))
 
@@ -48,6 +55,8 @@ COUNTERS = tuple(f"c{number}" for number in range(3))
 def profiles(database: str) -> dict[str, CollectionProfile]:
     """What is stated of each collection."""
     layouts = PLACES | LEFT | dict(MOVES.values())
+    for place, (layout, target, to) in VACATED.items():
+        layouts |= {place: layout, target: to}
     found = {place: stated(f"{database}.{place}", layout) for place, layout in layouts.items()}
     return found | {COUNTS: stated(f"{database}.{COUNTS}", "pending")}
 
@@ -104,3 +113,10 @@ class Book:
     def documents(self, ns: str) -> list[bytes]:
         """Those in one collection."""
         return self._rows.get(ns, [])
+
+
+def copies(database: Db) -> Iterator[tuple[str, str, bytes]]:
+    """The copies that repairs keep of what they remove: each one's ``_id``, where it stood, and its bytes."""
+    raws = database.with_options(codec_options=bson.CodecOptions(document_class=RawBSONDocument))
+    for row in raws[QUARANTINE].find():
+        yield row["_id"], row["from"], row["doc"].raw

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import itertools
 import json
 import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import bson
 import pymongo
 import pymongo.common
 from bson import ObjectId
@@ -33,7 +36,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from model.writing import writer
 from tests.processes.editor import APPLIED, CONFLICT, TROUBLE, UNKNOWN, palimpsest
-from tests.soak import careless, departures, ground
+from tests.soak import careless, clearances, departures, ground
 from tests.soak.jumping_clock import JumpingClock, follow
 from tests.soak.ledger import Ledger, LedgerFull
 
@@ -92,11 +95,18 @@ class Worker:
             self.migrate: 2,
             self.damage: 2,
             self.repair: 2,
+            self.take_repair_back: 2,
+            self.clear_quarantine: 2,
+            self.edit_vacated: 30,
+            self.vacate: 3,
+            self.prune: 1,
         }
         if self.done % SESSION == 0 and self._session is not None:
             self._session.close()
             self._session = None
         self.done += 1
+        for name in careless.OFTEN.get(self.given.careless, ()):
+            jobs[getattr(self, name)] = 100
         (job,) = self.rng.choices(list(jobs), list(jobs.values()))
         job()
 
@@ -132,14 +142,19 @@ class Worker:
 
     def _paths(self, place: str, mark: str) -> list[tuple[str, ...]]:
         """The fields that get an edit's mark."""
-        path = ("marks", mark) if (ground.PLACES | ground.LEFT)[place] in ("hashed", "plain") else (self.given.name,)
+        path = (
+            ("marks", mark) if (ground.PLACES | ground.LEFT).get(place) in ("hashed", "plain") else (self.given.name,)
+        )
         return [path, (departures.LAST,)] if place in ground.LEFT else [path]
 
-    def _counted(self, session: Session, place: str, id: str, mark: str) -> Outcome:
-        """One more in the total, as a window's edit has it: what is counted twice shows."""
+    def _counted(self, session: Session, place: str, id: str, mark: str, new: bool | None = None) -> Outcome:
+        """One more in the total, as a window's edit has it: what is counted twice shows.
+
+        The document is made where it is not there, or where it is ``new``.
+        """
         ns, key, base = self.ns(place), Value.of(id), None
-        with contextlib.suppress(NotFound):
-            base = session.open_document(ns, key).base
+        with contextlib.suppress(NotFound) if new is None else contextlib.nullcontext():
+            base = None if new else session.open_document(ns, key).base
         content = base.content or canonical.EMPTY if base is not None else canonical.EMPTY
         total = canonical.get(content, ("total",))
         content = canonical.put(content, ("total",), Value.of(1 + int(total.python() if total is not None else 0)))
@@ -184,7 +199,7 @@ class Worker:
     def _is_undone(entry: Entry) -> bool:
         place = entry.ns.partition(".")[2]
         numbered = ground.PLACES.get(place, "plain") not in ("hashed", "plain")
-        return numbered and entry.action in ("edit", "restore", "undo")
+        return numbered and entry.action in ("edit", "restore", "undo") and not entry.run
 
     # --- documents that leave, and come back
 
@@ -293,22 +308,52 @@ class Worker:
         self._migrate(place)
 
     def _migrate(self, place: str) -> dict[str, Any]:
-        target, layout = ground.MOVES[place]
-        return self.command("migrate", self.ns(place), "--to", layout, "--target", self.ns(target), "--apply")
+        return self._moved(place, *ground.MOVES[place])
+
+    def _moved(self, place: str, target: str, layout: str, *how: str) -> dict[str, Any]:
+        return self.command("migrate", self.ns(place), "--to", layout, "--target", self.ns(target), *how, "--apply")
+
+    def edit_vacated(self) -> None:
+        """Edit a document of a collection that is moved and removed meanwhile, or make one there."""
+        place = self.rng.choice(list(ground.VACATED))
+
+        def do(session: Session) -> Outcome | None:
+            rows = session.documents(self.ns(place), limit=20).rows
+            mark = f"{self.given.name}x{self.given.life}x{self.done}"
+            here = bool(rows) and self.rng.random() < 0.8
+            id = str(self.rng.choice(rows).id.python()) if here else mark  # nobody makes a document that was moved
+            self._line = self.ledger.begin("edit", place=place, id=id, mark=mark)
+            return self._counted(session, place, id, mark, new=not here)
+
+        self._noted(do)
+
+    def vacate(self) -> None:
+        """Move a collection, and remove what has arrived."""
+        self._vacate(self.rng.choice(list(ground.VACATED)))
+
+    def _vacate(self, place: str) -> None:
+        _, target, layout = ground.VACATED[place]
+        self._moved(place, target, layout)
+        self._moved(place, target, layout, "--remove-old")
 
     def damage(self) -> None:
         """Leave a row far above the current version in an archive, which blocks every edit of the document."""
         _, id = self.place()
         with self.plainly() as database:
             found = database["damaged"].find_one({"_id": id})
-            if found is not None:
-                token = ObjectId(b"\x66" + self.rng.randbytes(3) + LONG_AGO + self.rng.randbytes(3))
-                row = {"_id": token, "docId": id, "v": found["v"] + 1000, "_w": token, "phantom": True}
-                database["damaged_history"].insert_one(row)
+            if found is None:
+                self._edit("damaged", id)
+                return
+            token = ObjectId(b"\x66" + self.rng.randbytes(3) + LONG_AGO + self.rng.randbytes(3))
+            v = found["v"] + 1000 + self.rng.randrange(1000)
+            row = {"_id": token, "docId": id, "v": v, "_w": token, "phantom": True}
+            number = self.ledger.begin("plant", token=str(token), hash=clearances.sha1(bson.encode(row)))
+            database["damaged_history"].insert_one(row)
+            self.ledger.end(number, "applied")
 
     def repair(self) -> None:
         """Scan a collection and do what the plan says."""
-        place = self.rng.choice(["damaged", "archive", "flagged"])
+        place = self.rng.choice(["damaged", "damaged", "archive", "flagged"])
         self._repair(place)
 
     def _repair(self, place: str) -> None:
@@ -317,6 +362,37 @@ class Worker:
         if plan.exists():
             self.command("repair", "--plan", str(plan), "--apply")
             plan.unlink(missing_ok=True)
+
+    def take_repair_back(self) -> None:
+        """Undo one of the last repairs of this home: what it removed is there again, and its copy is cleared."""
+        runs: list[str] = []
+
+        def do(session: Session) -> None:
+            entries = session.journal.entries(limit=100)
+            runs.extend(each.run for each in entries if each.run and each.action == "repair" and each.undoable)
+
+        self.by_session(do)
+        if runs:
+            self.command("undo", self.rng.choice(runs), source=False)
+
+    def clear_quarantine(self) -> None:
+        """Delete some of the copies that repairs keep, as people do who need the room.
+
+        Those of planted rows: an edit that came in between may have counted on others, which a second run puts back.
+        """
+        with self.plainly() as database:
+            strange = (copy for copy in ground.copies(database) if b"phantom" in copy[2])
+            for id, ns, raw in itertools.islice(strange, self.rng.randint(1, 4)):
+                number = self.ledger.begin("clear copy", ns=ns, hash=clearances.sha1(raw))
+                database[ground.QUARANTINE].delete_one({"_id": id})
+                self.ledger.end(number, "applied")
+
+    def prune(self) -> None:
+        """Forget old entries of the journal; which ones, the soak keeps."""
+        with contextlib.suppress(sqlite3.Error):
+            clearances.watch(Path(self.given.home) / "journal.sqlite3")
+            age = self.rng.choice(["0s", "10s", "2m"])
+            self.command("journal", "--prune", age, "--apply", source=False)
 
     # --- the ways to the product
 
@@ -395,6 +471,8 @@ class Worker:
             told = self._migrate(place)
             if told["outcome"] != "applied":
                 print(f"moving {place} ended {told['outcome']}: {told['said']}", flush=True)
+        for place in ground.VACATED:
+            self._vacate(place)
 
 
 def live(given: Assignment) -> None:
