@@ -24,6 +24,7 @@ from model import text
 from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
 from model.errors import NotFound, Refused, Unreadable
+from model.kept_recognition import KeptRecognition
 from model.layouts import lazy_version, recognise
 from model.layouts.base import Layout
 from model.layouts.lazy_version import Count, LazyVersion
@@ -58,9 +59,19 @@ class Catalogue:
     database: str
     """The only database to look at where none is named; "" for all that this user may see."""
 
-    def __init__(self, server: Server, port: Port, profile: Profile | None, source: str, database: str = "") -> None:
+    def __init__(
+        self,
+        server: Server,
+        port: Port,
+        profile: Profile | None,
+        source: str,
+        database: str = "",
+        kept: KeptRecognition | None = None,
+    ) -> None:
+        """``kept`` holds what was recognised in an earlier run, where the source is the same at every start."""
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
+        self._kept = kept
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._uncounted: set[str] = set()  # of these, those of which the documents are counted when that is shown
@@ -87,7 +98,7 @@ class Catalogue:
         wanted, there = db or self.database, False
         for name in names:
             by = self._profile
-            for found_info, profile in recognise.recognise(self._port, name, by, checkpoint, self._server.unseen):
+            for found_info, profile in self._recognised(name, by, checkpoint):
                 there = True
                 info = self._with_grounds(found_info)
                 with self._lock:
@@ -102,6 +113,12 @@ class Catalogue:
         if wanted and not there:
             # Its collections were asked for and not the list of databases, which many a user may not read.
             raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
+
+    def _recognised(
+        self, db: str, by: Profile | None, checkpoint: Checkpoint
+    ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
+        look = partial(recognise.recognise, self._port, db, by, checkpoint, self._server.unseen)
+        return look() if self._kept is None or by is not None else self._kept.all_of(db, look)
 
     def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
         is_by_hand = info.ns in self._by_hand and info.belongs_to is None
@@ -167,7 +184,8 @@ class Catalogue:
             with self._lock:
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        made = recognise.recognise_one(self._port, ns, by, self._server.unseen, self._uncounted.add)
+        made = self._kept.one(ns) if self._kept is not None and by is None else None
+        made = made or recognise.recognise_one(self._port, ns, by, self._server.unseen, self._uncounted.add)
         if made is None:
             for _ in self.collections(db):
                 pass

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
     from model.history.chain_reading import ChainReading
     from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
+    from model.kept_recognition import KeptRecognition
     from model.layout_statements import LayoutStatements
     from model.layouts import document_ids, registry
     from model.layouts.base import Layout
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from model.text.paths import fitted
     from model.text.row_file import Written
     from model.things_to_try import Thing
+    from model.userdata import folders
     from model.userdata.connections import (
         Connections,
         SavedConnection,
@@ -282,7 +284,8 @@ class Session:
         self._home = home
         self.named_database = opened.database
         self._port = CompositeIds(opened.server, lambda ns: self._catalogue.id_parts(ns))
-        self._catalogue = Catalogue(opened.server, self._port, profile, opened.text, opened.database)
+        kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
+        self._catalogue = Catalogue(opened.server, self._port, profile, opened.text, opened.database, kept)
         self._writer = Writer(self._catalogue, self._port, self.journal, opened.text, _user(), self.data)
         self.read_only = read_only
         self._unread: tuple[str, ...] = ()

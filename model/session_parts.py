@@ -13,6 +13,7 @@ from model.catalogue import ALL, Catalogue, filter_terms, sort_terms
 from model.health import Health
 from model.history import following
 from model.history.chain import bisect, key_at
+from model.kept_recognition import KeptRecognition
 from model.layouts import document_ids, registry
 from model.layouts.composite_ids import CompositeIds, as_sent, stored
 from model.layouts.log import Log
@@ -24,6 +25,7 @@ from model.over_time.document_history import DocumentHistory
 from model.profile import Profile
 from model.text.moments import moment_from_text
 from model.text.paths import fitted
+from model.userdata import folders
 from model.userdata.drafts import Drafts
 from model.userdata.journal import Journal
 from model.values import canonical
@@ -40,6 +42,7 @@ __all__ = [
     "Drafts",
     "Health",
     "Journal",
+    "KeptRecognition",
     "Log",
     "News",
     "ObjectId",
@@ -55,6 +58,7 @@ __all__ = [
     "edit",
     "filter_terms",
     "fitted",
+    "folders",
     "following",
     "id_name",
     "key_at",

@@ -49,6 +49,7 @@ class CommandTable:
         self.hides_metadata = False
         self.store = store
         self.read_only = read_only
+        self.took_writes = False
         self.replica_set = replica_set
         self.address = "localhost:27017"  # the name that the member of a set gives itself
         self._began = time.monotonic()
@@ -148,6 +149,8 @@ class CommandTable:
             raise CommandError(20, "Transaction numbers are only allowed on a replica set member or mongos")
         if self.read_only and command.name in _WRITES:
             raise CommandError(13, f"not authorized: this source is opened read-only, so '{command.name}' is refused")
+        if command.name in _WRITES:
+            self.took_writes = True
         return handler(command)
 
     # About the server.

@@ -56,6 +56,7 @@ def fill(server: LocalServer, folder: Path | None) -> None:
                     if other != path and other.stat().st_mtime < time.time() - _KEPT:
                         other.unlink()
     _load(server, data, int(time.time()))
+    server.loaded = data[-_DIGEST:].hex()
 
 
 def _digest_of_code() -> str:

@@ -58,6 +58,8 @@ class LocalServer:
         self._dump = DumpReading(self.store)
         self._commands = CommandTable(self.store, read_only, replica_set, sharded=shard_keys is not None)
         self._commands.add(COMMAND, self._dump.answer)
+        self._commands.add("palimpsestLoaded", lambda _: wire.pack(name=self.loaded, ok=1.0))
+        self._loaded_as = ""
         self.store.shard_keys = shard_keys or {}
         self._follows = follows
         if follows is not None:
@@ -103,6 +105,15 @@ class LocalServer:
     ) -> None:
         """Take documents as :meth:`.Collection.expect` does; each has an ``_id``, none breaks an index that follows."""
         self._collection(ns).expect(documents, size, orders)
+
+    @property
+    def loaded(self) -> str:
+        """The name of all that was loaded, the same for the same documents; "" after the first command that writes."""
+        return "" if self._commands.took_writes else self._loaded_as
+
+    @loaded.setter
+    def loaded(self, name: str) -> None:
+        self._loaded_as = name
 
     def begin(self, ns: str, file: LargeFile) -> None:
         """Take the first documents of a large file; the others come once a client asks for their reading."""

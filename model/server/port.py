@@ -14,6 +14,7 @@ from model.errors import Refused
 from model.records import ServerFacts
 from model.server.driver_errors import Applied
 from model.server.duplicate_key import DuplicateKey
+from model.values import canonical
 from model.values.canonical import MIN_KEY, OBJECT, Value, array, element, joined, name_bytes
 
 Terms: TypeAlias = Mapping[str, Any]
@@ -123,6 +124,10 @@ class Port(Protocol):
 
 def bson_of(terms: Terms) -> bytes:
     """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
+    if canonical.walker is not None:
+        made: bytes | None = canonical.walker.terms(terms, _value)
+        if made is not None:
+            return made
     parts: list[bytes] = []
     for name, part in terms.items():
         if type(part) is dict:  # filters are mostly these

@@ -157,6 +157,11 @@ def _raw(terms: Terms) -> RawBSONDocument:
     return _Raw(bson_of(terms))
 
 
+def _operators(body: Terms) -> dict[str, RawBSONDocument]:
+    """An update as the driver takes it: it looks at the names of the operators, and not into them."""
+    return {operator: _raw(fields) for operator, fields in body.items()}
+
+
 _PLAIN = (str, int)
 
 
@@ -355,6 +360,13 @@ class Server:
             )
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, "palimpsestDump", "the dump") from None
+
+    def loaded(self) -> str:
+        """The name of what a local server was loaded with; "" where it has none, or somebody has written since."""
+        try:
+            return str(self._client.get_database("admin").command("palimpsestLoaded")["name"])
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error, "palimpsestLoaded", "the sample") from None
 
     # --- reading
 
@@ -574,7 +586,15 @@ class Server:
                 reads = self._aside
             else:
                 self._reach()
-            cursor: CommandCursor[RawBSONDocument] = self._database(ns).cursor_command(
+            database = self._database(ns)
+            if command.get("limit") == 1:  # one document fits into any answer, so that no cursor is needed
+                body["singleBatch"] = True
+                answer = database.command(body, read_preference=reads, codec_options=ROWS)
+                found = [bytes(row.raw) for row in answer["cursor"]["firstBatch"]]
+                self._largest[key] = max(largest, *map(len, found)) if found else largest
+                yield from found
+                return
+            cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
                 body, read_preference=reads, codec_options=ROWS
             )
             with cursor:
@@ -810,7 +830,7 @@ class Server:
         else:
             assert write.body is not None
             assert not isinstance(write.body, bytes)
-            how = _raw(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
+            how = _operators(write.body) if isinstance(write.body, Mapping) else [_raw(stage) for stage in write.body]
         if write.returns:
             change = collection.find_one_and_replace if write.kind == "replace" else collection.find_one_and_update
             found = change(where, how, return_document=ReturnDocument.AFTER)

@@ -20,6 +20,7 @@ LASTING = {
     "insert", "update", "delete", "findAndModify",  # guarded by an index; one that is given up is in doubt
     "createIndexes", "dropIndexes", "create", "drop", "dropDatabase",  # asked for by a person
     "palimpsestDump",  # looks at how far a local server has come
+    "palimpsestLoaded",  # asks a local server what it holds
 }  # fmt: skip
 """Commands that need neither a limit nor a time."""
 
