@@ -508,7 +508,7 @@ class Writer:
 
     def _arrived(self, record: Record, layout: Layout, id: Value, current: Version | None) -> Value | None:
         """The version that a write made, which others may have followed since."""
-        with suppress(Refused):  # a document that is deleted by now may have no history
+        with suppress(NotFound):  # a document that is deleted by now may have no history
             if record.after is None and record.token is not None:
                 made = Value.of(ObjectId(record.token))
                 for each in layout.history(id, contents=True):

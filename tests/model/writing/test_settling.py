@@ -13,6 +13,7 @@ import pymongo
 import pytest
 from bson import ObjectId
 
+from model.errors import Unreachable
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
 from model.records import Outcome, Version
@@ -165,6 +166,26 @@ def test_a_write_that_is_overtaken_while_it_is_found_is_told_as_its_own_version(
     settled = ground.session.settle(outcome)
     assert ground.session.version(ground.ns, ID).v == Value.of(4)
     assert (settled.kind, settled.version) == ("applied", Value.of(3)), "it is not in the archive, and will be"
+
+
+@pytest.mark.parametrize("name", ["versions", "embedded", "archive"], indirect=True)
+def test_a_write_whose_version_cannot_be_read_is_looked_for_again_and_not_told_as_another(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = ground.save()
+    ground.land()
+    ground.overtake()
+    assert outcome.entry is not None
+
+    def cut(*_: object, **__: object) -> Iterator[Version]:
+        raise Unreachable("The connection was lost; try again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Layout, "history", cut)
+        with pytest.raises(Unreachable):
+            ground.session.look_again(outcome.entry)
+    found = ground.session.look_again(outcome.entry)
+    assert (found.kind, found.version) == ("applied", Value.of(3))
 
 
 def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(ground: Ground, name: str) -> None:
