@@ -150,6 +150,15 @@ static PyObject *value_of(State *state, bytes_at raw, const Field *f)
     return made;
 }
 
+/* The UTF-8 of a name; NULL without an error where none can have it, for bytes that are no text or a NUL. */
+static const char *text_of(PyObject *name, Py_ssize_t *length)
+{
+    const char *text = PyUnicode_AsUTF8AndSize(name, length);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        PyErr_Clear();
+    return text == NULL || memchr(text, 0, (size_t)*length) != NULL ? NULL : text;
+}
+
 /* --- elements(raw, start): the fields of a document, one after the other */
 
 typedef struct {
@@ -308,13 +317,11 @@ static PyObject *parted(PyObject *module, PyObject *args)
     if (end < 0 || end != size - 1 || count > MOST_NAMES)
         Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < count; i++) {
-        wanted[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), &lengths[i]);
-        if (wanted[i] == NULL && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        wanted[i] = text_of(PyTuple_GetItem(names, i), &lengths[i]);
+        if (wanted[i] == NULL && PyErr_Occurred())
             return NULL;
-        if (wanted[i] == NULL || memchr(wanted[i], 0, (size_t)lengths[i]) != NULL) {
-            PyErr_Clear(); /* bytes that are no text, or a name that none can have */
+        if (wanted[i] == NULL)
             Py_RETURN_NONE;
-        }
     }
     PyObject *kept = PyDict_New(), *content = NULL;
     unsigned char *out = PyMem_Malloc((size_t)size), *to = out + 4;
@@ -369,6 +376,162 @@ failed:
     PyMem_Free(out);
     Py_XDECREF(kept);
     return NULL;
+}
+
+/* --- field(raw, name): the value of the first field of a name, None where there is none; False in doubt */
+
+static PyObject *field(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *object, *name;
+    Field found;
+    Py_ssize_t length;
+    if (!PyArg_ParseTuple(args, "SU:field", &object, &name))
+        return NULL;
+    const char *wanted = text_of(name, &length);
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t end = end_of(raw, PyBytes_Size(object), 0);
+    if (wanted == NULL && PyErr_Occurred())
+        return NULL;
+    if (wanted == NULL || end < 0)
+        Py_RETURN_FALSE;
+    for (Py_ssize_t at = 4; at < end; at = found.stop) {
+        if (!field_at(raw, at, end, &found))
+            Py_RETURN_FALSE;
+        if (found.begin - 1 - found.name == length && memcmp(wanted, raw + found.name, (size_t)length) == 0)
+            return value_of(state, raw, &found);
+    }
+    Py_RETURN_NONE;
+}
+
+/* --- terms(terms, value): a filter or an update in Python as the bytes of a document; None in doubt. Parts that are
+ * no plain object go through `value`, which makes a value of them. */
+
+#define DEEPEST_TERMS 40
+
+typedef struct {
+    char *bytes;
+    Py_ssize_t used, room;
+} Buffer;
+
+/* Put bytes at the end of a buffer, or leave room for them; 0 for an error. */
+static int put(Buffer *buffer, const void *bytes, Py_ssize_t size)
+{
+    if (size > buffer->room - buffer->used) {
+        Py_ssize_t room = 2 * buffer->room + size;
+        char *larger = PyMem_Realloc(buffer->bytes, (size_t)room);
+        if (larger == NULL) {
+            PyErr_NoMemory();
+            return 0;
+        }
+        buffer->bytes = larger, buffer->room = room;
+    }
+    if (size > 0)
+        memcpy(buffer->bytes + buffer->used, bytes, (size_t)size);
+    buffer->used += size;
+    return 1;
+}
+
+static int put_int32(Buffer *buffer, int64_t number)
+{
+    unsigned char bytes[4];
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
+    return put(buffer, bytes, 4);
+}
+
+/* Put a value's type in its place and its payload at the end. */
+static int put_value(State *state, Buffer *buffer, Py_ssize_t place, PyObject *value)
+{
+    PyObject *kind = PyObject_GetAttr(value, state->type_name), *data = PyObject_GetAttr(value, state->data_name);
+    long number = kind == NULL || data == NULL ? -1 : PyLong_AsLong(kind);
+    int done = number >= 0 && number < 256 && PyBytes_Check(data);
+    if (done) {
+        done = put(buffer, PyBytes_AsString(data), PyBytes_Size(data));
+        buffer->bytes[place] = (char)number;
+    }
+    Py_XDECREF(kind), Py_XDECREF(data);
+    return done;
+}
+
+static int put_terms(State *state, Buffer *buffer, PyObject *terms, PyObject *made, int depth);
+
+/* Put a field at the end; 0 in doubt, or for an error, which is set then. */
+static int put_term(State *state, Buffer *buffer, const char *name, Py_ssize_t length, PyObject *part, PyObject *made,
+                    int depth)
+{
+    Py_ssize_t place = buffer->used, size;
+    if (!put(buffer, "", 1) || !put(buffer, name, length) || !put(buffer, "", 1))
+        return 0;
+    if (Py_TYPE(part) == state->value)
+        return put_value(state, buffer, place, part);
+    if (PyDict_CheckExact(part) || PyList_CheckExact(part)) {
+        buffer->bytes[place] = PyDict_CheckExact(part) ? 3 : 4;
+        return put_terms(state, buffer, part, made, depth + 1);
+    }
+    if (PyUnicode_CheckExact(part)) {
+        const char *text = PyUnicode_AsUTF8AndSize(part, &size);
+        buffer->bytes[place] = 2;
+        return text != NULL && size < INT32_MAX && put_int32(buffer, size + 1) && put(buffer, text, size)
+            && put(buffer, "", 1);
+    }
+    if (PyLong_CheckExact(part)) {
+        int over;
+        long long number = PyLong_AsLongLongAndOverflow(part, &over);
+        int small = number >= INT32_MIN && number <= INT32_MAX;
+        buffer->bytes[place] = small ? 16 : 18;
+        return !over && put_int32(buffer, number) && (small || put_int32(buffer, number >> 32));
+    }
+    PyObject *value = PyObject_CallFunctionObjArgs(made, part, NULL);
+    int done = value != NULL && Py_TYPE(value) == state->value && put_value(state, buffer, place, value);
+    Py_XDECREF(value);
+    return done;
+}
+
+/* Put the document or the array of a dictionary or a list at the end; 0 in doubt, or for an error. */
+static int put_terms(State *state, Buffer *buffer, PyObject *terms, PyObject *made, int depth)
+{
+    Py_ssize_t start = buffer->used, length;
+    if (depth > DEEPEST_TERMS || !put(buffer, "\0\0\0", 4))
+        return 0;
+    if (PyDict_CheckExact(terms)) {
+        PyObject *name, *part;
+        for (Py_ssize_t at = 0; PyDict_Next(terms, &at, &name, &part);) {
+            const char *text = PyUnicode_Check(name) ? text_of(name, &length) : NULL;
+            if (text == NULL || !put_term(state, buffer, text, length, part, made, depth))
+                return 0;
+        }
+    } else {
+        char name[24];
+        for (Py_ssize_t at = 0; at < PyList_Size(terms); at++) {
+            length = PyOS_snprintf(name, sizeof(name), "%zd", at);
+            if (!put_term(state, buffer, name, length, PyList_GetItem(terms, at), made, depth))
+                return 0;
+        }
+    }
+    Py_ssize_t size = buffer->used + 1 - start;
+    if (size > INT32_MAX || !put(buffer, "", 1))
+        return 0;
+    for (int i = 0; i < 4; i++)
+        buffer->bytes[start + i] = (char)((uint64_t)size >> 8 * i);
+    return 1;
+}
+
+static PyObject *terms(PyObject *module, PyObject *args)
+{
+    PyObject *given, *made, *found = NULL;
+    Buffer buffer = {NULL, 0, 0};
+    if (!PyArg_ParseTuple(args, "OO:terms", &given, &made))
+        return NULL;
+    if (PyDict_CheckExact(given) && put_terms(PyModule_GetState(module), &buffer, given, made, 0)) {
+        found = PyBytes_FromStringAndSize(buffer.bytes, buffer.used);
+    } else {
+        PyErr_Clear(); /* Python says what is wrong, or finds that nothing is */
+        found = Py_None;
+        Py_INCREF(found);
+    }
+    PyMem_Free(buffer.bytes);
+    return found;
 }
 
 /* --- survives(raw): whether a driver surely reads and writes these bytes as they are */
@@ -611,6 +774,8 @@ static PyMethodDef methods[] = {
     {"elements", elements, METH_VARARGS, "Walk a document: names, types, and where payloads begin and end."},
     {"spans", spans, METH_VARARGS, "All fields of a document; None in doubt."},
     {"fields", fields, METH_O, "The names and values of a document's fields; None in doubt."},
+    {"field", field, METH_VARARGS, "The value of a field; None where there is none, False in doubt."},
+    {"terms", terms, METH_VARARGS, "A filter or an update as the bytes of a document; None in doubt."},
     {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
     {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
     {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},

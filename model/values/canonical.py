@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
@@ -330,6 +330,10 @@ def _child(raw: bytes, step: str | int) -> Value | None:
             if i == step:
                 return Value(kind, raw[a:b])
         return None
+    if walker is not None:
+        found: Value | Literal[False] | None = walker.field(raw, step)
+        if found is not False:
+            return found
     wanted = name_bytes(step)
     for name, kind, a, b in elements(raw):
         if name == wanted:
@@ -510,7 +514,7 @@ try:
 except ImportError:  # installed where nothing could build it; all of it is here in Python, too, and slower
     walker = None
 else:
-    if hasattr(walker, "fields"):
+    if hasattr(walker, "terms"):
         walker.begin(walked, walked_from, Value)
     else:
         walker = None  # it was built from an older source than this, and the installation was not run again

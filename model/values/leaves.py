@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from model.values import canonical as c
@@ -38,6 +39,7 @@ class Leaf:
         return needs_text(self.value)
 
 
+@lru_cache(maxsize=4096)
 def addressable(name: str) -> bool:
     """Whether operators can name the field: paths are cut at dots, and a dollar begins an operator."""
     return bool(name) and "." not in name and not name.startswith("$")

@@ -28,6 +28,8 @@ CARELESS = {
     "lets surrogates pass": ("most = 0x9F", "most = 0xBF"),
     "overlooks a name that comes twice": ("names->seen[i].hash == hash &&", "names->seen[i].hash != hash &&"),
     "writes behind the names that it can hold": ("names->count == MOST_FIELDS", "0"),
+    "writes terms behind the room that it has": ("size > buffer->room - buffer->used", "buffer->bytes == NULL"),
+    "takes the beginning of a name for all of it": ("found.begin - 1 - found.name == length &&", ""),
     "takes any name for a position": ("memcmp(d.raw + f.name, name, (size_t)digits) != 0", "0"),
 }
 """Faults, each as what stands in the source and what it is replaced by."""

@@ -13,6 +13,7 @@ import bson
 from model.diff import array_elements, diff, field_changes, walk
 from model.layouts import reserved_fields
 from model.layouts.checks import bson_damage
+from model.server import port
 from model.values import canonical
 from tests.walker.building import using
 
@@ -162,6 +163,19 @@ def array(raw: bytes, start: int) -> Any:
     return None if found is None else (found.starts, found.first, found.last, found.kind)
 
 
+def terms(raw: bytes) -> dict[str, Any]:
+    """A document as a filter is written: dictionaries, lists, and as leaves Python's own objects and values."""
+    found: dict[str, Any] = {}
+    for at, (name, value) in enumerate(canonical.fields(raw)):
+        if value.type == canonical.OBJECT:
+            found[name] = terms(value.data)
+        elif value.type == canonical.ARRAY:
+            found[name] = list(terms(value.data).values())
+        else:
+            found[name] = value if at % 2 else value.python()
+    return found
+
+
 def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
     """All that the product does by the walker, on two documents."""
     starts = (0, 4, 7, len(a) // 2, len(a) - 5, len(a), len(a) + 3)
@@ -171,11 +185,14 @@ def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
         "fields apart": lambda: canonical.parted(a, ("_id", "v", "a", "", "naïve")),
         "fields left out": lambda: canonical.without(a, ["v", "a", "f1", "\udcff"]),
         "names that none can have": lambda: canonical.without(a, ["a\0", "v"]) + canonical.without(a, ["\ud800"]),
+        "a filter": lambda: port.bson_of(terms(a)),
         "damage": lambda: bson_damage.damage_of(a),
         "round trip": lambda: reserved_fields.unreadable(a),
         "the fields that differ": lambda: field_changes.differences(walk.Pair(a, b), 0, 0),
         "diff": lambda: (list(diff(a, b)), diff(a, b).coarse),
     }
+    for wanted in ("v", "a", "", "naïve", "f1", "\udcff", "a\0", "\ud800"):
+        works[f"the field {wanted!r}"] = lambda wanted=wanted: canonical.get(a, (wanted,))
     for start in starts:
         works[f"all fields at {start}"] = lambda start=start: walk.spans(a, max(start, 0))
         works[f"the array at {start}"] = lambda start=start: array(a, max(start, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,11 +13,13 @@ from types import ModuleType
 
 import bson
 import pytest
+from bson.son import SON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.errors import Unreadable
 from model.layouts.checks.bson_damage import damage_of
+from model.server.port import _value, bson_of
 from model.values import canonical as c
 from tests.model.diff.bson_strategies import documents
 from tests.support import ROOT, by_depth, examples
@@ -79,6 +82,36 @@ def test_fields_before_the_damage_come_before_the_error(walker: ModuleType) -> N
             next(fields)
 
 
+@pytest.mark.parametrize(
+    "term",
+    [
+        *(-(2**63) - 1, -(2**63), -(2**31) - 1, -(2**31), -2, -1, 0, 255, 256, 2**31 - 1, 2**31, 2**63 - 1, 2**63),
+        *(True, None, 1.5, "", "é\0x", "\ud800", b"x", re.compile("a"), bson.ObjectId(), object(), c.Value.of(3)),
+        *([], {}, (1, 2), SON(b=1, a=2), [{"a": [1, "x"]}, c.Value.of("y")], {"\ud800": 1}, {"a\0": 1}, {"\udcff": 1}),
+        *({1: 2}, c.Value(300, b""), c.Value(2, None)),  # type: ignore[arg-type]
+    ],
+)
+def test_both_walks_write_the_same_terms_or_refuse_them_in_the_same_words(walker: ModuleType, term: object) -> None:
+    for terms in ({"a": term}, {"a": {"$in": [term, 1]}, "b": "text" * 100}, SON(a=term), {"a": [[term]] * 3}):
+        with building.using(walker):
+            fast = comparing.outcome(lambda terms=terms: bson_of(terms))  # type: ignore[misc]
+        with building.using(None):
+            slow = comparing.outcome(lambda terms=terms: bson_of(terms))  # type: ignore[misc]
+        assert fast == slow
+
+
+@pytest.mark.parametrize("depth", [30, 60])
+def test_both_walks_write_deep_terms_and_long_ones(walker: ModuleType, depth: int) -> None:
+    terms: dict[str, object] = {f"f{at}": "x" * at for at in range(300)}
+    for at in range(depth):
+        terms = {"a": terms, "b": [terms if at < 3 else at]}
+    with building.using(walker):
+        assert (walker.terms(terms, _value) is None) == (depth > 40)
+        fast = bson_of(terms)
+    with building.using(None):
+        assert fast == bson_of(terms)
+
+
 def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
     raw = bson.encode({"_id": 1, "a": "text", "b": [1, 2, 3], "c": {"d": 1}})
     works: list[Callable[[], object]] = [
@@ -89,6 +122,9 @@ def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
         lambda: walker.places(raw[24:-1], 0),
         lambda: walker.changed(raw, 0, raw.replace(b"text", b"next"), 0),
         lambda: walker.survives(raw),
+        lambda: [walker.field(raw, name) for name in ("b", "z", "\ud800")],
+        lambda: walker.terms({"a": [raw, {"b": c.Value.of(1)}, 1, "x", 1.5]}, _value),
+        lambda: walker.terms({"a": [{"b": "\ud800"}]}, _value),
     ]
     for work in works:
         work()
