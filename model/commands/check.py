@@ -14,7 +14,7 @@ _MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "un
 
 def check(args: argparse.Namespace) -> int:
     """Print the guarantees of a server; 1 where something is unsafe."""
-    with Session.open(args.source, read_only=args.read_only) as session, Progress("Measuring") as progress:
+    with Session.open(args.source, args.profile, args.read_only) as session, Progress("Measuring") as progress:
         if args.allow_edits or args.refuse_edits:
             session.allow_unsafe(args.allow_edits)
             said = "allowed, whatever a check finds" if args.allow_edits else "refused where a check finds it unsafe"

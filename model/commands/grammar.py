@@ -88,6 +88,7 @@ def parser() -> Parser:
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
     _keys(made)
+    _alone(made)
 
     made = command("blame", "trace:blame", "each field with the version that last set it")
     _document(made)
@@ -196,6 +197,7 @@ def parser() -> Parser:
     )
     made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
+    _alone(made)
 
     made = command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
@@ -300,6 +302,7 @@ def parser() -> Parser:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
     made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
+    _alone(made)
 
     made = command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
@@ -309,6 +312,7 @@ def parser() -> Parser:
 
     made = command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
     made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; without it they are listed")
+    _alone(made)
     return top
 
 
@@ -367,13 +371,19 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
     names = tuple(layouts)
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--layout", metavar="NAME", choices=names, help=f"use this layout: {', '.join(names)}")
-    made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
     _connecting(made)
 
 
+def _alone(made: Parser) -> None:
+    """The options that go with every command, of one that opens no source."""
+    made.add_argument("--profile", metavar="FILE", help="accepted as with every command; nothing here asks for it")
+    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
+
+
 def _connecting(made: Parser) -> None:
     """The options of every command that connects."""
+    made.add_argument("--profile", metavar="FILE", help=PROFILE)
     made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
     made.add_argument("--password-file", metavar="FILE", help="the password of SOURCE's user is the first line of FILE")
 

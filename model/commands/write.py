@@ -131,6 +131,8 @@ def journal(args: argparse.Namespace) -> int:
 
 
 def _prune(args: argparse.Namespace) -> int:
+    if args.apply and args.read_only:
+        raise Refused("Nothing is forgotten with --read-only; leave it out, or leave out --apply to see what would go.")
     gone, kept = Journal().prune(args.prune, args.apply)
     if args.json:
         say(json_row(entries=gone, kept=kept, applied=args.apply))

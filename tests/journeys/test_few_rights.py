@@ -251,8 +251,16 @@ def test_read_only_goes_with_every_command_and_stops_those_that_would_write(
         status, out, err = run(*_words(line, values), "--read-only")
         assert (status, "read-only" in err) == (2, True), (line, out, err)
     commands = grammar.parser().commands
-    assert all("--read-only" in commands[name].format_help() for name in READING)
+    assert all("--read-only" in each.format_help() and "--profile" in each.format_help() for each in commands.values())
     assert not {"insert", "update", "delete", "createIndexes", "create", "drop"} & {*server.answered}
+
+
+def test_a_journal_is_not_pruned_with_read_only(server: GuardedServer, run: Run) -> None:
+    assert run("edit", address(server), "shop.orders", "3", "--set", "total=9")[0] == 0
+    assert run("journal", "--prune", "0s", "--read-only")[0] == 0
+    status, out, err = run("journal", "--prune", "0s", "--apply", "--read-only", "--profile", "layouts.toml")
+    assert (status, out, "--read-only" in err) == (2, "", True)
+    assert "edit" in run("journal", "--read-only")[1]
 
 
 def _words(line: str, values: dict[str, str]) -> list[str]:
