@@ -165,6 +165,7 @@ class Outline:
     marks: tuple[tuple[Stored, State, bool], ...]  # (stored, state, current)
     health: str  # "Sound", or the damage in a few words
     severity: Literal["sound", "warn", "error"]
+    at: dt.datetime | None = None  # when the current version was written, where the rows beside the document tell it
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,8 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
         words.append(notes[0])
         severity = "warn" if severity == "sound" else severity
     health = ", ".join(words) or "Sound"
-    return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity)
+    at = next((version.at for version in versions if version.current), None)
+    return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity, at)
 
 
 def _length(version: Version) -> int:

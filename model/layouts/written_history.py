@@ -288,7 +288,8 @@ class WrittenHistory:
             current = exists and not row.aside
             exists = exists and not current
             v = row.v if row.v is not None else Value.of(place)
-            yield Version(v, None, None, "document" if current else stored, "present", current, None, None)
+            at = row.at if current else None
+            yield Version(v, at, None, "document" if current else stored, "present", current, None, None)
         if before:
             yield Version(Value.of(1), None, None, stored, "present", exists, None, None)
 

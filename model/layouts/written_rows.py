@@ -263,7 +263,7 @@ class WrittenRows:
         p = self.profile
         if p.parts or PLACE.search(self.ns):
             return {id: self.of(id) for id in ids}
-        told = (p.version, p.order, p.operation.field if p.operation else "", *p.current_where)
+        told = (p.version, p.at, p.order, p.operation.field if p.operation else "", *p.current_where)
         inside = f"{p.elements}." if p.elements else ""
         wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
         if p.elements:

@@ -230,6 +230,8 @@ def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
                     assert len(outline.marks) == len(whole)
                     assert [state for _, state, _ in outline.marks] == [each.state for each in reversed(whole)]
                     assert [now for *_, now in outline.marks] == [each.current for each in reversed(whole)]
+                    if profile.kept != "earlier":  # else the document itself tells it
+                        assert outline.at == next((each.at for each in whole if each.current), None)
 
 
 def test_few_histories_are_counted_to_recognise_a_program(server: Server, database: Db) -> None:
