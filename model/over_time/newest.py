@@ -70,7 +70,7 @@ def newest(
 
     waiting: list[list[Activity]] = []
     for read in listed.as_read():
-        several = [_known(each, merges) for each in read] if merges else read
+        several = [known(each, merges) for each in read] if merges else read
         found += len(several)
         unknown += _sum(several, "unknown")
         astray += sum(each.astray for each in several)
@@ -85,7 +85,7 @@ def newest(
     yield part()
 
 
-def _known(each: Activity, merges: Merges) -> Activity:
+def known(each: Activity, merges: Merges) -> Activity:
     """A change by the word that fits it best."""
     is_merge = each.kind == "edited" and (each.ns, each.id, each.v) in merges
     return replace(each, kind="merged") if is_merge else each

@@ -25,7 +25,7 @@ from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayStrip
 from model.errors import Refused, Unreachable
 from model.over_time.activity import Activity
-from model.over_time.newest import Newest, newest, updated
+from model.over_time.newest import Newest, known, newest, updated
 from model.records import Checkpoint
 from model.session import Session
 from model.text.paths import path_text
@@ -563,7 +563,8 @@ def _changes_of(session: Session, ns: str, id: Value, asked: Asked, progress: ta
         if asked.document and session.find_id(ns, asked.document) != id:
             return []
         listed = session.activity([ns], asked.since, asked.until, asked.author, asked.path, id)
-        return [each for several in listed.as_read() for each in several]
+        merges = session.merges()
+        return [known(each, merges) for several in listed.as_read() for each in several]
     except Unreachable:
         raise
     except Refused:

@@ -26,6 +26,7 @@ from model.localserver import LocalServer
 from model.over_time.activity import Activity
 from model.over_time.newest import Newest
 from model.session import Session
+from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
 
@@ -236,6 +237,16 @@ def test_a_written_document_is_read_again_and_nothing_else_moves(qtbot: QtBot, s
     assert panel.summary.accessibleName() == "8 changes of 2 documents"
     assert [_key(row) for row in panel.tree.picked()] == [(Value.of("B"), Value.of(2))]
     assert panel.strip.days.rows[-1].count == 1
+
+
+def test_a_merge_that_an_open_list_follows_is_told_as_one(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    now = session.version(NS, Value.of("A"))
+    content = canonical.put(now.content or canonical.EMPTY, ("total",), Value.of(5))
+    assert session.save(NS, Value.of("A"), now, content, action="merge").kind == "applied"
+    panel.follow({(NS, Value.of("A"))})
+    idle(qtbot, panel)
+    assert listed(panel)[0][1] == ["A5 merged"]
 
 
 def test_return_asks_for_the_comparison_with_the_version_before_it_that_is_there(
