@@ -44,10 +44,14 @@ class CurrentDocuments:
 
     def raw(self, id: Value) -> bytes:
         """The stored document with exactly this id; raises ``NotFound``."""
-        for raw in self.server.find(self.ns, {self.profile.id: {"$eq": id}}):
-            if c.get(raw, (self.profile.id,)) == id:
-                return raw
-        raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        where = {self.profile.id: {"$eq": id}}
+        found = next(iter(self.server.find(self.ns, where, limit=1)), None)
+        if found is not None and c.get(found, (self.profile.id,)) != id:  # a server finds 1 and 1.0 equal
+            alike = self.server.find(self.ns, where)
+            found = next((raw for raw in alike if c.get(raw, (self.profile.id,)) == id), None)
+        if found is None:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        return found
 
     def part(self, raw: bytes) -> bytes:
         """The current version in a stored document; an empty one where it has none."""

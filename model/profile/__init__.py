@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -81,7 +82,11 @@ class Profile:
 
     def get(self, ns: str) -> CollectionProfile | None:
         """The file's statement on a collection; None where it has none."""
-        return next((each for each in self.collections if each.ns == ns), None)
+        return self._by_name.get(ns)
+
+    @cached_property
+    def _by_name(self) -> dict[str, CollectionProfile]:
+        return {each.ns: each for each in reversed(self.collections)}
 
 
 def as_stated(profile: CollectionProfile) -> CollectionProfile:

@@ -24,7 +24,7 @@ from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.news import News, tell
 from model.profile import table
-from model.records import Checkpoint, Outcome, PendingToken, Version
+from model.records import Checkpoint, Outcome, PendingToken, Version, changed
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
@@ -245,7 +245,7 @@ class Writer:
             outcome = write(Stamp(token, self.author_of(layout), reason=self.reason))
         except Refused as error:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
-        outcome = replace(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
+        outcome = changed(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:
@@ -284,7 +284,7 @@ class Writer:
         told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
         if intent.layout not in COUNTED and (option := self.catalogue.asked_for(intent.ns)):
             told |= {"option": option, "stated": self._stated(intent.ns)}
-        return replace(intent, token=str(token), extra={**intent.extra, **told})
+        return changed(intent, token=str(token), extra={**intent.extra, **told})
 
     def _stated(self, ns: str) -> str:
         """The layout of a collection with its fields, as text that can be compared."""
