@@ -107,7 +107,9 @@ def plain(each: Finding | Unchecked) -> Finding | Unchecked:
 
 
 def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
-    with opened(random.Random(), tmp_path) as session:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    with opened(random.Random(seed), tmp_path) as session:
         whole = session.scan()
         expected = told(list(whole))
         assert len(expected) > 20

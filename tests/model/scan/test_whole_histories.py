@@ -48,9 +48,16 @@ def ground(r: random.Random) -> CheckContext:
     return CheckContext(profile, NOW, r.random() < 0.1, "V2", r.random() < 0.9, r.random() < 0.2)
 
 
+def drawn() -> random.Random:
+    """Draws of a fresh seed, which is printed."""
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    return random.Random(seed)
+
+
 @pytest.mark.parametrize("judge", [own_documents.own_documents, own_documents.flagged, archives.with_archive])
 def test_a_glance_finds_what_all_rules_find(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    r = random.Random()
+    r = drawn()
     cases = [(facts(r), ground(r)) for _ in range(1500)]
     at_a_glance = [judge(*case) for case in cases]
     for module in MODULES:
@@ -60,7 +67,7 @@ def test_a_glance_finds_what_all_rules_find(judge: Any, monkeypatch: pytest.Monk
 
 
 def test_a_glance_at_an_embedded_history_finds_what_all_rules_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    r = random.Random()
+    r = drawn()
     profile = stated("shop.things", "embedded", token="_w")
     reader = FactReader(own_of(profile), profile, "")
     cases = [(_document(r), ground(r)) for _ in range(1500)]
