@@ -12,10 +12,11 @@ leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for test
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,6 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):
         wait.__kwdefaults__["timeout"] = PATIENCE
     support.deep = config.getoption("--deep")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector of garbage from looking through all that stays: the tests, and before that their code."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +16,8 @@ from gui.style import preferences
 from gui.views.edit.editor_panel import EditorPanel
 from tests.gui.document_scenes import ID, NS, Desk, shown
 from tests.gui.field_support import Open
+
+AWAY = QPoint(-50, -50)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,7 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def look(qapp: QApplication, home: object) -> Iterator[None]:
-    """The theme in force, preferences of this test's own, and nothing left running afterwards."""
+    """The theme in force, preferences of this test's own, the pointer on no window, and nothing left running after."""
+    QCursor.setPos(AWAY)  # Qt tells the next window of a pointer that another test left over it
     preferences.forget()
     preferences.put("zone", "Europe/Berlin")
     preferences.put("reduce_motion", True)

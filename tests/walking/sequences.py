@@ -12,12 +12,15 @@ from PySide6.QtWidgets import QPushButton
 
 from gui.pages.base import Page
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.page_request import PageRequest
+from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import JournalPage, PendingPage
+from gui.parts.document_side import DocumentSide
+from gui.parts.field_conditions import condition_on
 from gui.window.window import Window
 from model.errors import Refused
 from model.news import News
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.walking.other_program import WAYS
@@ -25,7 +28,10 @@ from tests.walking.truths import now, stale
 from tests.walking.world import PATIENCE, World, living
 
 PLACES = ("contracts", "claims", "customers", "invoices", "tariffs", "agents", "partners", "policy_feed")
-VIEWS = ("collection", "document", "edit", "map", "blame", "merge", "journal", "drafts", "repair", "pending")
+VIEWS = (
+    "collection", "document", "edit", "map", "blame", "merge", "journal", "drafts", "repair", "pending", "field",
+    "bisect", "pair", "activity",
+)  # fmt: skip
 PAIRS = [(*pair, apart) for pair in itertools.combinations_with_replacement(VIEWS, 2) for apart in (False, True)]
 """Every two views, in one window and in two."""
 SMALL = {"repair": "insurance.tariffs", "pending": "insurance.stats"}
@@ -99,15 +105,29 @@ class Sequence:
         if self.world.other is not None and view in SMALL:
             return
         kind = {"edit": "document", "merge": "document"}.get(view, view)
-        about = kind in ("collection", "document", "map", "blame")
+        about = view not in (*SMALL, "journal", "drafts")
         ns = self.ns if about else SMALL.get(kind, "")
         id = self.id if about else None
-        page = window.workspace.open(self.world.session_of(window), PageRequest(kind, ns, id))
+        session = self.world.session_of(window)
+        page = window.workspace.open(session, PageRequest(kind, ns, id, self._start(view, session)))
         self.world.settle()
         if view in ("edit", "merge") and isinstance(page, DocumentPage):
             self._type(page)
         if view == "merge" and isinstance(page, DocumentPage) and self._merging(window, page) is None:
             self.result.done.append("no merge")
+
+    def _start(self, view: str, session: Session) -> FieldStart | ConditionStart | PairStart | None:
+        """What a view begins with: a field, a condition, another document."""
+        if view == "pair":
+            others = [row.id for row in session.documents(self.ns, limit=20).rows if row.readable]
+            sides = [DocumentSide(session, self.ns, id) for id in (self.random.choice(others), self.id)]
+            self.random.shuffle(sides)
+            return PairStart(*sides)
+        if view not in ("field", "bisect"):
+            return None
+        names = [name for name, _ in canonical.fields(session.version(self.ns, self.id).content or canonical.EMPTY)]
+        name = self.random.choice([*names, "elsewhere"])
+        return FieldStart((name,)) if view == "field" else ConditionStart(condition_on((name,), None))
 
     def _type(self, page: DocumentPage) -> bool:
         """Give a field of an editor another value, as a person would; False where there is none to give."""

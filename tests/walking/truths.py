@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gui.pages.activity_page import ActivityPage
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
@@ -14,9 +15,10 @@ from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.style import wording
 from gui.views.browse.query import listed
-from model.errors import NotFound
+from model.errors import NotFound, Refused
 from model.findings import Finding
 from model.history.chain import key_text
+from model.over_time.newest import known
 from model.records import Version
 from model.session import Session
 from model.values import canonical
@@ -177,6 +179,18 @@ def _pair(page: PairPage) -> Iterator[str]:
             yield f"{side.name} of the comparison"
 
 
+def _activity(page: ActivityPage) -> Iterator[str]:
+    if page.id is None:
+        return
+    try:
+        merges = page.session.merges()
+        fresh = [known(each, merges) for each in page.session.activity([page.ns], id=page.id)]
+    except Refused:  # a collection without versions has none
+        fresh = []
+    if list(page.panel.rows) != fresh:
+        yield f"the activity of {wording.plain(page.id)}"
+
+
 def _journal(page: JournalPage) -> Iterator[str]:
     source = None if page.panel.everywhere.isChecked() else page.session.source
     fresh = page.session.journal.entries(len(page.panel.model.rows) + 1, source)
@@ -229,6 +243,7 @@ _LOOKS: dict[type[Page], Callable[[Any], Iterator[str]]] = {
     FieldPage: _field,
     BisectPage: _bisect,
     PairPage: _pair,
+    ActivityPage: _activity,
     JournalPage: _journal,
     DraftsPage: _drafts,
     RepairPage: _repair,

@@ -59,8 +59,7 @@ def test_a_list_and_an_editor_follow_another_program(
     people.update_one({"_id": 3}, {"$set": {"name": "by another program"}})
     wanted = Value.of("by another program")
     qtbot.waitUntil(lambda: canonical.get(page.editor.content, ("name",)) == wanted)
-    row = listed.browser.model.rows[3]
-    assert canonical.get(row.raw, ("name",)) == wanted
+    qtbot.waitUntil(lambda: canonical.get(listed.browser.model.rows[3].raw, ("name",)) == wanted)
     people.delete_one({"_id": 3})
     qtbot.waitUntil(lambda: page.editor.states.kind == "failed")
     qtbot.waitUntil(lambda: len(listed.browser.model.rows) == 4)

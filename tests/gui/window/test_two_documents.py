@@ -81,7 +81,7 @@ def test_a_version_of_one_document_is_compared_with_another_document(
     choose(menu, "Remember v11 for a comparison")
     page = show(qtbot, window, sample, NS, "K-204109")
     at = page.browser.model.rows[page.browser.model.row_of(Value.of("K-204109"))]
-    choose(page.browser.menu_for(at), "Compare with K-204117 v11 of insurance.contracts on sample:")
+    choose(page.browser.menu_for(at), "Compare with K-204117 v11 of insurance.contracts on the sample")
     two = pair(qtbot, window)
     assert headers(two) == ("A   K-204117 v11, 3 Nov 2026 10:14", "B   K-204109 v6, current, 18 Nov 2026 09:12")
     assert two.title == "K-204117 and K-204109"

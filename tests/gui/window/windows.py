@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PySide6.QtGui import QKeySequence
@@ -13,10 +13,15 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
+from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakingBackStart
+from gui.parts.document_side import DocumentSide
 from gui.style.sheet import Sheet
 from gui.window.opening import Opened, Opening
 from gui.window.window import Window
 from model.session import Session
+from model.taking_back import Chosen
+from model.values import canonical
+from model.values.canonical import Value
 
 NS = "insurance.contracts"
 ID = "K-204117"
@@ -104,3 +109,21 @@ def sheet(window: QWidget) -> Sheet:
 def told(window: Window) -> list[str]:
     """The messages at the foot of the window."""
     return [line.text for line in window.messages.lines]
+
+
+def every_page(session: Session) -> Iterator[PageRequest]:
+    """A request for each kind of page, with what it begins with."""
+    id = session.find_id(NS, ID)
+    yield PageRequest("collection", NS, id)
+    yield from (PageRequest(kind, NS, id) for kind in ("document", "blame", "map"))
+    yield PageRequest("bisect", NS, id, ConditionStart('{ "status": "active" }'))
+    yield PageRequest("field", NS, id, FieldStart(("premium", "gross")))
+    yield PageRequest("pair", NS, id, PairStart(DocumentSide(session, NS, id), DocumentSide(session, NS, id)))
+    base = session.version(NS, id, session.find_version(NS, id, "12"))
+    mine = canonical.put(base.content or canonical.EMPTY, ("deductible",), Value.of(250))
+    yield PageRequest("merge", NS, id, session.conflict(NS, id, base, mine))
+    yield PageRequest("times", NS)
+    yield from (PageRequest(kind, "insurance.claims") for kind in ("activity", "migrate"))
+    yield PageRequest("taking-back", NS, None, TakingBackStart((Chosen(id, (session.find_version(NS, id, "14"),)),)))
+    yield from (PageRequest(kind) for kind in ("pending", "drafts", "journal", "check"))
+    yield from (PageRequest(kind, "insurance") for kind in ("repair", "health"))

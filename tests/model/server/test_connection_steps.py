@@ -154,16 +154,17 @@ def test_what_a_user_may_do_is_named() -> None:
 
 def test_a_host_that_is_not_known_or_not_there_ends_the_try() -> None:
     assert ended(f"mongodb://palimpsest.invalid/?{HASTE}").startswith("Name: There is no host palimpsest.invalid")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # kept, and listened at by nobody
         port = taken.getsockname()[1]
-    assert ended(f"mongodb://127.0.0.1:{port}/?{HASTE}").startswith(f"Network: 127.0.0.1:{port} refuses")
+        assert ended(f"mongodb://127.0.0.1:{port}/?{HASTE}").startswith(f"Network: 127.0.0.1:{port} refuses")
     assert ended("mongodb://my host/").startswith("Address: ")
 
 
 def test_a_host_that_does_not_answer_is_named_where_another_one_does() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken, GuardedServer() as plain:
+        taken.bind(("127.0.0.1", 0))  # kept, and listened at by nobody
         gone = f"127.0.0.1:{taken.getsockname()[1]}"
-    with GuardedServer() as plain:
         found = steps(f"mongodb://{gone},{plain.host}/?{HASTE}")
         assert found["Network"].said == f"{plain.host} takes connections. No answer: {gone}."
         assert found["Network"].result == "warning"
