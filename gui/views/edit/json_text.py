@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFont,
     QFontMetricsF,
@@ -108,7 +108,8 @@ class JsonText(QPlainTextEdit):
     def _restyle(self) -> None:
         self.setFont(theme.mono(12))
         self.setTabStopDistance(theme.px(14))
-        self._colours.restyle()
+        with QSignalBlocker(self):  # other colours are no other text
+            self._colours.restyle()
         self._fit_gutter()
 
     def typed(self) -> str:

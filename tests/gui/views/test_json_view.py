@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.style import theme
 from gui.views.edit.editor_parts import BOTH
 from gui.views.edit.json_view import JsonView, taken, written
 from gui.views.edit.outline import outline, parts
@@ -94,6 +95,17 @@ def test_text_that_was_never_written_is_forgotten_too(view: JsonView) -> None:
     view.forget_text()
     view.show_content(EVERY_TYPE)
     assert view.text.typed() == written(EVERY_TYPE, relaxed=False)
+
+
+@pytest.mark.parametrize("content", [None, canonical.document([("a", Value.of(1))])])
+def test_other_colours_are_no_typing(view: JsonView, content: bytes | None) -> None:
+    if content is not None:
+        view.show_content(content)
+    for scheme in ("dark", "light"):
+        theme.apply(scheme)
+        assert not view.is_typing
+        view.flush()
+        assert view.error == ""
 
 
 @pytest.mark.parametrize("long", [0, 200_000])
