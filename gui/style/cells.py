@@ -26,7 +26,17 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
 )
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QFont,
+    QFontMetricsF,
+    QHelpEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -208,7 +218,8 @@ class CellDelegate(QStyledItemDelegate):
         if not cell.badges_right and not cell.badges_left:
             x = end + (theme.px(8) if cell.spans else 0)
             for badge in cell.badges:
-                x = symbols.badge(painter, x, middle, badge.text, badge.ink, badge.ground, badge.symbol) + theme.px(6)
+                said = symbols.badge_cut(badge.text, badge.symbol, right - x)
+                x = symbols.badge(painter, x, middle, said, badge.ink, badge.ground, badge.symbol) + theme.px(6)
 
     def _text(self, painter: QPainter, rect: QRectF, cell: Cell) -> float:
         spans = cell.spans
@@ -494,6 +505,22 @@ class CellTree(QTreeView):
         if not had and self.currentIndex().isValid():  # Qt makes the first row the current one and leaves it unselected
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(max(0, self.treePosition())))
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.customContextMenuRequested.emit(self.menu_place(event)[1])
+
+    def menu_place(self, event: QContextMenuEvent) -> tuple[QModelIndex, QPoint]:
+        """The cell that a menu is asked for, and the menu's point in the viewport; by key it is the current cell.
+
+        Of a key Qt says the point in the view, headers included: there, the viewport has the row below.
+        """
+        if event.reason() != QContextMenuEvent.Reason.Keyboard:
+            return self.indexAt(event.pos()), event.pos()
+        here = self.currentIndex()
+        if self.isColumnHidden(here.column()):
+            here = here.siblingAtColumn(self.header().logicalIndexAt(0))
+        self.scrollTo(here)
+        return here, self.visualRect(here).intersected(self.viewport().rect()).center()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._keep_current(event.oldSize().height())
@@ -547,10 +574,14 @@ class CellTree(QTreeView):
             return
         heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
         claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
-        claims = [min(claim, theme.px(SHORT)) if self._takes_rest(at) else claim for at, claim in enumerate(claims)]
+        claims = [
+            min(claim, theme.px(BRIEF if at in self._dispensable else SHORT)) if self._takes_rest(at) else claim
+            for at, claim in enumerate(claims)
+        ]
         if self._narrow:
             claims[-1] = theme.px(SHORT)  # its words may come later: no column comes or goes then
-        filled = {at for at in self._dispensable if words[at]}
+        stretched = QHeaderView.ResizeMode.Stretch  # its words come later, and nothing else moves for them
+        filled = {at for at in self._dispensable if words[at] or self.header().sectionResizeMode(at) == stretched}
         others = {at for at in range(len(claims)) if at not in self._dispensable and not self.isColumnHidden(at)}
         taken = sum(claims[at] for at in filled | others)
         for at in self._dispensable:

@@ -28,7 +28,6 @@ class SidebarTree(CellTree):
         self.setHeaderHidden(True)
         self.setExpandsOnDoubleClick(False)
         self.setAccessibleName(tr("Connections and collections"))
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setObjectName("sidebartree")
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

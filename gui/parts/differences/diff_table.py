@@ -216,10 +216,8 @@ class DiffTable(CellTree):
     # --- keys and menu
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
-        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        index, where = self.menu_place(event)
         if index.isValid():
-            where = self.visualRect(index).center() if by_key else event.pos()
             self.menu_asked.emit(index, self.viewport().mapToGlobal(where))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

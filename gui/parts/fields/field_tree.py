@@ -144,7 +144,6 @@ class FieldTree(CellTree):
         self.setTreePosition(FIELD)
         self.setEditTriggers(FieldTree.EditTrigger.NoEditTriggers)
         self.setIndentation(theme.px(16))
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._menu_at)
         self.expanded.connect(self._opened)
         self.collapsed.connect(self._closed)

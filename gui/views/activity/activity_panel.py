@@ -85,7 +85,6 @@ class ActivityPanel(QWidget):
         self.tree.opened.connect(self.compare)
         self.tree.picked_changed.connect(self._offer)
         self.tree.selectionModel().currentChanged.connect(self._offer)
-        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.tree.customContextMenuRequested.connect(self._menu)
         self.notices = Notices()
         self.doubts = words("", "second", wrap=True)

@@ -74,7 +74,6 @@ class LivePanel(QWidget):
         self.view.begin(False)
         self.view.opened.connect(self.open)
         self.view.freed.connect(self._take_in)
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._menu)
         self.notices = Notices()
         self.stack = StateStack(self.view)

@@ -73,7 +73,6 @@ class BrowserPanel(QWidget):
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
         self.list.customContextMenuRequested.connect(self._menu)

@@ -129,7 +129,6 @@ class BlamePanel(ChainPanel):
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)
         self.list.doubleClicked.connect(self._double)
-        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._menu)
         header = self.list.header()
         header.setStretchLastSection(False)

@@ -148,7 +148,6 @@ class FieldPanel(ChainPanel):
         self.settings.doubleClicked.connect(lambda _: self.compare())
         self.settings.copy_asked.connect(self._copy)
         self.settings.selectionModel().currentRowChanged.connect(self._setting_chosen)
-        self.settings.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.settings.customContextMenuRequested.connect(self._menu)
         right = QWidget()
         right_column = boxes.column(right)

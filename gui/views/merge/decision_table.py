@@ -391,8 +391,7 @@ class DecisionTable(CellTree):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
-        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        index, where = self.menu_place(event)
         if not self.rows.is_row(index):
             return
         self.setCurrentIndex(index)
@@ -401,7 +400,6 @@ class DecisionTable(CellTree):
         menu.addAction(tr("Show the whole values"), self.whole_asked.emit)
         if index.column() in SIDES:
             menu.addAction(tr("Take this side"), partial(self.taken.emit, index.row(), SIDES[index.column()]))
-        where = self.visualRect(index).center() if by_key else event.pos()
         menu.popup(self.viewport().mapToGlobal(where))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

@@ -152,10 +152,8 @@ class VersionList(CellTree):
         self.fit_columns()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
-        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        index, where = self.menu_place(event)
         if index.isValid():
-            where = self.visualRect(index).center() if by_key else event.pos()
             self.menu_asked.emit(index.row(), self.viewport().mapToGlobal(where))
 
     def _take(self, row: int, modifiers: Qt.KeyboardModifier) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
-from PySide6.QtGui import QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
+from PySide6.QtGui import QContextMenuEvent, QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
 from PySide6.QtWidgets import QApplication, QLineEdit, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -83,6 +83,26 @@ def test_a_list_that_gets_the_focus_before_anything_is_chosen_chooses_its_first_
     qtbot.waitUntil(view.hasFocus)
     assert view.currentIndex() == model.index(0, 1)
     assert view.selectionModel().isRowSelected(0)
+
+
+def test_the_menu_that_is_asked_for_by_key_is_that_of_the_current_row(qtbot: QtBot) -> None:
+    model = Names()
+    shown = tree(qtbot, model)
+    model.fill([f"row {n}" for n in range(60)])
+    asked: list[str] = []
+    shown.customContextMenuRequested.connect(lambda at: asked.append(model.rows[shown.indexAt(at).row()]))
+    for row, column in ((0, 0), (3, 1), (50, 0)):
+        shown.setCurrentIndex(model.index(row, column))
+        shown.verticalScrollBar().setValue(0)
+        shown.setColumnHidden(column, column == 1)  # as columns are that give way in a narrow window
+        where = shown.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()  # where Qt has such a menu
+        by_key = QContextMenuEvent.Reason.Keyboard
+        QApplication.sendEvent(shown, QContextMenuEvent(by_key, where, shown.mapToGlobal(where)))
+    assert asked == ["row 0", "row 3", "row 50"]
+    there = shown.visualRect(model.index(49, 0)).center()
+    by_mouse = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, there, shown.viewport().mapToGlobal(there))
+    QApplication.sendEvent(shown.viewport(), by_mouse)
+    assert asked[-1] == "row 49"
 
 
 def test_the_chosen_row_stays_in_sight_in_a_lower_list(qtbot: QtBot) -> None:

@@ -197,6 +197,20 @@ def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBo
         menu.close()
 
 
+@pytest.mark.parametrize("id", ["K-204109", "K-204111"])
+def test_a_row_s_menu_by_key_is_about_that_row(window: Window, id: str, qtbot: QtBot) -> None:
+    page = collection(window)
+    choose(window, id, qtbot)
+    page.browser.list.setFocus()
+    qtbot.waitUntil(page.browser.list.hasFocus)
+    press(window, "Shift+F10")
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    next(action for action in menu.actions() if action.text() == "Copy the id").trigger()
+    menu.close()
+    assert QApplication.clipboard().text() == id
+
+
 @pytest.mark.deep
 def test_tab_goes_to_every_control_of_a_page_in_the_order_they_stand(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
