@@ -107,12 +107,14 @@ class ActivityPage(Page):
 
     @property
     def title(self) -> str:
-        what = self.ns.partition(".")[2] or self.ns or self.session.name
+        what = self.ns.partition(".")[2] or self.ns or wording.source(self.session.name)
         return tr("Activity: {what}", what=what if self.id is None else wording.plain(self.id))
 
     @property
     def tip(self) -> str:
-        return tr("Who changed what in {place} of {name}", place=self.panel.place_said, name=self.session.name)
+        return tr(
+            "Who changed what in {place} of {name}", place=self.panel.place_said, name=wording.source(self.session.name)
+        )
 
     def facts(self) -> set[str]:
         made = {"page", "find"}

@@ -397,7 +397,7 @@ class CollectionPage(Page):
             "processed": tr("{ns} keeps no apply-once lists", ns=self.ns),
         }
         if self.session.read_only:
-            said["writable"] = tr("{name} is open read-only", name=self.session.name)
+            said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
         elif not self.browser.ran.is_of_now:
             said["writable"] = tr("The list is not of now; go back to now first")
         elif info is not None and info.belongs_to is not None:

@@ -183,7 +183,7 @@ class DocumentPage(Page):
     def reasons(self) -> dict[str, str]:
         said = {"dirty": tr("Nothing is changed")}
         if self.session.read_only:
-            said["writable"] = tr("{name} is open read-only", name=self.session.name)
+            said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
         return said
 
     def status(self) -> tuple[list[str], list[str], bool]:

@@ -27,13 +27,16 @@ class _PlacePage(Page):
 
     @property
     def title(self) -> str:
-        what = self.ns or self.session.name
+        what = self.ns or wording.source(self.session.name)
         return f"{self.words}: {what if self.id is None else wording.plain(self.id)}"
 
     @property
     def tip(self) -> str:
         return tr(
-            "{words} in {ns} of {name}", words=self.words, ns=self.ns or tr("all databases"), name=self.session.name
+            "{words} in {ns} of {name}",
+            words=self.words,
+            ns=self.ns or tr("all databases"),
+            name=wording.source(self.session.name),
         )
 
 
@@ -115,7 +118,11 @@ class HealthPage(_PlacePage):
 
     @property
     def tip(self) -> str:
-        return tr("Findings over time in {ns} of {name}", ns=self.ns or tr("all databases"), name=self.session.name)
+        return tr(
+            "Findings over time in {ns} of {name}",
+            ns=self.ns or tr("all databases"),
+            name=wording.source(self.session.name),
+        )
 
     def status(self) -> tuple[list[str], list[str], bool]:
         return [self.tip], super().status()[1], True
@@ -168,7 +175,7 @@ class TakingBackPage(Page):
 
     @property
     def tip(self) -> str:
-        return tr("Changes to be taken back in {ns} of {name}", ns=self.ns, name=self.session.name)
+        return tr("Changes to be taken back in {ns} of {name}", ns=self.ns, name=wording.source(self.session.name))
 
     def status(self) -> tuple[list[str], list[str], bool]:
         left = [f"{self.session.name} / {self.ns}", tr("No transaction is needed: each document is one guarded write")]

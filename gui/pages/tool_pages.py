@@ -32,7 +32,7 @@ class _ToolPage(Page):
 
     @property
     def tip(self) -> str:
-        return tr("{words} of {name}", words=self.words, name=self.session.name)
+        return tr("{words} of {name}", words=self.words, name=wording.source(self.session.name))
 
     def status(self) -> tuple[list[str], list[str], bool]:
         _, right, with_tasks = super().status()
@@ -203,7 +203,7 @@ class MigratePage(_ToolPage):
 
     @property
     def tip(self) -> str:
-        return tr("Moving {ns} of {name} to another layout", ns=self.ns, name=self.session.name)
+        return tr("Moving {ns} of {name} to another layout", ns=self.ns, name=wording.source(self.session.name))
 
     def leave(self) -> None:
         self.panel.stop()  # the next copying goes on where this one ended

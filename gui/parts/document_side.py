@@ -36,7 +36,7 @@ class DocumentSide:
     @property
     def place(self) -> str:
         """``insurance.contracts on sample:``."""
-        return tr("{ns} on {name}", ns=self.ns, name=self.session.name)
+        return tr("{ns} on {name}", ns=self.ns, name=wording.source(self.session.name))
 
 
 class RememberedSide(QObject):

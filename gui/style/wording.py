@@ -26,6 +26,16 @@ _DEVICE = re.compile(
 _LONGEST_NAME = 200  # bytes; systems take 255 with the ending
 
 
+SAMPLE = "sample:"
+
+
+def source(name: str, first: bool = False) -> str:
+    """A source's name within a sentence, or as its ``first`` word: a colon in it would read as a slip."""
+    if name != SAMPLE:
+        return name
+    return tr("The sample") if first else tr("the sample")
+
+
 def tip(said: str) -> str:
     """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
     seen = text.visible(said)

@@ -42,7 +42,7 @@ class CheckOffer(QObject):
             tr(
                 "Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a "
                 "scratch database that is dropped again.",
-                name=session.name,
+                name=wording.source(session.name),
             ),
             [(tr("Measure"), partial(self.measure, session)), (tr("Not now"), partial(self._leave, session))],
         )
@@ -62,7 +62,7 @@ class CheckOffer(QObject):
             failed=self._failed,
             owner=self,
             key=f"check {session.source}",
-            title=tr("Measuring {name}", name=session.name),
+            title=tr("Measuring {name}", name=wording.source(session.name)),
         )
 
     def _failed(self, error: BaseException) -> None:
@@ -73,12 +73,20 @@ class CheckOffer(QObject):
             self.warn(session)
         elif doubt := [translated(each.detail) for each in found if each.verdict == "unknown"]:
             messages.note(
-                self._workspace, tr("{name} could not be measured. {doubt}", name=session.name, doubt=doubt[0])
+                self._workspace,
+                tr(
+                    "{name} could not be measured. {doubt}",
+                    name=wording.source(session.name, first=True),
+                    doubt=doubt[0],
+                ),
             )
         else:
             messages.tell(
                 self._workspace,
-                tr("{name} keeps writers apart: one swap is won once, and its unique indexes hold", name=session.name),
+                tr(
+                    "{name} keeps writers apart: one swap is won once, and its unique indexes hold",
+                    name=wording.source(session.name, first=True),
+                ),
                 None,
                 [(tr("All checks"), partial(self.show, session))],
             )
@@ -93,7 +101,7 @@ class CheckOffer(QObject):
         if known.allowed:
             text = tr(
                 "{name} is unsafe to write to, and editing is allowed here all the same. {unsafe}",
-                name=session.name,
+                name=wording.source(session.name, first=True),
                 unsafe=translated(known.unsafe[0]),
             )
             messages.note(self._workspace, text, [details, (tr("Refuse editing"), partial(self.allow, session, False))])
@@ -102,7 +110,7 @@ class CheckOffer(QObject):
             self._workspace,
             tr(
                 "{name} is unsafe to write to, so editing is refused. {unsafe}",
-                name=session.name,
+                name=wording.source(session.name, first=True),
                 unsafe=translated(known.unsafe[0]),
             ),
             [details, (tr("Allow editing…"), partial(self.ask, session))],
@@ -117,7 +125,7 @@ class CheckOffer(QObject):
         known = session.measured
         messages.confirm(
             self._workspace,
-            tr("Allow editing on {name}?", name=session.name),
+            tr("Allow editing on {name}?", name=wording.source(session.name)),
             tr(
                 "{unsafe} An edit of yours, or of somebody else, can be lost without a word. The guard of a "
                 "write means nothing where the server does not hold to it.",
@@ -133,7 +141,7 @@ class CheckOffer(QObject):
         """Override the refusal for this connection, or take that back."""
         session.allow_unsafe(allowed)
         how = tr("allowed") if allowed else tr("refused")
-        messages.tell(self._workspace, tr("Editing on {name} is {how} now", name=session.name, how=how))
+        messages.tell(self._workspace, tr("Editing on {name} is {how} now", name=wording.source(session.name), how=how))
         for page in self._workspace.tab_area.pages_of(session):
             page.do_refresh()
         self.changed.emit()

@@ -258,7 +258,7 @@ class Connecting(QObject):
         workspace = self._workspace
         for line in [each for each in messages.area(workspace).lines if each.passing]:
             line.leave()
-        messages.tell(workspace, tr("{name} is connected again", name=session.name))
+        messages.tell(workspace, tr("{name} is connected again", name=wording.source(session.name, first=True)))
         for page in workspace.tab_area.pages_of(session):
             page.after_silence()
         if not workspace.sidebar.ns_known(session):
@@ -278,7 +278,10 @@ class Connecting(QObject):
         tasks.run(lambda _: session.close(), done=_nothing, failed=self._not_closed, owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")
-            messages.tell(workspace, tr("{name} is closed; {kept} kept as drafts", name=session.name, kept=kept))
+            messages.tell(
+                workspace,
+                tr("{name} is closed; {kept} kept as drafts", name=wording.source(session.name, first=True), kept=kept),
+            )
         if not self._sessions.all:
             self.refresh_saved()
             workspace.show_welcome()

@@ -138,7 +138,7 @@ class LostLine(QFrame):
         said = tr(
             "{name} is not connected: its server does not answer. What is shown is as of {seen}; edits "
             "are kept as drafts.",
-            name=watch.session.name,
+            name=wording.source(watch.session.name, first=True),
             seen=wording.moment(watch.seen),
         )
         self._text.setToolTip(wording.tip(watch.reason))

@@ -36,10 +36,10 @@ class LargeDumps(QObject):
             cancelled=partial(self._stopped, session),
             owner=self,
             key=f"dump {id(session)}",
-            title=tr("Reading {name}", name=session.name),
+            title=tr("Reading {name}", name=wording.source(session.name)),
             unit="bytes",
         )
-        said = tr("The first documents of {name} are here; all of it is being read.", name=session.name)
+        said = tr("The first documents of {name} are here; all of it is being read.", name=wording.source(session.name))
         self._say(session, said, [(tr("Stop reading"), task.cancel)])
 
     def _say(self, session: Session, said: str, choices: list[Choice]) -> None:
@@ -67,7 +67,7 @@ class LargeDumps(QObject):
     def _stopped(self, session: Session) -> None:
         self._say(
             session,
-            tr("Reading {name} was stopped: only its first documents are here.", name=session.name),
+            tr("Reading {name} was stopped: only its first documents are here.", name=wording.source(session.name)),
             [(tr("Read on"), partial(self.begin, session))],
         )
 

@@ -244,7 +244,7 @@ class Sidebar(QWidget):
             partial=self._read_part,
             owner=self,
             key=f"read {id(session)}",
-            title=tr("Reading the collections of {name}", name=session.name),
+            title=tr("Reading the collections of {name}", name=wording.source(session.name)),
         )
 
     def _read_part(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:

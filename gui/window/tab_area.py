@@ -137,7 +137,7 @@ class TabArea(QWidget):
 
     def say_reading(self, name: str) -> None:
         """Say that the collections are being read."""
-        self.empty.put("hourglass", "text2", tr("Reading the collections of {name}", name=name))
+        self.empty.put("hourglass", "text2", tr("Reading the collections of {name}", name=wording.source(name)))
 
     def say_empty(self) -> None:
         """Say that no tab is open."""

@@ -160,7 +160,7 @@ class Window(QMainWindow):
             self.status.put([session.source], [preferences.zone()])
         else:
             running = any(task.title for task in tasks.tasks.running)
-            open_here = [session.name for session in self._sessions.all]
+            open_here = [wording.source(session.name, first=not at) for at, session in enumerate(self._sessions.all)]
             said = tr(
                 "{open_here} {how} open; Esc leads back",
                 open_here=", ".join(open_here),

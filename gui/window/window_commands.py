@@ -152,13 +152,15 @@ class WindowCommands(QObject):
             session.read_only = True
             self._writes_changed(session)
             messages.tell(
-                self._workspace, tr("{name} is read-only now", name=session.name), partial(self._allow, session)
+                self._workspace,
+                tr("{name} is read-only now", name=wording.source(session.name, first=True)),
+                partial(self._allow, session),
             )
             return
         if session.is_local and not session.is_sample:
             messages.confirm(
                 self._workspace,
-                tr("Open {name} into memory?", name=session.name),
+                tr("Open {name} into memory?", name=wording.source(session.name)),
                 tr("A dump is never written to. In memory edits can be tried; they are thrown away with the window."),
                 tr("Open into memory"),
                 partial(self._connecting.reopen_into_memory, session),
@@ -167,7 +169,7 @@ class WindowCommands(QObject):
         marked = tr(" It is marked as production.") if self._sessions.production(session) else ""
         messages.confirm(
             self._workspace,
-            tr("Allow writes to {name}?", name=session.name),
+            tr("Allow writes to {name}?", name=wording.source(session.name)),
             tr("Nothing is written until you save or apply, and every write is guarded.{marked}", marked=marked),
             tr("Allow writes"),
             partial(self._allow, session),

@@ -97,7 +97,7 @@ class Workspace(QWidget):
     def show_welcome(self) -> None:
         """Show the welcome page."""
         session = self.session
-        self.welcome.set_open(session.name.rstrip(":") if session is not None else "")
+        self.welcome.set_open(wording.source(session.name) if session is not None else "")
         self._stack.setCurrentWidget(self.welcome)
         self.setFocusProxy(self.welcome.sample)
         self.welcome.sample.setFocus()

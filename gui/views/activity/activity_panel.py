@@ -168,7 +168,7 @@ class ActivityPanel(QWidget):
     @property
     def place_said(self) -> str:
         """The place, in words."""
-        where = self.place or tr("all collections of {name}", name=self._session.name)
+        where = self.place or tr("all collections of {name}", name=wording.source(self._session.name))
         return where if self.id is None else f"{wording.plain(self.id)}   {where}"
 
     # --- reading
@@ -463,9 +463,15 @@ class ActivityPanel(QWidget):
     def _why_not(self) -> str:
         """Why what is picked cannot be taken back; "" where it can."""
         if self._session.read_only:
-            return tr("{name} is open read-only; to take changes back, allow writes.", name=self._session.name)
+            return tr(
+                "{name} is open read-only; to take changes back, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
         if not self._answers:
-            return tr("{name} does not answer now, so nothing can be taken back.", name=self._session.name)
+            return tr(
+                "{name} does not answer now, so nothing can be taken back.",
+                name=wording.source(self._session.name, first=True),
+            )
         picked = [] if self.stack.is_unread else self.tree.picked()
         if not any(row.v is not None for row in picked):
             return tr("Pick changes first, with Ctrl or Shift held down for several.")

@@ -245,7 +245,7 @@ class ChangeMapPanel(ChainPanel):
     def _why_not(self, row: MapRow, column: int) -> str:
         """Why the value at the crosshair cannot be restored; "" where it can."""
         if self._session.read_only:
-            return tr("{name} is open read-only", name=self._session.name)
+            return tr("{name} is open read-only", name=wording.source(self._session.name, first=True))
         if not row.track.key or not self.model.readable(column):
             return tr("There is no value here")
         seen = row.seen(column)

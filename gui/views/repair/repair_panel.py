@@ -513,7 +513,10 @@ class RepairPanel(QWidget):
 
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:
-            return tr("{name} is open read-only; to repair, allow writes.", name=self._session.name)
+            return tr(
+                "{name} is open read-only; to repair, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
         if not ticked:
             return tr("Nothing is ticked.")
         return "" if self.difference.agreed else tr("Agree first that what differs is left out.")
@@ -552,7 +555,11 @@ class RepairPanel(QWidget):
         if typed is None:
             self.apply()  # the list, its dry run and the way back are all in sight
             return
-        marked = tr("{name} is marked as production. ", name=self._session.name) if self.production else ""
+        marked = (
+            tr("{name} is marked as production. ", name=wording.source(self._session.name, first=True))
+            if self.production
+            else ""
+        )
         messages.confirm(
             self,
             f"{what}?",

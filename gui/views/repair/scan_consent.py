@@ -92,7 +92,11 @@ class ScanConsent(QWidget):
         column.setSpacing(theme.px(12))
         marked = tr(", which is marked as production") if production else ""
         column.addWidget(
-            words(tr("Look for damage on {name}{marked}?", name=session.name, marked=marked), "title", wrap=True)
+            words(
+                tr("Look for damage on {name}{marked}?", name=wording.source(session.name), marked=marked),
+                "title",
+                wrap=True,
+            )
         )
         column.addWidget(
             words(

@@ -132,7 +132,7 @@ class Scanner(QObject):
             partial=self._part,
             owner=self,
             key="scan",
-            title=tr("Looking for damage in {places}", places=", ".join(self._places) or session.name),
+            title=tr("Looking for damage in {places}", places=", ".join(self._places) or wording.source(session.name)),
         )
         self._task.progressed.connect(self.progressed)
 

@@ -295,7 +295,10 @@ class TakingBackPanel(QWidget):
 
     def _why_not(self, ticked: Sequence[Chosen]) -> str:
         if self._session.read_only:
-            return tr("{name} is open read-only; to take changes back, allow writes.", name=self._session.name)
+            return tr(
+                "{name} is open read-only; to take changes back, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
         return "" if ticked else tr("Nothing is ticked.")
 
     # --- doing it

@@ -107,9 +107,15 @@ class CheckPanel(QWidget):
         """Offer to measure, which writes, or not, as the connection allows now and its server answers."""
         why = ""
         if self._session.read_only:
-            why = tr("{name} is open read-only; measuring writes to a scratch database.", name=self._session.name)
+            why = tr(
+                "{name} is open read-only; measuring writes to a scratch database.",
+                name=wording.source(self._session.name, first=True),
+            )
         elif not self._answers:
-            why = tr("{name} does not answer now, so nothing can be measured.", name=self._session.name)
+            why = tr(
+                "{name} does not answer now, so nothing can be measured.",
+                name=wording.source(self._session.name, first=True),
+            )
         self.run.setEnabled(not why and self._task is None)
         self.run.setToolTip(wording.tip(why))
 
@@ -141,10 +147,10 @@ class CheckPanel(QWidget):
             partial=self._add,
             owner=self,
             key="check",
-            title=tr("Measuring {name}", name=session.name),
+            title=tr("Measuring {name}", name=wording.source(session.name)),
         )
         self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(tr("Measuring {name}", name=session.name), self._task.cancel)
+        self.states.show_loading(tr("Measuring {name}", name=wording.source(session.name)), self._task.cancel)
         self._say()
 
     def _add(self, found: Guarantee) -> None:

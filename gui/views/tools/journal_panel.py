@@ -120,7 +120,9 @@ class JournalPanel(QWidget):
         )
         self.everywhere = QCheckBox(tr("All sources"))
         self.everywhere.setToolTip(
-            wording.tip(tr("Also what was written to other sources than {name}", name=self._session.name))
+            wording.tip(
+                tr("Also what was written to other sources than {name}", name=wording.source(self._session.name))
+            )
         )
         self.everywhere.toggled.connect(self.refresh)
         row.addWidget(self.everywhere)
@@ -175,7 +177,7 @@ class JournalPanel(QWidget):
             help = tr("What you save, restore, finish or undo is listed here, each with its way back.")
             choices = [] if self.everywhere.isChecked() else [(tr("Show all sources"), self.everywhere.toggle)]
             self.states.show_empty(
-                tr("Nothing was written to {name} from here", name=self._session.name), help, choices
+                tr("Nothing was written to {name} from here", name=wording.source(self._session.name)), help, choices
             )
             return
         self.states.show_content()
@@ -256,7 +258,11 @@ class JournalPanel(QWidget):
             return entry.why_not
         if entry.source != self._session.source:
             return tr("It was written to {source}; open that to undo it.", source=entry.source)
-        return tr("{name} is open read-only.", name=self._session.name) if self._session.read_only else ""
+        return (
+            tr("{name} is open read-only.", name=wording.source(self._session.name, first=True))
+            if self._session.read_only
+            else ""
+        )
 
     def _copy(self) -> None:
         if self.entry is not None:

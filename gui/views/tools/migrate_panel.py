@@ -211,7 +211,7 @@ class MigratePanel(QWidget):
     def _ready(self) -> None:
         busy = self._task is not None and self._task.running
         why = (
-            tr("{name} is open read-only; to copy, allow writes.", name=self._session.name)
+            tr("{name} is open read-only; to copy, allow writes.", name=wording.source(self._session.name, first=True))
             if self._session.read_only
             else ""
         )

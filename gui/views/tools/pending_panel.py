@@ -262,7 +262,10 @@ class PendingPanel(QWidget):
         self.drop.setText(tr("Drop {count}…", count=count) if ticked else tr("Drop…"))
         why = ""
         if self._session.read_only:
-            why = tr("{name} is open read-only; to finish or drop tokens, allow writes.", name=self._session.name)
+            why = tr(
+                "{name} is open read-only; to finish or drop tokens, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
         elif not ticked:
             why = tr("No token is ticked.")
         for one in (self.go, self.drop):
