@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -214,6 +215,10 @@ class BisectPage(_ChainPage):
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, ConditionStart):
             self.panel.ask(request.start.filter)
+
+    def memory(self) -> PageRequest:
+        condition = self.panel.input.text().strip()
+        return replace(super().memory(), start=ConditionStart(condition) if condition else None)
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.input, self.panel.list]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
@@ -155,6 +156,7 @@ class TakingBackPage(Page):
         self, session: Session, ns: str, start: TakingBackStart, production: bool = False, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, ns, parent=parent)
+        self._start = start
         self._written: set[Value] = set()
         self.panel = TakingBackPanel(session, ns, start.chosen, production)
         self._put(self.panel)
@@ -167,7 +169,11 @@ class TakingBackPage(Page):
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if again and isinstance(request.start, TakingBackStart) and not self.panel.busy:
+            self._start = request.start
             self.panel.put(request.start.chosen)
+
+    def memory(self) -> PageRequest:
+        return replace(super().memory(), start=self._start)
 
     @property
     def title(self) -> str:

@@ -188,6 +188,7 @@ def test_a_collection_that_comes_back_knows_that_mistakes_are_dear(session: Sess
     assert isinstance(question, Question)
     assert question.field is not None
     assert not question.verb.isEnabled()
+    assert not question.verb.icon().isNull()  # the bin, as on the button that deletes several
     question.field.setText("K-204117")
     assert question.verb.isEnabled()
     question.reject()

@@ -962,6 +962,24 @@ def test_a_closed_tab_opens_again_at_its_place_with_filter_and_document(window: 
     wait_idle(qtbot, lambda: collection(window).id == chosen)
 
 
+def test_a_closed_tab_of_any_kind_is_opened_again_as_it_began(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session = open_sample(qtbot, window)
+    area = window.workspace.tab_area
+    for request in every_page(session):
+        page = window.workspace.open(session, request)
+        wait_idle(qtbot)
+        asked, title = page.memory(), page.title
+        area.close_page(page)
+        area.reopen()
+        wait_idle(qtbot)
+        assert area.page is not None
+        assert area.page is not page
+        assert (area.page.memory(), area.page.kind) == (asked, asked.kind)
+        if asked.kind == request.kind:
+            assert area.page.title == title
+
+
 def test_opening_a_closed_tab_is_offered_only_after_one_was_closed(window: Window, qtbot: QtBot) -> None:
     action = window.actions_.by_id["reopen-tab"]
     assert (action.isEnabled(), action.toolTip()) == (False, "No tab was closed so far")
