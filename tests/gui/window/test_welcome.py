@@ -6,12 +6,13 @@ import datetime as dt
 from functools import partial
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
 from gui.style import wording
 from gui.window.opening import Opening
 from gui.window.welcome_panel import WelcomeLine, WelcomePanel
+from model.errors import Refused
 from model.session import SavedConnection, things
 
 NOW = dt.datetime.now(dt.UTC)
@@ -95,6 +96,27 @@ def test_while_connecting_there_is_a_stop(panel: WelcomePanel, qtbot: QtBot) -> 
     assert asked.args == [opening]
     panel.end()
     assert not panel.busy.isVisible()
+
+
+@pytest.mark.parametrize("saved", [(), SAVED], ids=["no connections", "connections"])
+def test_what_is_said_while_connecting_and_after_it_moves_nothing(
+    panel: WelcomePanel, qtbot: QtBot, saved: tuple[SavedConnection, ...]
+) -> None:
+    panel.set_recent(saved)
+
+    def places() -> list[QPoint]:
+        panel.grab()  # lays out what is to be laid out
+        return [part.mapTo(panel, QPoint()) for part in parts]
+
+    parts = [panel.dump, panel.more, panel.uri, panel.sample, *panel.recent, *panel.things]
+    parts += [] if saved else panel.read.findChildren(WelcomeLine)
+    qtbot.waitUntil(lambda: all(part.isVisible() for part in parts))
+    before = places()
+    panel.begin(Opening("mongodb://db"), "Connecting to db")
+    assert places() == before
+    panel.end(Refused("There is no server at db."))
+    assert panel.trouble.isVisible()
+    assert places() == before
 
 
 def test_every_line_and_button_can_be_reached_and_has_a_name(panel: WelcomePanel) -> None:
