@@ -25,7 +25,7 @@ from shiboken6 import isValid
 
 from gui import tasks
 from gui.language import tr
-from gui.style import boxes, focus_keeper, theme
+from gui.style import boxes, focus_keeper, focus_ring, theme
 from gui.style.sheet import Sheet
 from gui.style.states import Choice, Glyph, PlainLabel, button, tool, words
 from model.errors import Unreachable
@@ -160,6 +160,7 @@ class MessageArea(QWidget):
         self._column.setSpacing(0)
         self.lines: list[MessageLine] = []
         host.installEventFilter(self)
+        focus_ring.keep_below(self)
         app = QGuiApplication.instance()
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._focus_moved)
@@ -331,8 +332,9 @@ class Question(Sheet):
     agreed = Signal()
 
     def __init__(
-        self, parent: QWidget, title: str, text: str, verb: str, danger: bool, typed: str | None, more: QWidget | None
-    ) -> None:
+        self, parent: QWidget, title: str, text: str, verb: str, danger: bool, typed: str | None, more: QWidget | None,
+        icon: str = "",
+    ) -> None:  # fmt: skip
         super().__init__(parent, 520)
         self._typed = typed
         self._danger = danger
@@ -361,7 +363,7 @@ class Question(Sheet):
         row.setSpacing(theme.px(8))
         row.addStretch(1)
         self.cancel = button(tr("Cancel"), self.reject)
-        self.verb = button(verb, None, "danger" if danger else "main")
+        self.verb = button(verb, None, "danger" if danger else "main", icon=icon, token="surface")
         self.verb.clicked.connect(self._yes)
         row.addWidget(self.cancel)
         row.addWidget(self.verb)
@@ -395,9 +397,10 @@ def confirm(
     danger: bool = False,
     typed: str | None = None,
     more: QWidget | None = None,
+    icon: str = "",
 ) -> Question:
     """Ask; ``agreed`` is called on yes, nothing on no. ``typed``: words that must be typed first. Returns at once."""
-    made = Question(parent, title, text, verb, danger, typed, more)
+    made = Question(parent, title, text, verb, danger, typed, more, icon)
     made.agreed.connect(agreed)
     made.open()
     return made

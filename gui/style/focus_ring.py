@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakSet
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
 
@@ -20,6 +21,7 @@ _MOVES = frozenset(
 _KEYS = frozenset((QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride))
 _MODIFIERS = frozenset((Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr, Qt.Key.Key_Meta))
 _ring: _Rings | None = None
+_overlays: WeakSet[QWidget] = WeakSet()  # what lies over controls, and over the ring of each of them
 
 
 class _Rings(QObject):
@@ -55,6 +57,11 @@ class _Rings(QObject):
             if event.type() == QEvent.Type.KeyPress and isinstance(watched, QWidget) and _touch(watched):
                 _into_sight(watched)
         return False
+
+    def watch(self, overlay: QWidget) -> None:
+        """Let the ring that is there give way to an overlay."""
+        if self._ring is not None and isValid(self._ring):
+            self._ring.watch(overlay)
 
     def customEvent(self, event: QEvent) -> None:
         self._by_key = False
@@ -102,18 +109,26 @@ class _Ring(QWidget):
         super().__init__(button.window())
         self._button = button
         self._watched: list[QWidget] = []
+        self._free = QRegion()  # where nothing lies over the ring
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         # A scrolled or resized ancestor moves the button without telling it.
         above: QWidget | None = button
         while above is not None:
-            above.installEventFilter(self)
-            self._watched.append(above)
+            self.watch(above)
             above = above.parentWidget()
+        for overlay in _overlays:
+            self.watch(overlay)
         button.destroyed.connect(self.leave)
         theme.signals.changed.connect(self.update)
         self._follow()
+
+    def watch(self, widget: QWidget) -> None:
+        """Follow the button anew whenever a widget moves, comes or goes."""
+        if isValid(widget):
+            widget.installEventFilter(self)
+            self._watched.append(widget)
 
     def leave(self) -> None:
         """Stop following and go."""
@@ -142,12 +157,19 @@ class _Ring(QWidget):
         box.moveTopLeft(button.mapTo(button.window(), QPoint(box.x(), box.y())))
         out = theme.px(GAP + WIDTH)
         self.setGeometry(box.adjusted(-out, -out, out, out))
+        self._free = QRegion(self.rect())
+        for overlay in _overlays:
+            if isValid(overlay) and overlay.isVisible() and overlay.window() is button.window():
+                corner = overlay.mapTo(button.window(), QPoint()) - self.pos()
+                self._free -= QRect() if overlay.isAncestorOf(button) else QRect(corner, overlay.size())
         self.raise_()
         self.show()
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint(QPainter(self), QRectF(self.rect()))
+        painter = QPainter(self)
+        painter.setClipRegion(self._free)
+        paint(painter, QRectF(self.rect()))
 
 
 def paint(painter: QPainter, box: QRectF) -> None:
@@ -182,6 +204,13 @@ def takes(widget: QWidget) -> bool:
     if isinstance(widget, QScrollArea) and any(takes(inside) for inside in widget.viewport().findChildren(QWidget)):
         return False
     return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
+def keep_below(overlay: QWidget) -> None:
+    """Draw no ring over what lies over controls, such as a message, but for the rings of its own buttons."""
+    _overlays.add(overlay)
+    if _ring is not None and isValid(_ring):
+        _ring.watch(overlay)
 
 
 def install(app: QApplication) -> None:

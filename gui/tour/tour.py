@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from gui import language
 from model.commands.grammar import Parser
 
 THEMES = ("light", "dark")
 
-# Qt chooses its platform when the application is made: nothing of it is imported before that is decided.
+# Qt chooses its platform when the application is made: no part of the window is imported before that is decided.
 
 
 def main(argv: Sequence[str]) -> int:
@@ -31,6 +32,7 @@ def main(argv: Sequence[str]) -> int:
         "--ratio", default=1.0, type=_ratio, help="pixels of the picture per pixel of the window, 1 to 4"
     )
     parser.add_argument("--zoom", default=100, type=_zoom, help="how large the text is, in percent, 80 to 200")
+    parser.add_argument("--language", choices=language.LANGUAGES, help="that of the texts; without it, one's own")
     try:
         wanted = parser.parse_args(list(argv))
     except SystemExit as end:
@@ -39,6 +41,8 @@ def main(argv: Sequence[str]) -> int:
         wanted.dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         return _trouble(f"The folder {wanted.dir} cannot be made ({error.strerror}); name another one.")
+    if wanted.language:
+        language.choose(wanted.language)  # before any module with texts is loaded
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     for theme in [wanted.theme] if wanted.theme else THEMES:
         with _own_home(), _without_noise():

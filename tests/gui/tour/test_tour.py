@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from gui import app
+from gui import app, language
 from gui.tour import tour
 from model.session import Connections
 from tests.model.command_log import listening
@@ -58,7 +58,9 @@ def test_every_view_is_rendered_as_asked_for_and_nothing_of_ones_own_is_touched(
     assert log.unbounded == []  # no query of any view is without a limit or a time
 
 
-@pytest.mark.parametrize("words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], ["--zoom", "300"], []])
+@pytest.mark.parametrize(
+    "words", [["--size", "big"], ["--ratio", "9"], ["--theme", "pink"], ["--zoom", "300"], ["--language", "xx"], []]
+)
 def test_wrong_words_end_with_2(words: list[str], tmp_path: Path) -> None:
     assert tour.main([*([str(tmp_path)] if words else []), *words]) == 2
 
@@ -77,3 +79,13 @@ def test_without_a_font_the_tour_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(app, "has_fonts", lambda: False)
     assert tour.main([str(tmp_path)]) == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_tour_in_another_language_takes_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "has_fonts", lambda: False)  # it ends before the first picture
+    before = language.locale().name().partition("_")[0]
+    try:
+        assert tour.main([str(tmp_path), "--language", "de"]) == 2
+        assert language.tr("Cancel") == "Abbrechen"
+    finally:
+        language.choose(before)

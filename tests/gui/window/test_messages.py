@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
 from gui.messages import MessageArea, MessageLine
+from gui.style import focus_ring
 from gui.style.states import Glyph
 from model.errors import Refused
 
@@ -49,6 +50,23 @@ def test_a_line_waits_while_it_is_focused(window: QMainWindow, qtbot: QtBot) -> 
     window.findChildren(QPushButton)[0].setFocus()
     line._time_is_up()
     assert not lines(window)
+
+
+def test_a_message_lies_over_the_focus_ring_of_a_button_below_it(window: QMainWindow, qtbot: QtBot) -> None:
+    focus_ring.install(QApplication.instance())  # type: ignore[arg-type]
+    window.activateWindow()
+    save = window.findChildren(QPushButton)[0]
+    line = messages.tell(window, "Saved as v15")
+    area = messages.area(window)
+    save.move(area.x() + 20, area.y() - save.height() + 6)  # its lower edge is below the message
+    place = QRect(area.mapTo(window, QPoint()), area.size())
+    plain = window.grab(place).toImage()
+    save.setFocus()
+    ring = next(each for each in window.findChildren(QWidget) if type(each).__name__ == "_Ring" and each.isVisible())
+    assert ring.geometry().intersects(place)
+    assert window.grab(place).toImage() == plain
+    line.leave()
+    assert window.grab(place).toImage() != plain
 
 
 def test_undo_is_called_once_and_takes_the_line_away(window: QMainWindow) -> None:
