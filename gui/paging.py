@@ -6,16 +6,17 @@ from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QTreeView, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QMenu, QPushButton, QTreeView, QWidget
 
 from gui.language import tr
-from gui.style import theme, wording
+from gui.style import boxes, theme, wording
 from gui.style.cells import CellModel, Index
 from gui.style.states import tool, words
 
 T = TypeVar("T")
 SIZES = (25, 50, 100)
+NARROW = 560  # u; in a narrower foot a few words give way
 
 
 class RowsModel(CellModel, Generic[T]):
@@ -118,6 +119,7 @@ class Pager(QWidget):
         super().__init__(parent)
         self._noun = noun
         self._page, self._size = 0, size
+        self._said = self._said_briefly = ""
         self._count = words("", "second")
         self._took = words("", "hint")
         self._page_text = words("", "second")
@@ -129,22 +131,24 @@ class Pager(QWidget):
         self._sizes.setProperty("small", True)
         self._sizes.setAccessibleName(tr("Documents a page"))
         self._sizes.clicked.connect(self._choose_size)
-        self._row = row = QHBoxLayout(self)
+        self._tools = boxes.row(x=0, y=0)
+        steps = boxes.row(x=0, y=0)
+        for part in (self._back, self._page_text, self._on):
+            steps.addWidget(part)
+        row = boxes.wrapping(self, 0, 2)
         row.setContentsMargins(theme.px(16), theme.px(2), theme.px(6), theme.px(2))
-        row.setSpacing(theme.px(8))
         row.addWidget(self._count)
         row.addWidget(self._took)
         row.addStretch(1)
-        row.addWidget(self._back)
-        row.addWidget(self._page_text)
-        row.addWidget(self._on)
+        row.addLayout(self._tools)
+        row.addLayout(steps)
         row.addSpacing(theme.px(4))
         row.addWidget(self._sizes)
         self.show_page(0, 0, None, "", False, None)
 
     def add_tool(self, tool: QWidget) -> None:
         """Put a button before the arrows."""
-        self._row.insertWidget(self._row.indexOf(self._back), tool)
+        self._tools.addWidget(tool)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -157,20 +161,36 @@ class Pager(QWidget):
         span = f"{wording.count(skip + 1)}–{wording.count(skip + shown)}" if shown else "0"
         if total is not None:
             of = wording.many(total, self._noun)
-            self._count.setText(tr("{span} of {of}", span=span, of=of) if shown else of)
+            self._said = tr("{span} of {of}", span=span, of=of) if shown else of
+            self._said_briefly = tr("{span} of {of}", span=span, of=wording.count(total)) if shown else of
             self._page_text.setText(self._page_of(max(1, -(-total // self._size))))
             more = more or skip + shown < total
         else:
-            self._count.setText(tr("{span} of N/A", span=span) if shown or note else "")
+            self._said = self._said_briefly = tr("{span} of N/A", span=span) if shown or note else ""
             self._page_text.setText(tr("Page {page}", page=wording.count(self._page + 1)))
         # The buttons before it stay where they are under the pointer, whether or not the pages are counted in time.
         needed = self._page_text.fontMetrics().horizontalAdvance(self._page_of(self._page + 1))
         self._page_text.setMinimumWidth(max(needed, self._page_text.sizeHint().width(), self._page_text.minimumWidth()))
-        self._count.setToolTip(wording.tip(note))
+        self._note = note
         self._took.setText(note if total is None and note else f"{wording.count(took)} ms" if took is not None else "")
         self._back.setEnabled(self._page > 0)
         self._on.setEnabled(more)
-        self._sizes.setText(tr("{size} a page", size=self._size))
+        self._fit()
+
+    def _fit(self) -> None:
+        """Say all, or in a narrow foot what leads through the pages; the rest is in the tooltips then."""
+        is_narrow = self.width() < theme.px(NARROW)
+        size = tr("{size} a page", size=self._size)
+        self._count.setText(self._said_briefly if is_narrow else self._said)
+        told = [self._said, self._took.text() if self._took.text() != self._note else "", self._note]
+        self._count.setToolTip(wording.tip("\n".join(filter(None, told)) if is_narrow else self._note))
+        self._took.setVisible(not is_narrow)
+        self._sizes.setText(wording.count(self._size) if is_narrow else size)
+        self._sizes.setToolTip(wording.tip(size if is_narrow else ""))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def _page_of(self, pages: int) -> str:
         return tr("Page {page} of {pages}", page=wording.count(self._page + 1), pages=wording.count(pages))
@@ -178,7 +198,7 @@ class Pager(QWidget):
     @property
     def text(self) -> str:
         """The foot's words about the rows."""
-        return self._count.text()
+        return self._said
 
     def _go_back(self) -> None:
         if self._page > 0:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from gui import copying, messages
 from gui.language import tr
-from gui.pages.base import SLIM, OnShow, Page
+from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
 from gui.style import preferences, wording
 from gui.views.activity.activity_panel import ActivityPanel
@@ -30,7 +30,6 @@ class ActivityPage(Page):
     """
 
     kind = "activity"
-    narrowest = SLIM
     icon = "pulse"
     wants_rail = True
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from model.session import Conflict, Session
 
 OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
-USUAL, SLIM = 660, 448
-"""Widths in u: the usual room of a page, and what a small window leaves with the largest text."""
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another
 
 
@@ -39,13 +37,13 @@ class Page(QWidget):
     changed = Signal()  # title, unsaved, facts or status are others now
     asked = Signal(object)  # PageRequest
     other_asked = Signal(object, str)  # a document to be compared with another one, and which side that is: a or b
+    sight_asked = Signal(object)  # QWidget: the part of the page that somebody asked for
     closed = Signal()
     layout_asked = Signal()  # what the collection is taken for, and how else it could be read
 
     kind = ""
     wants_rail = False
     icon = ""
-    narrowest = USUAL  # a page that would be narrower is scrolled sideways
 
     def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)

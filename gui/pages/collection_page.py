@@ -344,9 +344,12 @@ class CollectionPage(Page):
         if a is not None or b is not None:
             if self._chosen_row is not None and self._chosen_row.id == id:
                 self.timeline.set_ab(a, b)
+                self.sight_asked.emit(self.diff)
                 return
             self._wanted_ab = (id, a, b)
         self.browser.select(id)
+        if a is not None or b is not None:
+            self.sight_asked.emit(self.diff)
 
     def facts(self) -> set[str]:
         facts = {"page", "list", "collection", "find"}
@@ -571,9 +574,11 @@ class CollectionPage(Page):
     def do_history(self) -> None:
         shown = self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
         shown.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.sight_asked.emit(shown)
 
     def do_compare(self) -> None:
         self.diff.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.sight_asked.emit(self.diff)
 
     def do_change_map(self) -> None:
         self._follow("map")

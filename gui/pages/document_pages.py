@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
-from gui.pages.base import SLIM, OnShow, Page
+from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakenStart
@@ -41,7 +41,6 @@ class DocumentPage(Page):
     """A document in the editor. A failed swap becomes the prompt, and from there a merge."""
 
     kind = "document"
-    narrowest = SLIM
     icon = "file-text"
 
     def __init__(
@@ -295,7 +294,6 @@ class MergePage(Page):
     """An edit and the database's version, merged field by field."""
 
     kind = "merge"
-    narrowest = SLIM
     icon = "git-merge"
     wants_rail = True
 

@@ -164,6 +164,7 @@ class DocumentWrites(QObject):
             tr("Delete 1 document"),
             partial(self._do_delete, id, base),
             danger=True,
+            icon="trash",
             typed=name if self._production else None,
         )
 
@@ -201,6 +202,7 @@ class DocumentWrites(QObject):
             tr("Purge 1 document with all versions"),
             partial(self._do_purge, id, base),
             danger=True,
+            icon="trash",
             typed=name,
         )
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
-from gui.pages.base import SLIM, OnShow, Page
+from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
 from gui.style import wording
@@ -151,7 +151,6 @@ class BlamePage(_ChainPage):
     """The blame of a document: the version that last set each field."""
 
     kind = "blame"
-    narrowest = SLIM
     icon = "user-list"
     words = tr("Blame")
     hint = tr("Enter compares the version that set the field with the one before it; Ctrl+Shift+B shows the change map")
@@ -202,7 +201,6 @@ class BisectPage(_ChainPage):
     """The versions of a document at which a condition turns."""
 
     kind = "bisect"
-    narrowest = SLIM
     icon = "magnifying-glass"
     words = tr("Find when")
     hint = tr("Enter compares the version at which the condition turns with the one before it")

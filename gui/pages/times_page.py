@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui.language import tr
-from gui.pages.base import SLIM, Page
+from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
 from gui.pages.page_request import CollectionStart, PageRequest, TimesStart
 from gui.parts.document_side import DocumentSide
@@ -24,7 +24,6 @@ class TimesPage(Page):
     """Two times of a collection: the documents that were added, removed and changed, and the one chosen compared."""
 
     kind = "times"
-    narrowest = SLIM
     icon = "clock-counter-clockwise"
 
     def __init__(

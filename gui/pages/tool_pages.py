@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.language import tr
-from gui.pages.base import SLIM, Page
+from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
+from gui.style import wording
 from gui.subscriptions import DraftNews
 from gui.views.tools.check_panel import CheckPanel
 from gui.views.tools.drafts_panel import DraftsPanel
@@ -132,7 +133,6 @@ class DraftsPage(_ToolPage):
     """Edits that are not saved."""
 
     kind = "drafts"
-    narrowest = SLIM
     icon = "note-pencil"
     words = tr("Drafts")
 
@@ -162,7 +162,6 @@ class CheckPage(_ToolPage):
     """The guarantees of the server."""
 
     kind = "check"
-    narrowest = SLIM
     icon = "hard-drives"
     words = tr("Server check")
 
@@ -189,7 +188,6 @@ class MigratePage(_ToolPage):
     """Moving a collection to another layout."""
 
     kind = "migrate"
-    narrowest = SLIM
     icon = "swap"
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:

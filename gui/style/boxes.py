@@ -21,6 +21,7 @@ from gui.style.states import words
 from gui.style.wrapping_row import WrappingRow
 
 W = TypeVar("W", bound=QWidget)
+BESIDE_BUTTONS = 220  # u that words keep beside buttons, before these go on below
 
 
 def ground(widget: W, name: str) -> W:
@@ -74,13 +75,14 @@ def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QH
     return beside, group
 
 
-def titled(title: str, said: str = "") -> tuple[QHBoxLayout, QLabel]:
-    """The row at the top of a tool, with its name and a line below that; buttons come behind them."""
-    made = row()
+def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
+    """The row at the top of a tool, with its name and a line below that; buttons come behind them, or below."""
+    made = wrapping()
     left = QVBoxLayout()
     left.setSpacing(theme.px(4))
     left.addWidget(words(title, "title"))
     line = words(said, "second", wrap=True)
+    line.setMinimumWidth(theme.px(BESIDE_BUTTONS))
     left.addWidget(line)
     made.addLayout(left, 1)
     return made, line

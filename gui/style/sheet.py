@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QWidget
 from gui.style import focus_keeper, focus_ring, theme
 from gui.style.scrolling import FromTop
 
+SMALL = 560  # u; a narrower window leaves less free around a dialog
 DIM = 0.34
 DIM_DARK = 0.55
 
@@ -38,12 +39,17 @@ class _Veil(QWidget):
         """Fit all to the window and to a dialog; ``edge`` pixels are free above and below it."""
         self.setGeometry(self.window().rect())
         self._area.setGeometry(self.rect())
-        bar = self._area.verticalScrollBar().sizeHint().width()
+        bar = self.bar
         wide, high = dialog.width() + edge, dialog.height() + 2 * edge
         across = wide > self.width()
         down = high > self.height() - bar * across
         across = wide > self.width() - bar * down
         self.board.resize(max(wide, self.width() - bar * down), max(high, self.height() - bar * across))
+
+    @property
+    def bar(self) -> int:
+        """The width of a scroll bar, in pixels."""
+        return self._area.verticalScrollBar().sizeHint().width()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         ink = QColor(theme.colour("canvas" if theme.is_dark() else "text"))
@@ -93,22 +99,37 @@ class Sheet(QDialog):
     @property
     def room(self) -> int:
         """The width of the dialog, in pixels."""
-        return min(theme.px(self._width), self._host.width() - theme.px(32))
+        return min(theme.px(self._width), self._host.width() - 2 * self._edge)
+
+    @property
+    def _edge(self) -> int:
+        """The pixels that are free around the dialog."""
+        return theme.px(16 if self._host.width() >= theme.px(SMALL) else 8)
+
+    @property
+    def is_scrolled(self) -> bool:
+        """Whether the window is too low for the dialog."""
+        return self.height() + 2 * self._edge > self._host.height()
 
     def first(self) -> QWidget | None:
         """The widget that has the focus when the dialog opens."""
         return None
 
     def _place(self) -> None:
-        edge = theme.px(16)
-        width = max(self.room, self._least(self.room).width())
+        edge = self._edge
+        self._take_width(self.room)
+        if self.is_scrolled:
+            self._take_width(min(self.room, self._host.width() - 2 * edge - self._veil.bar))
+        self._veil.lay_out(self.size(), edge)
+        free = self._veil.board.size() - self.size()
+        self.move(free.width() // 2, max(edge, int(free.height() * 0.45)))
+
+    def _take_width(self, room: int) -> None:
+        """Take a width, or the least there can be where that is more, and the height that goes with it."""
+        width = max(room, self._least(room).width())
         self.setFixedWidth(width)
         wanted = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        height = max(self._least(width).height(), min(wanted, self._host.height() - 2 * edge))
-        self.setFixedHeight(height)
-        self._veil.lay_out(self.size(), edge)
-        board = self._veil.board
-        self.move((board.width() - width) // 2, max(edge, int((board.height() - height) * 0.45)))
+        self.setFixedHeight(max(self._least(width).height(), min(wanted, self._host.height() - 2 * self._edge)))
 
     def _least(self, width: int) -> QSize:
         """The size below which parts would lie over one another, at a width."""
@@ -125,6 +146,13 @@ class Sheet(QDialog):
             if least.width() > self.width() or least.height() > self.height():
                 self._place()  # what came later needs more room
         return done
+
+    def done(self, result: int) -> None:
+        """Close; what a choice in the dialog has led to keeps the focus that it has by then."""
+        now = self._host.focusWidget()
+        if now is not None and not self._is_mine(now):
+            self._back = now
+        super().done(result)
 
     def _gone(self) -> None:
         app = QApplication.instance()

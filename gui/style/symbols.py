@@ -236,6 +236,12 @@ def badge_width(text: str, symbol: str = "") -> float:
     return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + (theme.px(15) if symbol else 0)
 
 
+def badge_cut(text: str, symbol: str, room: float) -> str:
+    """The words of a badge, cut where it would be wider than its room."""
+    left = room - (badge_width(text, symbol) - badge_width(text)) - theme.px(12)
+    return QFontMetricsF(theme.font(11, 500)).elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, left))
+
+
 def badge(
     painter: QPainter, x: float, middle: float, text: str, ink: str = "typ", ground: str = "typT", symbol: str = ""
 ) -> float:

@@ -39,13 +39,13 @@ class WrappingRow(QLayout):
     arrangement asks for, so that splitters, which know no height for a width, give way as well.
     """
 
-    wrapped = Signal()  # the parts are in more or fewer lines now
+    wrapped = Signal()  # the row is higher or lower now, as its parts or their words are in more or fewer lines
 
     def __init__(self, owner: QWidget | None = None, least: Callable[[], int] = lambda: 0) -> None:
         super().__init__(*(() if owner is None else (owner,)))
         self._least = least  # the height of the whole row; one that is set on its owner would hold for any lines
         self._parts: list[_Part] = []
-        self._lines = 1
+        self._height = 0
         self._width = 0
 
     # --- as QHBoxLayout is filled
@@ -97,7 +97,7 @@ class WrappingRow(QLayout):
 
     def _size(self, wide: int) -> QSize:
         edges, lines = self.contentsMargins(), self._broken(self._width)
-        high = sum(map(self._high, lines)) + self.spacing() * (len(lines) - 1)
+        high = sum(self._high(line, self._width) for line in lines) + self.spacing() * (len(lines) - 1)
         high = max(self._least(), high + edges.top() + edges.bottom())
         return QSize(wide + edges.left() + edges.right(), high)
 
@@ -106,13 +106,13 @@ class WrappingRow(QLayout):
         inner = rect.marginsRemoved(self.contentsMargins())
         self._width = inner.width()
         lines = self._broken(self._width)
-        heights = [self._high(line) for line in lines]
+        heights = [self._high(line, self._width) for line in lines]
         y = inner.y() + max(0, inner.height() - sum(heights) - self.spacing() * (len(lines) - 1)) // 2
         for line, high in zip(lines, heights, strict=True):
             self._arrange(line, QRect(inner.x(), y, inner.width(), high))
             y += high + self.spacing()
-        if len(lines) != self._lines:
-            self._lines = len(lines)
+        if sum(heights) != self._height:
+            self._height = sum(heights)
             QTimer.singleShot(0, self, self._tell)  # a layout that is being arranged takes no other size
 
     def _tell(self) -> None:
@@ -147,20 +147,29 @@ class WrappingRow(QLayout):
             lines[-1].append(part)
         return lines
 
-    @staticmethod
-    def _high(line: Sequence[_Part]) -> int:
-        return max((part.item.sizeHint().height() for part in line if not part.is_space), default=0)
+    def _high(self, line: Sequence[_Part], width: int) -> int:
+        """The height of a line of a width, 0 for one that is not known yet, in which words wrap."""
+        shown = [part for part in line if not part.is_space]
+        if not width or not any(part.item.hasHeightForWidth() for part in shown):
+            return max((part.item.sizeHint().height() for part in shown), default=0)
+        widths = self._widths(line, width)
+        return max(_height(part.item, wide) for part, wide in zip(line, widths, strict=True) if not part.is_space)
 
-    def _arrange(self, line: Sequence[_Part], room: QRect) -> None:
-        """Give each part what it wants, less where that is too much, and what is left over to those with a share."""
+    def _widths(self, line: Sequence[_Part], width: int) -> list[int]:
+        """What each part wants, less where that is too much; what is left over goes to those with a share."""
         widths = [part.wanted for part in line]
-        spare = room.width() - self._gaps(line) - sum(widths)
+        spare = width - self._gaps(line) - sum(widths)
         if spare < 0:
             gives = [wide - part.least for wide, part in zip(widths, line, strict=True)]
             total = sum(gives)
             widths = [wide + spare * give // total if total else wide for wide, give in zip(widths, gives, strict=True)]
         elif shares := sum(part.share for part in line):
             widths = [wide + spare * part.share // shares for wide, part in zip(widths, line, strict=True)]
+        return widths
+
+    def _arrange(self, line: Sequence[_Part], room: QRect) -> None:
+        """Place the parts of a line."""
+        widths = self._widths(line, room.width())
         x, first = room.x(), True
         for part, wide in zip(line, widths, strict=True):
             if not part.is_space:
@@ -168,6 +177,11 @@ class WrappingRow(QLayout):
                 first = False
                 high = room.height()
                 if not part.item.expandingDirections() & Qt.Orientation.Vertical:
-                    high = min(high, max(part.item.sizeHint().height(), part.item.minimumSize().height()))
+                    high = min(high, max(_height(part.item, wide), part.item.minimumSize().height()))
                 part.item.setGeometry(QRect(x, room.y() + (room.height() - high) // 2, wide, high))
             x += wide
+
+
+def _height(item: QLayoutItem, width: int) -> int:
+    """The height that an item of a width wants."""
+    return item.heightForWidth(width) if item.hasHeightForWidth() else item.sizeHint().height()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from gui import messages, tasks
 from gui.language import tr, translated
 from gui.pages.page_request import PageRequest
-from gui.style import preferences
+from gui.style import preferences, wording
 
 if TYPE_CHECKING:
     from gui.window.workspace import Workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QWidget
 
 from gui.language import tr
 from gui.style import theme
@@ -39,6 +39,19 @@ def align(forms: Iterable[QFormLayout]) -> None:
     wide = max(label.sizeHint().width() for label, _ in labels)
     for label, high in labels:
         label.setMinimumSize(wide, high)
+
+
+def in_lines(box: QCheckBox, width: int) -> str:
+    """The words of a box to tick in lines of a width in pixels; by themselves they stand in one."""
+    box.ensurePolished()
+    lines, metrics = [""], box.fontMetrics()
+    for word in box.text().split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and metrics.horizontalAdvance(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
 
 
 def field(example: str, name: str) -> QLineEdit:

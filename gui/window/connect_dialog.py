@@ -15,13 +15,15 @@ from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, PlainLabel, button, hair, words
 from gui.window.address_field import AddressField
-from gui.window.connect_boxes import align, change_text, field, file_box, form_of, secret_field
+from gui.window.connect_boxes import align, change_text, field, file_box, form_of, in_lines, secret_field
 from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
 from gui.window.step_list import StepList
 from gui.window.tls_form import TlsForm
 from model.errors import Refused
 from model.session import Address, ConnectionStep, try_source
+
+WIDTH, LINE = 600, 280  # u; in a narrower dialog the words of its boxes to tick are in lines of this length
 
 
 class _Parts(QStackedWidget):
@@ -56,7 +58,7 @@ class ConnectDialog(Sheet):
     stop_asked = Signal(object)
 
     def __init__(self, parent: QWidget, opening: Opening | None = None) -> None:
-        super().__init__(parent, 600)
+        super().__init__(parent, WIDTH)
         self.setAccessibleName(tr("Connect"))
         self._opening: Opening | None = None
         self._replaces = ""
@@ -87,6 +89,15 @@ class ConnectDialog(Sheet):
             self._put(opening)
 
     def _build(self) -> None:
+        is_narrow = self.room < theme.px(WIDTH)
+        ticks = [
+            self.read_only,
+            self.production,
+            *self.login.findChildren(QCheckBox),
+            *self.tls.findChildren(QCheckBox),
+        ]
+        for box in ticks if is_narrow else ():
+            box.setText(in_lines(box, theme.px(LINE)))
         top = QWidget()
         form = form_of(top)
         form.addRow(tr("&Address"), self.uri)
@@ -112,7 +123,8 @@ class ConnectDialog(Sheet):
             self._stack.addWidget(upright)
         self.parts.idClicked.connect(self._part_chosen)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        edge = theme.px(16 if is_narrow else 24)
+        column.setContentsMargins(edge, edge, edge, edge)
         column.setSpacing(theme.px(12))
         column.addWidget(words(tr("Connect"), "title"))
         column.addWidget(top)

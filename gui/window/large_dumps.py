@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from gui import messages, tasks
 from gui.language import tr, translated
 from gui.messages import MessageLine
+from gui.style import wording
 from gui.style.states import Choice
 from gui.window.workspace import Workspace
 from model.session import Session

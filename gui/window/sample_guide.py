@@ -132,9 +132,11 @@ class SampleGuide(QObject):
             return
         a = place.versions[0] if place.versions else None
         b = place.versions[1] if len(place.versions) > 1 else None
-        self._workspace.open(session, PageRequest("collection", thing.ns, place.id, CollectionStart(a=a, b=b)))
+        page = self._workspace.open(session, PageRequest("collection", thing.ns, place.id, CollectionStart(a=a, b=b)))
         if say:
             self._say(HINTS[thing.action])
+        else:
+            page.sight_asked.emit(page)  # nobody asked for the comparison: the page begins with its list
 
     def _race(self, page: DocumentPage, id: Value) -> None:
         if page.editor.is_loaded:

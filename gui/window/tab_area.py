@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20
+LEAST = 448  # the width that a small window leaves with the largest text; every page can be laid out in it
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,7 @@ class _PageStack(QStackedWidget):
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
-        page = self.currentWidget()
-        least = theme.px(page.narrowest) if isinstance(page, Page) else 0
+        least = theme.px(LEAST)
         return QSize(least, self.heightForWidth(max(self.width(), least)))
 
     def heightForWidth(self, width: int) -> int:
@@ -60,7 +60,10 @@ class _PageStack(QStackedWidget):
 
 
 class _PageView(FromTop):
-    """Shows the page in front; one that was left is seen again where it was."""
+    """Shows the page in front; one that was left is seen again where it was.
+
+    A part that was asked for stays at the top while what is above it arrives, until somebody scrolls.
+    """
 
     def __init__(self, stack: _PageStack) -> None:
         super().__init__()
@@ -71,9 +74,25 @@ class _PageView(FromTop):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._pages = stack
         self._left: dict[int, tuple[QPoint, bool]] = {}  # where each page was, by its id, and whether it was touched
+        self._part: QWidget | None = None
+        self.verticalScrollBar().rangeChanged.connect(self._keep_part)
+        self.verticalScrollBar().actionTriggered.connect(self._let_go)
+
+    def show_part(self, part: QWidget) -> None:
+        """Bring a part of the page in front to the top, as far as there is something below it."""
+        self._part = part
+        self._keep_part()
+
+    def _keep_part(self, *_: int) -> None:
+        if self._part is not None and self._pages.isAncestorOf(self._part):
+            self.verticalScrollBar().setValue(self._part.mapTo(self._pages, QPoint()).y())
+
+    def _let_go(self, *_: int) -> None:
+        self._part = None
 
     def show_page(self, page: QWidget) -> None:
         """Bring a page to the front."""
+        self._part = None
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         self._left[id(self._pages.currentWidget())] = QPoint(across.value(), down.value()), self.untouched
         self._pages.setCurrentWidget(page)
@@ -199,6 +218,7 @@ class TabArea(QWidget):
         page.changed.connect(partial(self._page_changed, page))
         page.asked.connect(partial(self._asked, page))
         page.other_asked.connect(self.other_asked)
+        page.sight_asked.connect(partial(self._show_part, page))
         page.closed.connect(partial(self.close_page, page))
         page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
         self.tabs.insert(at, page.title, page.icon)
@@ -229,14 +249,18 @@ class TabArea(QWidget):
                 self._drop(page)
         made = page_registry.PAGES[request.kind].make(session, request, self._production(session))
         self._insert(made, at)
-        made.answer(request, again=False)
         self._view.begin()
+        made.answer(request, again=False)
         return made
 
     # --- what pages tell
 
     def _asked(self, page: Page, request: PageRequest) -> None:
         self.open(request.session or page.session, request)
+
+    def _show_part(self, page: Page, part: QWidget) -> None:
+        if page is self.page:
+            self._view.show_part(part)
 
     # --- closing
 

@@ -15,7 +15,7 @@ from gui.actions import Actions, Item, keys_text, resolve
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
-from gui.style import focus_keeper, preferences, theme, zooming
+from gui.style import focus_keeper, preferences, theme, wording, zooming
 from gui.window import desktop_entry
 from gui.window.palette import Hit, Palette
 from resources import manual

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
-from gui.style import boxes, theme
+from gui.style import boxes, theme, wording
 from gui.window.connection_watch import LostLine
 from gui.window.sidebar import Sidebar
 from gui.window.tab_area import TabArea

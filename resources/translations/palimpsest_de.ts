@@ -708,6 +708,10 @@ Nummern: {numbering}</translation>
       <translation>Pfeiltasten bewegen die Zelle; Pos1 und Ende gehen zur ersten und letzten Änderung eines Feldes; die Eingabetaste vergleicht</translation>
     </message>
     <message>
+      <source>As found in {looked} of the collection</source>
+      <translation>Gefunden in {looked} der Sammlung</translation>
+    </message>
+    <message>
       <source>As in the document</source>
       <translation>Wie im Dokument</translation>
     </message>
@@ -758,10 +762,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>As you opened it</source>
       <translation>Wie Sie es öffneten</translation>
-    </message>
-    <message>
-      <source>As {looked} of the collection {how} them</source>
-      <translation>Wie {looked} der Sammlung sie {how}</translation>
     </message>
     <message>
       <source>Asking the keyring for {name}</source>
@@ -2644,10 +2644,6 @@ Nummern: {numbering}</translation>
       <translation>In der Zeitleiste</translation>
     </message>
     <message>
-      <source>In words</source>
-      <translation>In Worten</translation>
-    </message>
-    <message>
       <source>In words…</source>
       <translation>In Worten…</translation>
     </message>
@@ -3376,6 +3372,10 @@ Nummern: {numbering}</translation>
       <translation>Kein lesbares Dokument ist gewählt</translation>
     </message>
     <message>
+      <source>No field here tells when a version was written.</source>
+      <translation>Kein Feld sagt hier, wann eine Version geschrieben wurde.</translation>
+    </message>
+    <message>
       <source>No field is ticked</source>
       <translation>Kein Feld ist angekreuzt</translation>
     </message>
@@ -3474,6 +3474,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>No version could be read</source>
       <translation>Keine Version war lesbar</translation>
+    </message>
+    <message>
+      <source>No version has a field with {wanted} in its name. Look for other words at the left, or show all.</source>
+      <translation>In keiner Version gibt es ein Feld mit {wanted} im Namen. Suchen Sie links nach etwas anderem, oder zeigen Sie alle.</translation>
     </message>
     <message>
       <source>No version is there before it.</source>
@@ -5492,6 +5496,10 @@ Nummern: {numbering}</translation>
       <translation>Gleich mit {there}</translation>
     </message>
     <message>
+      <source>The sample</source>
+      <translation>Das Beispiel</translation>
+    </message>
+    <message>
       <source>The scan did not come to its end</source>
       <translation>Der Prüflauf kam nicht ans Ende</translation>
     </message>
@@ -5722,6 +5730,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>This document does not decode; it is never written</source>
       <translation>Dieses Dokument lässt sich nicht dekodieren; es wird nie geschrieben</translation>
+    </message>
+    <message>
+      <source>This document has no date in {field}.</source>
+      <translation>Dieses Dokument hat kein Datum in {field}.</translation>
     </message>
     <message>
       <source>This document has no fields</source>
@@ -7816,6 +7828,10 @@ Nummern: {numbering}</translation>
       <translation>der Rest unverändert</translation>
     </message>
     <message>
+      <source>the sample</source>
+      <translation>„sample:“</translation>
+    </message>
+    <message>
       <source>the system's certificates</source>
       <translation>die Zertifikate des Systems</translation>
     </message>
@@ -9014,8 +9030,8 @@ Zum Verbinden öffnen</translation>
       <translation>{tokens} wieder offen.</translation>
     </message>
     <message>
-      <source>{tokens} {how} pending.</source>
-      <translation>{tokens} {how} offen.</translation>
+      <source>{tokens} {how} pending, and none of them passes the filters above. Change them, or show all tokens.</source>
+      <translation>{tokens} {how} offen, und keines davon passt zu den Filtern oben. Ändern Sie diese, oder zeigen Sie alle Token.</translation>
     </message>
     <message>
       <source>{troubles} cannot be as stated.</source>
@@ -14751,6 +14767,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the same with _id</source>
       <translation>derselbe mit _id</translation>
+    </message>
+    <message>
+      <source>the sample</source>
+      <translation>das Beispiel</translation>
     </message>
     <message>
       <source>the second {0}</source>

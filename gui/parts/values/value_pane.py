@@ -6,6 +6,7 @@ Texts are made in a task. Two values that are compared stand side by side with t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -341,6 +342,7 @@ class ValuePane(QWidget):
         super().__init__(parent)
         boxes.ground(self, "surface")
         self._asked: tuple[str, Value | None, Value | None] = ("", None, None)
+        self._note = ""  # said of one value in place of its type and size
         self._names = ("", "")
         self._strong = "chgS"
         self._title = states.words("", "head")
@@ -396,14 +398,14 @@ class ValuePane(QWidget):
         title, a, b = self._asked
         dialog = ValueDialog(title, self.window())
         if self.right.isHidden():
-            dialog.pane.show_value(title, a)
+            dialog.pane.show_value(title, a, self._note)
         else:
             dialog.pane.show_pair(title, a, b, self._strong, (self._names[0], self._names[1]))
         dialog.open()
 
-    def show_value(self, title: str, value: Value | None) -> None:
-        """Show one value."""
-        self._names = ("", "")
+    def show_value(self, title: str, value: Value | None, note: str = "") -> None:
+        """Show one value; a ``note`` is said of it in place of type and size, which text of ours has no need of."""
+        self._names, self._note = ("", ""), note
         self.right.hide()
         self._rule.hide()
         self._show(title, value, None, False)
@@ -412,19 +414,20 @@ class ValuePane(QWidget):
         self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
     ) -> None:
         """Show two values side by side, with their differences on the token ``strong``."""
-        self._names, self._strong = names, strong
+        self._names, self._strong, self._note = names, strong, ""
         self.right.show()
         self._rule.show()
         self._show(title, a, b, False)
 
     def _show(self, title: str, a: Value | None, b: Value | None, whole: bool) -> None:
         self._asked = (title, a, b)
-        zone, pair = preferences.zone(), not self.right.isHidden()
+        zone, pair, note = preferences.zone(), not self.right.isHidden(), self._note
 
         def work(progress: tasks.Progress) -> tuple[ValueText | None, ValueText | None]:
             if pair:
                 return value_text.read_pair(a, b, zone, whole)
-            return (value_text.read(a, zone, whole) if a is not None else None), None
+            read = value_text.read(a, zone, whole) if a is not None else None
+            return (replace(read, note=note) if read is not None and note else read), None
 
         tasks.run(work, done=self._put, failed=self._failed, owner=self, key="value")
 

@@ -560,8 +560,8 @@ class BrowserPanel(QWidget):
             mode = QHeaderView.ResizeMode.Stretch if takes_rest else QHeaderView.ResizeMode.Interactive
             header.setSectionResizeMode(at, mode)
             self.list.setColumnHidden(at, False)
-        goes = ["size"] if "history" in columns else ["size", "at", "health"]  # which says nothing of what is sound
-        goes += ["history"] if "matches" in columns else []
+        # The timeline has the history of the one chosen; of what is sound the health says nothing where there is none.
+        goes = ["size", "history"] if "history" in columns else ["size", "at", "health"]
         dispensable = [columns.index(name) for name in goes if name in columns]
         self.list.resize_columns((self._width(name) for name in columns), dispensable)
         kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in columns)}", {})

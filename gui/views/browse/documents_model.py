@@ -180,8 +180,10 @@ class DocumentsModel(RowsModel[Row]):
             return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
         if column == "matches":
             return self._matches(row)
-        if column in ("at", "since", "gone"):
-            return plain(wording.moment(row.at), "text2") if row.at or column == "at" else _unknown()
+        if column == "at":
+            return self._at(row)
+        if column in ("since", "gone"):
+            return plain(wording.moment(row.at), "text2") if row.at else _unknown()
         if column in ("author", "reason"):
             who = row.author if column == "author" else row.reason
             return plain(who, "text2") if who else _unknown() if column == "author" else plain("")
@@ -198,6 +200,22 @@ class DocumentsModel(RowsModel[Row]):
         if column == "preview":
             return self._preview(row)
         return self._field(row, column)
+
+    def _at(self, row: Row) -> Cell:
+        """When a document was changed last: by itself, or by the rows of its history."""
+        outline = self.outlines.get(row.id)
+        at = row.at or (outline.at if outline is not None else None)
+        if at is not None:
+            return plain(wording.moment(at), "text2")
+        if outline is None and "history" in self.columns:
+            return Cell()  # its history is being read
+        field = self._roles.get("at", "")
+        why = (
+            tr("This document has no date in {field}.", field=field)
+            if field
+            else tr("No field here tells when a version was written.")
+        )
+        return plain("–", "text3", size=12, tip=why, accessible=why)
 
     def _matches(self, row: Row) -> Cell:
         found = self.matches.get(row.id)

@@ -19,6 +19,7 @@ from gui.views.browse.query import Query
 from model.session import Explained, Indexes, IndexUse, Session
 
 WIDTHS = (150, 220, 150, 72)
+HEAD, ROW = 28, 24  # u
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -69,9 +70,9 @@ class ExplainSheet(Sheet):
         self.plan.setMinimumHeight(self.fitting(220, 560))
         self.plan.hide()
         self.model = IndexList()
-        self.list = CellTree(row_height=24)
+        self.list = CellTree(row_height=ROW)
         self.list.as_list(self.model, tr("Indexes of {ns}", ns=ns), WIDTHS)
-        self.list.setMinimumHeight(self.fitting(28 + 24 * 5, 420))
+        self.list.setMinimumHeight(self.fitting(HEAD + ROW * 5, 420))
         self.note = words("", "hint", wrap=True)
         self._show_plan = button(tr("Show the server's plan"), self._toggle_plan, "quiet")
         self._show_plan.setEnabled(False)
@@ -128,6 +129,7 @@ class ExplainSheet(Sheet):
         self._show_plan.setEnabled(bool(found))
         self.states.setMinimumHeight(0)
         self.states.show_content()
+        self._give_up_room()
 
     def _reserve(self, policy: QSizePolicy.Policy) -> None:
         """Say whether the sentences are as high as the state that may stand for them."""
@@ -174,6 +176,16 @@ class ExplainSheet(Sheet):
         unused = [row.name for row in found.rows if row.uses == 0 and row.name != "_id_"]
         never = tr("Not used so far: {unused}.", unused=", ".join(unused)) if unused else ""
         self.note.setText(translated(found.note) or never)
+        self._give_up_room()
+
+    def _give_up_room(self) -> None:
+        """Keep no empty room in a window that is too low for the dialog: its buttons would be out of sight."""
+        if self.is_scrolled:
+            if self.model.rows:
+                self.list.setFixedHeight(
+                    min(self.list.minimumHeight(), theme.px(HEAD + ROW * (len(self.model.rows) + 1)))
+                )
+            self._place()
 
     def _not_listed(self, error: BaseException) -> None:
         self.note.setText(tr("The indexes could not be read. {describe}", describe=tasks.describe(error)[0]))

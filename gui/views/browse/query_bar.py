@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr, translated
@@ -16,7 +16,7 @@ from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_filter
 from gui.style import boxes, theme, wording
 from gui.style.sheet import Sheet
-from gui.style.states import button, tool, words
+from gui.style.states import button, say, tool, words
 from gui.views.browse.past_queries import PastQueries
 from gui.views.browse.query import Query, field_names, sort_pairs, sort_words
 from gui.views.browse.query_options import Part, QueryOptions
@@ -27,6 +27,7 @@ from model.records import CollectionInfo
 from model.session import FieldSurvey
 
 LONGEST = 90  # letters of a query in a menu
+ICONS_BELOW = 560  # u; in a narrower bar order and fields are their icons alone
 TIMES = tr("As of a time, two times, deleted documents")
 
 
@@ -85,7 +86,6 @@ class QueryBar(QWidget):
         self.time_button = tool("clock-counter-clockwise", TIMES, self._show_times, 32)
         self.time_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.run_button = button(tr("Find"), self._run, "main")
-        self.input.setMinimumWidth(theme.px(200))
         row = boxes.wrapping(x=0, y=0)
         row.addWidget(self.input, 1)
         switch = QHBoxLayout()
@@ -360,12 +360,7 @@ class QueryBar(QWidget):
     def _put(self, rest: Query) -> None:
         """Take all of a query but its filter, and say it on the buttons."""
         self._rest = replace(rest, filter="", any_version=False)
-        self.sort_button.setText(sort_words(rest.sort).replace("&", "&&"))
-        names = field_names(rest.fields)
-        said = (
-            tr("All fields") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
-        )
-        self.fields_button.setText(said.replace("&", "&&"))
+        self._say_shown()
         self.bounds_button.setText(rest.bounds)
         wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
         self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
@@ -376,6 +371,22 @@ class QueryBar(QWidget):
         self.time_button.setFixedWidth(wide)
         self.time_button.setAccessibleName(tr("{said}: other times", said=said) if said else TIMES)
         self._fit_which()
+
+    def _say_shown(self) -> None:
+        """Say order and fields on their buttons, or in their tooltips alone where the bar is narrow."""
+        names = field_names(self._rest.fields)
+        fields = (
+            tr("All fields") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
+        )
+        is_narrow = self.width() < theme.px(ICONS_BELOW)
+        self.input.setMinimumWidth(theme.px(160 if is_narrow else 200))
+        for made, said in ((self.sort_button, sort_words(self._rest.sort)), (self.fields_button, fields)):
+            say(made, "" if is_narrow else said.replace("&", "&&"))
+            made.setToolTip(wording.tip(said) if is_narrow else "")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._say_shown()
 
 
 class _NameSheet(Sheet):

@@ -29,7 +29,8 @@ Part = Literal["order", "columns", "limits"]
 class FieldChoices(RowsModel[FieldUse]):
     """The fields of a collection, ticked where they are columns."""
 
-    headers = (tr("Field"), tr("Types"), tr("In"))
+    headers = (tr("Field"), tr("Types"), tr("Documents"))
+    right_headers = frozenset((2,))
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +53,7 @@ class FieldChoices(RowsModel[FieldUse]):
         return plain(
             f"{share} %" if share else "< 1 %",
             "text2",
+            right=True,
             tip=tr(
                 "{documents} of {documents2}",
                 documents=row.documents,
@@ -96,6 +98,7 @@ class QueryOptions(Sheet):
         self.list.installEventFilter(self)
         self.about = words(tr("Reading the fields…"), "hint")
         self.trouble = words("", "error", wrap=True)
+        self.trouble.hide()
         self.run = button(tr("Run"), self._agree, "main")
         self._lay_out()
         for line in (self.order, self.columns, self.skip, self.limit):
@@ -148,13 +151,7 @@ class QueryOptions(Sheet):
         self._survey = survey
         self.model.documents = survey.documents
         looked = wording.many(survey.documents, "document")
-        self.about.setText(
-            tr(
-                "As {looked} of the collection {how} them",
-                looked=looked,
-                how=tr("has") if survey.documents == 1 else tr("have"),
-            )
-        )
+        self.about.setText(tr("As found in {looked} of the collection", looked=looked))
         self._fill()
 
     def say_unknown(self, sentence: str) -> None:
@@ -210,6 +207,7 @@ class QueryOptions(Sheet):
             skip, limit = _whole(tr("Skip"), self.skip), _whole(tr("Limit"), self.limit)
         except Refused as error:
             self.trouble.setText(translated(str(error)))
+            self.trouble.show()
             return
         asked = replace(
             self._query, sort=self.order.text().strip(), fields=self.columns.text().strip(), skip=skip, limit=limit

@@ -47,6 +47,7 @@ from model.session import Comparison
 from model.values.canonical import Path, Value
 
 NOTHING = (tr("Nothing is compared yet"), tr("Choose a document, then two of its versions."))
+IN_LINES = 60  # u; tools that are higher stand in several lines, of a page with so little room that it scrolls
 MOST_BESIDE = 500  # changes whose rows are looked up; as many rows never are in sight at once
 COARSE = tr("Right, but not the shortest: an exact answer would take too long.")
 
@@ -325,8 +326,9 @@ class DiffPanel(QWidget):
         return before[0] == asked[0] and before[2].current and asked[2].current
 
     def _fit_height(self) -> None:
-        """Keep room for the tools and three rows; beyond that the panel gives way."""
-        self.setMinimumHeight(self.tools.sizeHint().height() + theme.px(80))
+        """Keep room for the tools and three rows, of a page that scrolls for six; beyond that the panel gives way."""
+        tools = self.tools.sizeHint().height()
+        self.setMinimumHeight(tools + theme.px(80 if tools < theme.px(IN_LINES) else 145))
 
     def _show_form(self) -> None:
         """Show the rows of a comparison with their tools, or the fields of one version."""
@@ -662,16 +664,16 @@ class DiffPanel(QWidget):
 
         tasks.run(
             work,
-            done=self._read,
+            done=partial(self._read, wording.many(len(shown), "change")),
             failed=self._not_read,
             owner=self,
             key="words",
             title=tr("Putting the changes into words"),
         )
 
-    def _read(self, words: str) -> None:
+    def _read(self, changes: str, words: str) -> None:
         dialog = ValueDialog(tr("The comparison in words"), self.window())
-        dialog.pane.show_value(tr("In words"), Value.of(words))
+        dialog.pane.show_value(tr("The comparison in words"), Value.of(words), changes)
         dialog.open()
 
     def _not_read(self, error: BaseException) -> None:

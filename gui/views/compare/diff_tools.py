@@ -10,7 +10,7 @@ from gui.language import tr
 from gui.style import boxes, icons, states, symbols, theme, wording
 from gui.views.compare.version_box import VersionBox, VersionChoices
 
-NARROW = 1060  # below it words give way to the counts
+NARROW, BARE = 1060, 520  # below them words give way to the counts, and to a line less
 COUNTED = (
     ("add", tr("added")), ("remove", tr("removed")), ("replace", tr("changed")), ("retype", tr("retyped")),
     ("move", tr("moved")), ("reorder", tr("reordered")), ("text", tr("text edited")),
@@ -87,6 +87,7 @@ class DiffTools(QWidget):
         self.copy.setMenu(self.copies)
         self.copy.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.restore = states.button(tr("Restore from A…"), None, "small", icon="arrow-counter-clockwise")
+        self.restore.setAccessibleName(tr("Restore from A…"))
         self._head = states.words(tr("Compare"), "head")
         row.addWidget(self._head)
         row.addWidget(self.box_a)
@@ -107,10 +108,9 @@ class DiffTools(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < theme.px(NARROW)
-        if narrow == self._head.isVisibleTo(self):
-            self._head.setVisible(not narrow)
-            self.restore.setText(tr("Restore…") if narrow else tr("Restore from A…"))
+        is_narrow, is_bare = (self.width() < theme.px(room) for room in (NARROW, BARE))
+        self._head.setVisible(not is_narrow)
+        states.say(self.restore, "" if is_bare else tr("Restore…") if is_narrow else tr("Restore from A…"))
 
     def say(self, number: int, total: int) -> None:
         """Say the number of the current change, from 1, and how many there are."""

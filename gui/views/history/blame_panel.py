@@ -28,38 +28,37 @@ from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 
-CHANGE, FIELD, VALUE, SET, WHEN, BY = range(6)
-WIDTHS = (36, 240, 380, 110, 150, 120)
+CHANGE, FIELD, SET, WHEN, BY, VALUE = range(6)  # the widest last: beside it, the others would be far apart
+WIDTHS = (36, 240, 110, 150, 120, 380)
 SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "remove": "remove", "": ""}
 
 
 class BlameModel(RowsModel[Blame]):
     """A row for each field, in the order of the document."""
 
-    headers = ("", tr("Field"), tr("Value"), tr("Last set"), tr("When"), tr("By"))
+    headers = ("", tr("Field"), tr("Last set"), tr("When"), tr("By"), tr("Value"))
 
     def key(self, row: Blame) -> Hashable:
         return row.key
 
     def cell(self, index: Index) -> Cell:
-        row = self.rows[index.row()]
-        match index.column():
-            case 0:
-                return Cell(change=SYMBOLS.get(row.op, ""), accessible=WORDS.get(row.op, tr("from the start")))
-            case 1:
-                parts = key_parts(row.key)
-                lead, own = "".join(parts[:-1]), parts[-1]
-                lead, own = (lead + ".", own[1:]) if own.startswith(".") else (lead, own)
-                return Cell(spans=(Span(lead, "text3"), Span(own)), mono=True, size=12, tip=key_text(row.key))
-            case 2:
-                if row.now.value is None:
-                    return value(f"{row.now.kind}, {wording.size(row.now.size)}", "text2")
-                return value(text.shown(row.now.value, preferences.zone()))
-            case 3:
-                return value(set_in(row), tip=doubt(row))
-            case 4:
-                return when_cell(row.version)
-        return by_cell(row.version)
+        row, column = self.rows[index.row()], index.column()
+        if column == CHANGE:
+            return Cell(change=SYMBOLS.get(row.op, ""), accessible=WORDS.get(row.op, tr("from the start")))
+        if column == FIELD:
+            parts = key_parts(row.key)
+            lead, own = "".join(parts[:-1]), parts[-1]
+            lead, own = (lead + ".", own[1:]) if own.startswith(".") else (lead, own)
+            return Cell(spans=(Span(lead, "text3"), Span(own)), mono=True, size=12, tip=key_text(row.key))
+        if column == SET:
+            return value(set_in(row), tip=doubt(row))
+        if column == WHEN:
+            return when_cell(row.version)
+        if column == BY:
+            return by_cell(row.version)
+        if row.now.value is None:
+            return value(f"{row.now.kind}, {wording.size(row.now.size)}", "text2")
+        return value(text.shown(row.now.value, preferences.zone()))
 
 
 def by_cell(version: Version) -> Cell:

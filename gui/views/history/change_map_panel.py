@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Span
-from gui.style.states import StateStack, button, tool, words
+from gui.style.states import StateStack, button, say, tool, words
 from gui.views.history import map_sizes
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_grid import MapView
@@ -23,6 +23,9 @@ from model.errors import Refused
 from model.history.chain import Chain
 from model.session import Session
 from model.values.canonical import Value
+
+NARROW = 600  # u; in a narrower panel the map comes first
+LEGEND = 420  # u that the meanings of the marks keep beside a button
 
 
 class ChangeMapPanel(ChainPanel):
@@ -38,19 +41,21 @@ class ChangeMapPanel(ChainPanel):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self._reading_value: tasks.Task | None = None
+        self._is_narrow = False
         self.model = MapModel(self)
         self.view = MapView(self.model)
         self.grid = self.view.grid
         content = QWidget()
-        column = boxes.column(content)
+        self._content = column = boxes.column(content)
         self.values, self._value_line = ValuePane(), states.hair()
         self.values.setMaximumHeight(theme.px(240))
         self.values.hide()
         self._value_line.hide()
         self.values.closed.connect(self._close_value)
+        self._legend, self._legend_line = self._legend_row(), states.hair()
         for part, stretch in (
-            (self._legend_row(), 0),
-            (states.hair(), 0),
+            (self._legend, 0),
+            (self._legend_line, 0),
             (self.view, 1),
             (self._value_line, 0),
             (self.values, 0),
@@ -93,10 +98,28 @@ class ChangeMapPanel(ChainPanel):
             one_tool.setProperty("boxed", True)
             row.addWidget(one_tool)
         self.save = button(tr("Save picture…"), self._save_picture, "small", icon="image")
+        self.save.setAccessibleName(tr("Save picture…"))
+        self.save.setToolTip(tr("Save picture…"))
         row.addWidget(self.save)
         self._fit_segments()
         theme.signals.changed.connect(self._fit_segments)
         return made
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow panel the map comes before its legend, and there are fewer words above it."""
+        super().resizeEvent(event)
+        is_narrow = self.width() < theme.px(NARROW)
+        if is_narrow == self._is_narrow:
+            return
+        self._is_narrow = is_narrow
+        self._order_word.setVisible(not is_narrow)
+        say(self.save, "" if is_narrow else tr("Save picture…"))
+        last = self._content.count() - 2
+        for at, part in enumerate(
+            (self._legend_line, self._legend) if is_narrow else (self._legend, self._legend_line)
+        ):
+            self._content.removeWidget(part)
+            self._content.insertWidget(last + at if is_narrow else at, part)
 
     def _fit_segments(self) -> None:
         # The checked one is bolder, and Qt asks for the room that the other weight needs.
@@ -106,9 +129,10 @@ class ChangeMapPanel(ChainPanel):
 
     def _legend_row(self) -> QWidget:
         made = boxes.ground(QWidget(), "sunken")
-        row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(16), 0, theme.px(16), 0)
-        row.addWidget(MapLegend(), 1)
+        row = boxes.wrapping(made, 16, 0)
+        legend = MapLegend()
+        legend.setMinimumWidth(theme.px(LEGEND))
+        row.addWidget(legend, 1)
         self.fold = button("", self._toggle_fold, "small", "quiet")
         self.fold.setMinimumHeight(0)
         self.fold.hide()
@@ -117,7 +141,7 @@ class ChangeMapPanel(ChainPanel):
 
     def _detail_row(self) -> QWidget:
         made = boxes.ground(QWidget(), "sunken")
-        row = boxes.row(made, 16, 8, gap=10)
+        row = boxes.wrapping(made, 16, 8, gap=10)
         lines = QVBoxLayout()
         lines.setSpacing(0)
         self.first, self.second = Said(), Said()
@@ -148,11 +172,15 @@ class ChangeMapPanel(ChainPanel):
         if not fresh:
             bar.setValue(bar.maximum() - from_end)
         if self.model.rows:
-            rows = self.model.rows
-            newest = max(range(len(rows)), key=lambda i: rows[i].last_column)
-            row = next((i for i, one in enumerate(rows) if one.track.key == key), newest)
             column = self.model.column_of(version) if version is not None else -1
-            self.grid.go(row, column if column >= 0 else rows[row].last_column)
+            column = column if column >= 0 else self.model.newest
+            row = next((i for i, one in enumerate(self.model.rows) if one.track.key == key), None)
+            if row is None:  # opened: all that changed last is in sight, as far as it fits
+                last = max(one.last_column for one in self.model.rows)
+                changed = [i for i, one in enumerate(self.model.rows) if one.last_column == last]
+                self.grid.go(changed[-1], column)
+                row = changed[0]
+            self.grid.go(row, column)
         self._say_title()
         if chain.complete and not self.model.rows:
             self.stack.show_empty(

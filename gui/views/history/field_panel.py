@@ -16,6 +16,7 @@ from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.clear_cross import ClearCross
+from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, set_in, when_cell
 from gui.views.history.chain_panel import ChainPanel
@@ -31,6 +32,7 @@ from model.values.canonical import Path, Value
 
 CHANGE, VERSION, WHEN, BY, BEFORE, AFTER = range(6)
 WIDTHS = (36, 110, 150, 140, 260, 260)
+STACKED = 620  # u; in a narrower panel the fields stand below the history of the one chosen
 
 
 class _Fields(RowsModel[Track]):
@@ -151,7 +153,7 @@ class FieldPanel(ChainPanel):
         self.settings.customContextMenuRequested.connect(self._menu)
         right = QWidget()
         right_column = boxes.column(right)
-        head = boxes.row(x=16, y=8, gap=10)
+        head = boxes.wrapping(x=16, y=8, gap=10)
         head.addWidget(self.name)
         head.addWidget(self.summary, 1)
         head.addLayout(segments)
@@ -159,7 +161,7 @@ class FieldPanel(ChainPanel):
         right_column.addWidget(self.plot)
         right_column.addWidget(self.settings, 1)
         self._inner = StateStack(right)
-        self.split = boxes.split(left, self._inner, sizes=(300, 900), across=True)
+        self.split = StackingSplit(left, self._inner, sizes=(300, 900), room=STACKED, above=1)
         self.split.setHandleWidth(1)
         self.split.setStretchFactor(1, 1)
         self.stack = StateStack(self.split)
@@ -255,7 +257,14 @@ class FieldPanel(ChainPanel):
             if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.fields.index(0, 0))
         else:
-            self._inner.show_empty(tr("No field matches"), "", [(tr("Show all fields"), self.search.clear)])
+            self._inner.show_empty(
+                tr("No field matches"),
+                tr(
+                    "No version has a field with {wanted} in its name. Look for other words at the left, or show all.",
+                    wanted=self.search.text().strip()[:120],
+                ),
+                [(tr("Show all fields"), self.search.clear)],
+            )
         self._chosen()
 
     def _chosen(self, *_: object) -> None:

@@ -121,9 +121,13 @@ class MapGrid(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         here = self.currentIndex()
         seen = here.isValid() and QRect(QPoint(), event.oldSize()).contains(self.visualRect(here).center())
+        down = self.verticalScrollBar()
+        at_end = 0 < down.maximum() == down.value()
         super().resizeEvent(event)
+        if at_end:
+            down.setValue(down.maximum())  # as does the last row, when something opens below,
         if seen:
-            self.scrollTo(here)  # the crosshair stays in sight when something opens below
+            self.scrollTo(here)  # and the crosshair
 
     # --- keys and mouse
 

@@ -195,7 +195,8 @@ class DecisionModel(CellModel):
                 spans = tuple(replace(span, token="text2") for span in spans)
         elif merged and alike and other is not None:
             spans = marked(value, other, self.zone, "chgS")
-        return Cell(spans=(*spans, *behind), mono=True, size=12)
+        in_lines = self._short and bool(behind)  # a type that is cut off would leave values that look alike
+        return Cell(spans=(*spans, *behind), mono=True, size=12, wrap=in_lines)
 
     def _is_cut(self, value: Value, other: Value) -> bool:
         """Whether the difference would stand beyond the column's edge."""
@@ -338,10 +339,10 @@ class DecisionTable(CellTree):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        symbol = theme.px(44)
+        tight, bare = (self.viewport().width() < theme.px(44 + less) for less in (TIGHT, BARE))  # values come first
+        symbol = theme.px(36 if bare else 44)
         room = self.viewport().width() - symbol
-        tight, bare = room < theme.px(TIGHT), room < theme.px(BARE)  # the values themselves come first
-        field = max(theme.px(104 if tight else 136), min(theme.px(240), int(room * 0.12)))
+        field = max(theme.px(96 if bare else 104 if tight else 136), min(theme.px(240), int(room * 0.12)))
         decision = 0 if bare else max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
         if bare and self.currentIndex().column() == DECISION:

@@ -21,9 +21,9 @@ from gui.parts.notices import Notices
 from gui.parts.saver import Saver, following
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, theme, wording
-from gui.style.states import hair
+from gui.style.states import hair, say
 from gui.style.wording import many, version
-from gui.views.merge.decision_table import ROW, DecisionModel, DecisionTable
+from gui.views.merge.decision_table import BARE, ROW, DecisionModel, DecisionTable
 from gui.views.merge.merge_draft import MergeDraft
 from gui.views.merge.resolution import Resolution, Result, drawn
 from gui.views.merge.resolver_parts import WAYS, ConflictBar, MergeHead, ResultHead
@@ -562,6 +562,7 @@ class ResolverPanel(QWidget):
         super().resizeEvent(event)
         narrow = self.width() < theme.px(NARROW)
         self.tree.narrow(narrow)
+        say(self.head.undo, "" if self.width() < theme.px(BARE) else tr("Undo"))
         if narrow != self.bar.is_narrow:
             self.bar.is_narrow = narrow
             self.bar.show(self._resolution, self.table.row)

@@ -16,7 +16,7 @@ from gui.views.merge.resolution import Resolution
 from model import text
 from model.merge import Decision
 
-TITLE, SAID = 190, 120  # what the words of a row keep beside its buttons
+TITLE, SAID = 300, 120  # what the words of a row keep beside its buttons
 WAYS = (("base", "Ctrl+1"), ("mine", "Ctrl+2"), ("theirs", "Ctrl+3"))
 
 
@@ -40,14 +40,15 @@ class MergeHead:
         self.reason.setMaximumWidth(theme.px(260))
         row.addWidget(self.reason, 1)
         self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
+        self.undo.setAccessibleName(tr("Undo"))
         self.discard = button(tr("Discard my edit…"), None)
         self.count = Pill()
         self.save = button(tr("Save"), None, "main")
         row.addWidget(self.undo)
         row.addSpacing(theme.px(4))
+        row.addWidget(self.discard)
+        row.addSpacing(theme.px(4))
         ends = boxes.row(x=0, y=0)
-        ends.addWidget(self.discard)
-        ends.addSpacing(theme.px(4))
         ends.addWidget(self.count)
         ends.addWidget(self.save)
         row.addLayout(ends)

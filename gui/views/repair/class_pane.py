@@ -14,7 +14,7 @@ from gui import messages, tasks
 from gui.language import tr
 from gui.style import boxes, states, symbols, theme, wording
 from gui.style.states import button, tool, words
-from gui.views.repair.class_tree import ClassModel, ClassTree
+from gui.views.repair.class_tree import ROW, ClassModel, ClassTree
 from gui.views.repair.repair_words import not_checked
 from gui.views.repair.scan_consent import Agreement
 from gui.views.repair.scanner import Scanner
@@ -48,6 +48,7 @@ class Tag(QWidget):
 
 
 WORDED = 270  # the least width with words on the button above
+ROWS = 4  # of the classes are in sight where their findings stand below them
 
 
 class ClassPane(QWidget):
@@ -110,12 +111,19 @@ class ClassPane(QWidget):
         whole.addLayout(foot)
         scanner.progressed.connect(self._progress)
         self.total = 0
+        self._is_low = False
         self.put({})
         self.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.again.setText(tr("Scan again") if self.width() >= theme.px(WORDED) else "")
+
+    def stack(self, is_low: bool) -> None:
+        """Show a few classes above what is said of them, and no empty list; or all beside it."""
+        self._is_low = is_low
+        self.tree.setMinimumHeight(theme.px(ROWS * ROW) if is_low else 0)
+        self.tree.setVisible(not is_low or self.total > 0)
 
     # --- what is known
 
@@ -125,6 +133,7 @@ class ClassPane(QWidget):
         self._count.put(wording.count(total) if total else "", "warn", "warnT")
         self.model.put(counts)
         self.tree.expandAll()
+        self.stack(self._is_low)
 
     def begin(self) -> None:
         """Show that a scan is under way."""

@@ -15,6 +15,8 @@ from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span
 from gui.views.repair.repair_words import badge
 from model.repair.damage_classes import CLASSES, GROUPS, class_of
 
+ROW = 28  # u
+
 
 @dataclass
 class _Node:
@@ -133,7 +135,7 @@ class ClassTree(CellTree):
     chosen = Signal(object)  # codes
 
     def __init__(self, model: ClassModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent, row_height=28)
+        super().__init__(parent, row_height=ROW)
         self._classes = model
         self.setModel(model)
         self.setHeaderHidden(True)

@@ -121,12 +121,13 @@ class CourseList(CellTree):
 
     WIDTHS = (290, 258, 72, 72, 72, 200)
     NARROW = (226, 258, 62, 66, 62, 180)
+    DISPENSABLE = (3, 2)  # the counts before, which the bars show
 
     def __init__(self, model: CoursesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, delegate=BarsDelegate(None, 28))
         self.itemDelegate().setParent(self)
         self.as_list(model, tr("Findings by class, over the scans"))
-        self.narrow_below(1000, self.NARROW, self.WIDTHS)
+        self.narrow_below(1000, self.NARROW, self.WIDTHS, dispensable=self.DISPENSABLE)
 
 
 class ScansModel(RowsModel[tuple[Counted, Counted | None]]):

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
 from gui.paging import refill
 from gui.style import boxes, states, theme, wording
-from gui.style.states import StateStack, button, words
+from gui.style.states import OneLine, StateStack, button, words
+from gui.style.wrapping_row import WrappingRow
 from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, ScansModel
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
@@ -54,7 +55,7 @@ class HealthPanel(QWidget):
         column.addWidget(self._stack, 1)
         self.setFocusProxy(self.class_list)
 
-    def _title_row(self) -> QHBoxLayout:
+    def _title_row(self) -> WrappingRow:
         row, self.said = boxes.titled(tr("Health"))
         self.places = QComboBox()
         self.places.setAccessibleName(tr("Where"))
@@ -72,7 +73,7 @@ class HealthPanel(QWidget):
         column = boxes.column(made)
         head = boxes.row(y=8)
         head.addWidget(words(tr("Scans"), "head"))
-        self._how_many = words("", "second")
+        self._how_many = OneLine("second")
         head.addWidget(self._how_many, 1)
         column.addLayout(head)
         column.addWidget(states.hair())
@@ -105,6 +106,7 @@ class HealthPanel(QWidget):
         self._fill_places({scan.place for scan in every if not scan.ids} | {place})
         mine = [scan for scan in every if scan.subject == (place, ids)]
         self.said.setText(_verdict(mine))
+        self.said.setVisible(bool(mine))
         if not mine:
             self._show_none()
             return

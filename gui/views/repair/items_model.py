@@ -21,8 +21,8 @@ from model.repair.items import Item
 from model.repair.plan import Plan
 
 ID, FOUND, WRITTEN, SIZE, SAID = range(1, 6)
-WIDTHS = (40, 112, 250, 150, 90)
-NARROW = (36, 92, 152, 134, 64)  # the widths in a window of 1024 pixels
+WIDTHS = (44, 112, 250, 150, 90)
+NARROW = (44, 92, 152, 134, 64)  # the widths in a window of 1024 pixels
 
 
 class ItemsModel(RowsModel[Item]):

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
-from gui.style import boxes, icons, states, theme, wording
+from gui.style import boxes, icons, states, wording
+from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
 from gui.views.repair.difference_bar import DifferenceBar
@@ -37,7 +38,7 @@ from model.session import Session
 from model.values.canonical import Value
 
 MANY = 100  # items from which on their number must be typed
-LEFT = 305
+LEFT, STACKED = 305, 620  # u; in a narrower panel the classes stand above their findings
 GONE = Outcome("skipped", "", None, tr("It is not there any more."))
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
 
@@ -130,10 +131,10 @@ class RepairPanel(QWidget):
         column.addLayout(report)
         column.addWidget(foot)
         self.states = StateStack(content)
-        row = boxes.split(self.pane, self.states, across=True)
+        row = StackingSplit(self.pane, self.states, sizes=(LEFT, 1080), room=STACKED)
         row.setStretchFactor(0, 0)
         row.setStretchFactor(1, 1)
-        row.setSizes([theme.px(LEFT), theme.px(1080)])
+        row.turned.connect(self.pane.stack)
         self._stack = QStackedWidget()
         self._stack.addWidget(row)
         whole = QVBoxLayout(self)

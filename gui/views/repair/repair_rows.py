@@ -45,7 +45,7 @@ class TicksRow(QWidget):
         self.guard.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
         row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
+        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # its tick below those of the rows
         row.setSpacing(theme.px(8))
         row.addWidget(self.all)
         row.addWidget(self.guard, 1)

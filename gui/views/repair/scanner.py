@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from gui.language import tr
+from gui.style import wording
 from model.errors import Refused
 from model.findings import Finding, Unchecked
 from model.health import counted

@@ -18,8 +18,8 @@ from model.taking_back import Chosen, TakenBack
 from model.values.canonical import Value
 
 ID, VERSIONS, SAID = range(1, 4)
-WIDTHS = (40, 220, 260)
-NARROW = (36, 130, 150)  # the widths in a window of 1024 pixels
+WIDTHS = (44, 220, 260)
+NARROW = (44, 130, 150)  # the widths in a window of 1024 pixels
 _VERDICTS = {
     "applied": ("check", "acc", tr("Can be taken back")),
     "skipped": ("minus", "text2", tr("Nothing to take back")),
@@ -138,7 +138,7 @@ class TakingBackModel(RowsModel[Chosen]):
                 return value(wording.plain(row.id), middle=True)
             case 2:
                 names = ", ".join(wording.version(v) for v in row.versions)
-                return value(names, "text2", tip=names)
+                return value(names, "text2", middle=True, tip=names)
         icon, token, words = self.said(row)
         drawn = self.drawn.get(row.id)
         badges = (LACKS,) if drawn is not None and drawn.warning and row.id not in self.ends else ()

@@ -34,7 +34,7 @@ def tick_cell(can: bool, on: bool) -> Cell:
     """The box of a row, and nothing where it cannot be ticked."""
     said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
     state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-    return Cell(check=state if can else None, accessible=said)
+    return Cell(check=state if can else None, indent=8, accessible=said)
 
 
 class TickedList(CellTree, Generic[T]):

@@ -25,7 +25,9 @@ from gui.language import tr, translated
 from gui.parts.pill import Pill
 from gui.style import boxes, theme
 from gui.style.sheet import Sheet
+from gui.style.stacking_split import StackingSplit
 from gui.style.states import Glyph, PlainLabel, button, hair, words
+from gui.style.wrapping_row import WrappingRow
 from gui.views.stating.key_form import KeyForm
 from gui.views.stating.key_row import Choice
 from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from model.records import CollectionInfo
     from model.session import Session
 
-WIDTH = 1120
+WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview stands below the keys
 SCROLLBAR = 10  # the width of the form's, which the row above it lines up with
 PAUSE = 250  # milliseconds after the last key before the documents are read
 FILE = "layouts.toml"
@@ -132,11 +134,10 @@ class LayoutSheet(Sheet):
         below.addWidget(self.about, 1)
         beside.addLayout(below)
         beside.addWidget(self.form, 1)
-        split = boxes.split(left, self.trial, across=True)
+        split = StackingSplit(left, self.trial, sizes=(440, 680), room=STACKED)
         split.setHandleWidth(1)
         split.setStretchFactor(0, 2)
         split.setStretchFactor(1, 3)
-        split.setSizes([theme.px(440), theme.px(680)])
         return split
 
     def _question(self) -> QWidget:
@@ -148,8 +149,8 @@ class LayoutSheet(Sheet):
         self.question.hide()
         return self.question
 
-    def _foot(self) -> QHBoxLayout:
-        row = boxes.row(x=24, y=14)
+    def _foot(self) -> WrappingRow:
+        row = boxes.wrapping(x=24, y=14)
         row.addWidget(self.keep)
         row.addWidget(self.forget)
         row.addWidget(self.trouble, 1)

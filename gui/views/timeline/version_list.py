@@ -23,6 +23,7 @@ from gui.parts.versions_model import (
     OPERATION,
     REASON,
     SIZE,
+    STORED,
     VERSION,
     WATCHED,
     VersionsModel,
@@ -136,7 +137,7 @@ class VersionList(CellTree):
         self.as_list(model, tr("Versions, newest first"))
         model.chosen.connect(self.viewport().update)
         self.header().setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
-        self.resize_columns(WIDTHS, dispensable=(SIZE, HASH))
+        self.resize_columns(WIDTHS, dispensable=(SIZE, HASH, STORED))
 
     def fit(self) -> None:
         """Show the columns that have something in any row."""

@@ -139,6 +139,7 @@ class DraftsPanel(QWidget):
                 tr("Discard 1 draft"),
                 self._discard,
                 danger=True,
+                icon="trash",
             )
 
     def _discard(self) -> None:

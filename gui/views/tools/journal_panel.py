@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr, translated
@@ -17,6 +17,7 @@ from gui.parts.differences.diff_table import DiffTable
 from gui.style import boxes, states, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
+from gui.style.wrapping_row import WrappingRow
 from model import text
 from model.diff import diff
 from model.errors import Refused
@@ -27,7 +28,7 @@ from model.values.canonical import EMPTY
 PAGE = 200
 WIDTHS = (72, 150, 90, 190, 190, 130, 150)
 NARROW = (64, 146, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
-COLLECTION = 4
+COLLECTION, DETAIL = 4, 7  # can be done without; the detail of the one chosen stands below
 _ENDS = {
     "applied": Badge(tr("Applied"), "text2", "typT"),
     "refused": Badge(tr("Refused"), "err", "errT", "conflict"),
@@ -100,7 +101,7 @@ class JournalPanel(QWidget):
         self.model.wanted.connect(self._more)
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Journal"))
-        self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION,))
+        self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION, DETAIL))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)
@@ -114,7 +115,7 @@ class JournalPanel(QWidget):
         self.setFocusProxy(self.list)
         self.refresh()
 
-    def _title_row(self) -> QHBoxLayout:
+    def _title_row(self) -> WrappingRow:
         row, _ = boxes.titled(
             tr("Journal"), tr("Every write from this computer: noted before it is sent, with its outcome after.")
         )
@@ -133,7 +134,7 @@ class JournalPanel(QWidget):
         made = QWidget()
         column = boxes.column(made)
         tools = boxes.ground(QWidget(), "toolrow")
-        head = boxes.row(tools, 16, 6)
+        head = boxes.wrapping(tools, 16, 6)
         self._what = words("", "head")
         head.addWidget(self._what)
         self._detail_text = words("", "second", wrap=True)

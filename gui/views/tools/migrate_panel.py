@@ -126,8 +126,7 @@ class MigratePanel(QWidget):
         form.addRow(tr("New collection"), self.target)
         form.addRow("", self.newest)
         head.addLayout(form)
-        row = QHBoxLayout()
-        row.setSpacing(theme.px(8))
+        row = boxes.wrapping(x=0, y=0)
         for part in (self.dry, self.go, self.back):
             row.addWidget(part)
         row.addStretch(1)

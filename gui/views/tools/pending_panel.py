@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QSize, Signal
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 
 from gui import copying, messages, tasks
@@ -19,7 +19,8 @@ from gui.language import tr, translated
 from gui.paging import refill
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.clear_cross import ClearCross
-from gui.style.states import StateStack, button, words
+from gui.style.states import OneLine, StateStack, button, words
+from gui.style.wrapping_row import WrappingRow
 from gui.views.tools.token_list import AGES, STATES, Filter, TokensModel, TokenTree, is_old
 from gui.views.tools.token_preview import TokenPreview, What
 from gui.views.tools.token_question import TokenQuestion, consequences, to_type
@@ -55,12 +56,13 @@ class PendingPanel(QWidget):
         column.addWidget(states.hair())
         upper = QWidget()
         inner = boxes.column(upper)
-        inner.addWidget(self._filter_row())
-        inner.addWidget(states.hair())
         inner.addWidget(self.list, 1)
         inner.addWidget(self._ticks_row())
         split = boxes.split(upper, self.preview, sizes=(340, 260))
         self.states = StateStack(split)
+        self.states.turned.connect(self._say_filters)
+        self.filters = self._filter_row()
+        column.addWidget(self.filters)
         column.addWidget(self.states, 1)
         column.addWidget(states.hair())
         column.addLayout(self._report_row())
@@ -70,7 +72,7 @@ class PendingPanel(QWidget):
 
     # --- its parts
 
-    def _title_row(self) -> QHBoxLayout:
+    def _title_row(self) -> WrappingRow:
         row, _ = boxes.titled(
             tr("Pending tokens"),
             tr("Step one was written and step two never was, so the counter is behind by what these tokens stand for."),
@@ -80,8 +82,12 @@ class PendingPanel(QWidget):
         return row
 
     def _filter_row(self) -> QWidget:
-        made = boxes.ground(QWidget(), "toolrow")
-        row = boxes.wrapping(made, 16, 5)
+        made = QWidget()
+        inner = boxes.ground(QWidget(), "toolrow")
+        column = boxes.column(made)
+        column.addWidget(inner)
+        column.addWidget(states.hair())
+        row = boxes.wrapping(inner, 16, 5)
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Document, token or owner"))
         self.search.setAccessibleName(tr("Show tokens with these words"))
@@ -102,18 +108,25 @@ class PendingPanel(QWidget):
             box.currentIndexChanged.connect(self._filter_changed)
             row.addWidget(box)
         self.places.hide()
+        made.hide()  # until there are tokens
         return made
+
+    def _say_filters(self) -> None:
+        """Offer the filters where there are tokens, also while none passes them."""
+        self.filters.setVisible(bool(self.tokens) and not self.states.is_unread)
 
     def _ticks_row(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
         row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(8), theme.px(5), theme.px(16), theme.px(5))
+        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # its tick below those of the rows
         row.setSpacing(theme.px(8))
         self._all = button("", self._tick_all, "quiet", "small")
         self._all.setIconSize(QSize(theme.px(20), theme.px(16)))
         row.addWidget(self._all)
-        row.addStretch(1)
-        row.addWidget(words(tr("Each is written only if it is still pending and was not applied."), "second"))
+        guard = OneLine("second")
+        guard.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        guard.setText(tr("Each is written only if it is still pending and was not applied."))
+        row.addWidget(guard, 1)
         return made
 
     def _report_row(self) -> QHBoxLayout:
@@ -127,10 +140,11 @@ class PendingPanel(QWidget):
 
     def _foot(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
-        row = boxes.row(made)
+        row = boxes.wrapping(made)
         self._note = words(
             tr("Nothing has been written yet. What is written stands in the journal."), "second", wrap=True
         )
+        self._note.setMinimumWidth(theme.px(boxes.BESIDE_BUTTONS))
         row.addWidget(self._note, 1)
         self.cancel = button(tr("Close"), self._cancel)
         row.addWidget(self.cancel)
@@ -188,6 +202,7 @@ class PendingPanel(QWidget):
         self.places.blockSignals(False)
         self.places.setVisible(len(places) > 1)
         self._filter_changed()
+        self._say_filters()
 
     @property
     def _filter(self) -> Filter:
@@ -213,7 +228,7 @@ class PendingPanel(QWidget):
         else:
             none = tr("No token is that old") if wanted == Filter(wanted.age) else tr("No token matches these filters")
             said = tr(
-                "{tokens} {how} pending.",
+                "{tokens} {how} pending, and none of them passes the filters above. Change them, or show all tokens.",
                 tokens=wording.many(len(self.tokens), "token"),
                 how=tr("is") if len(self.tokens) == 1 else tr("are"),
             )

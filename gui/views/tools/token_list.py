@@ -25,9 +25,9 @@ AGES = (
     (tr("Older than 24 h"), 24),
     (tr("Older than 7 days"), 168),
 )
-WIDTHS = (36, 170, 120, 200, 90, 90, 70, 90)
-NARROW = (36, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
-COLLECTION, OWNER, AMOUNT, COUNTER = 2, 4, 6, 7
+WIDTHS = (44, 170, 120, 200, 90, 90, 70, 90)
+NARROW = (44, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
+COLLECTION, TOKEN, OWNER, AMOUNT, COUNTER = 2, 3, 4, 6, 7
 STATES = (
     tr("All states"),
     tr("Can be finished"),
@@ -101,7 +101,7 @@ class TokensModel(RowsModel[PendingToken]):
             case 0:
                 state = Qt.CheckState.Checked if self.is_ticked(row) else Qt.CheckState.Unchecked
                 said = tr("ticked") if self.is_ticked(row) else tr("not ticked")
-                return Cell(check=state if self.can_tick(row) else None, accessible=said)
+                return Cell(check=state if self.can_tick(row) else None, indent=8, accessible=said)
             case 1:
                 return value(wording.plain(row.id), middle=True, tip=f"{row.ns} / {wording.plain(row.id)}")
             case 2:
@@ -237,7 +237,7 @@ class TokenTree(CellTree):
         self.as_list(model, tr("Pending tokens"))
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
         self.clicked.connect(self._clicked)
-        self.narrow_below(1080, NARROW, WIDTHS, dispensable=(COUNTER, AMOUNT, OWNER, COLLECTION))
+        self.narrow_below(1080, NARROW, WIDTHS, dispensable=(COUNTER, AMOUNT, OWNER, COLLECTION, TOKEN))
         self.setMinimumHeight(theme.px(84))
         self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import boxes
+from gui.style.states import words
 
 
 def _row(qtbot: QtBot, *widths: int) -> tuple[QWidget, list[QWidget]]:
@@ -98,6 +99,27 @@ def test_each_part_is_asked_a_few_times_however_many_there_are(qtbot: QtBot) -> 
     asked.clear()
     row.minimumSize()
     assert len(asked) <= 4 * len(parts)
+
+
+def test_words_that_wrap_in_a_narrow_row_make_it_as_high_as_they_are(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8)
+    said = words("Every write from this computer, as it was noted before it was sent, with its outcome", wrap=True)
+    said.setMinimumWidth(120)
+    row.addWidget(said, 1)
+    beside = QWidget()
+    beside.setFixedSize(80, 20)
+    row.addWidget(beside)
+    owner.resize(900, 400)
+    owner.show()
+    qtbot.waitUntil(lambda: said.width() > 400)
+    low = owner.minimumSizeHint().height()
+    owner.resize(220, 400)
+    qtbot.waitUntil(lambda: said.width() < 140)
+    assert said.height() >= said.heightForWidth(said.width()) > low
+    assert owner.minimumSizeHint().height() >= said.height()
+    assert beside.x() > said.geometry().right()
 
 
 def test_parts_at_the_right_end_are_there_in_a_further_line_too(qtbot: QtBot) -> None:

@@ -20,7 +20,7 @@ from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
 from gui.views.history import map_axis, map_painter, map_sizes
 from gui.views.history.bisect_panel import BisectPanel
-from gui.views.history.blame_panel import BlamePanel, set_in
+from gui.views.history.blame_panel import VALUE, BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.map_model import MapModel, MapRow
 from gui.views.history.map_parts import MapLegend
@@ -84,6 +84,23 @@ def chain(*versions: Version, complete: bool = True) -> Chain:
 
 
 # --- what is shown
+
+
+def test_a_low_map_opens_at_the_newest_version_with_all_that_it_changed_in_sight(
+    session: Session, qtbot: QtBot, idle: Idle
+) -> None:
+    panel = ChangeMapPanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.resize(976, 500)
+    panel.show()
+    idle()
+    qtbot.waitUntil(lambda: panel.model.chain.complete)
+    grid, newest = panel.grid, panel.model.newest
+    changed = [at for at, row in enumerate(panel.model.rows) if row.last_column == newest]
+    assert [panel.model.rows[at].name for at in changed] == ["tags", "notes"]
+    assert (grid.currentIndex().row(), grid.currentIndex().column()) == (changed[0], newest)
+    for row in changed:
+        assert grid.viewport().rect().contains(grid.visualRect(panel.model.index(row, newest)))
 
 
 def test_the_sample_has_thirty_fields_by_sixty_versions_and_two_folded_ones(panel: ChangeMapPanel) -> None:
@@ -486,6 +503,21 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
         QTest.keyClick(panel.list, Qt.Key.Key_Return)
     assert asked.args is not None
     assert [one.v for one in asked.args] == [Value.of(46), Value.of(47)]
+
+
+def test_in_a_wide_blame_only_the_value_is_wider_than_its_words(session: Session, qtbot: QtBot, idle: Idle) -> None:
+    panel = _blame(session, qtbot, idle)
+    header = panel.list.header()
+
+    def widths(width: int) -> list[int]:
+        panel.resize(width, 700)
+        idle()
+        return [header.sectionSize(at) for at in range(header.count())]
+
+    usual, wide = widths(1400), widths(2560)
+    assert header.visualIndex(VALUE) == header.count() - 1
+    assert sum(wide[:VALUE]) - sum(usual[:VALUE]) == 0
+    assert wide[VALUE] - usual[VALUE] == 2560 - 1400
 
 
 def test_where_blame_could_not_be_read_nothing_is_counted_or_offered(

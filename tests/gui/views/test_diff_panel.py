@@ -761,6 +761,7 @@ def test_a_comparison_is_read_in_words(shown: Shown) -> None:
     assert said[0] == "From v1, 13 Mar 2024 09:00, to v2, 14 Mar 2024 09:00"
     assert 't changed from "yes" to "no".' in said
     assert len(said) == 2 + 5
+    assert dialog.pane.left.caption.text() == "5 changes"  # what it is made of, not the type and size of a text
     dialog.reject()
 
 

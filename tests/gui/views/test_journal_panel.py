@@ -138,7 +138,7 @@ def test_a_session_that_wrote_nothing_says_so(session: Session, qtbot: QtBot, id
     made = JournalPanel(session)
     qtbot.addWidget(made)
     idle()
-    assert made.states.state.title == "Nothing was written to sample: from here"
+    assert made.states.state.title == "Nothing was written to the sample from here"
 
 
 def test_drafts_are_listed_opened_and_discarded(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:

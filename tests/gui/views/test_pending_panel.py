@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.messages import Question
 from gui.pages.tool_pages import PendingPage
-from gui.style import icons
+from gui.style import icons, theme
 from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
@@ -245,6 +246,8 @@ def test_filters_narrow_the_list_and_what_is_finished(panel: PendingPanel) -> No
     assert panel.go.text() == "Finish 3 tokens"
     panel.search.setText("nothing like it")
     assert panel.states.state.title == "No token matches these filters"
+    assert panel.states.state.help.startswith("6 tokens are pending, and none of them passes the filters above.")
+    assert panel.search.isVisible()
     panel._show_all()
     panel.kinds.setCurrentIndex(2)
     assert [row.stale for row in panel.model.rows] == [False]
@@ -329,6 +332,18 @@ def test_the_tick_of_the_list_is_full_only_where_every_token_is_ticked(panel: Pe
     assert drawn() != some
     whole = icons.tick(1, 1).pixmap(20, 16).toImage()
     assert drawn() == whole
+
+
+def test_the_tick_of_the_list_stands_below_those_of_its_rows(panel: PendingPanel) -> None:
+    def left_edge(widget: QWidget, top: int) -> int:
+        drawn = panel.grab().toImage()
+        y = widget.mapTo(panel, QPoint(0, top)).y()
+        accent = theme.colour("acc").rgb()
+        return next(x for x in range(6, 60) if drawn.pixel(x, y) == accent)  # right of the bar of the chosen row
+
+    row = panel.list.visualRect(panel.model.index(0, 0)).center().y() + 5
+    of_row, of_list = left_edge(panel.list.viewport(), row), left_edge(panel._all, panel._all.height() // 2 + 5)
+    assert of_row == of_list
 
 
 def test_the_preview_s_fields_stand_below_their_header(panel: PendingPanel) -> None:

@@ -517,5 +517,12 @@ def test_in_a_very_narrow_panel_the_sides_have_the_room_and_the_rows_of_buttons_
         qtbot.waitUntil(lambda bar=bar, last=last: last.mapTo(bar, QPoint()).y() + last.height() < bar.height())
         assert last.mapTo(bar, QPoint()).x() + last.width() <= bar.width()
     assert panel.head.title.text() == "Merge your edit of K-204117"
+    assert panel.head.undo.text() == ""
+    assert panel.head.discard.y() > panel.head.line.geometry().bottom()  # which has the first line to itself
+    cells = [at(panel, row, side) for row in range(panel.rows.rowCount() - 1) for side in (BASE, MINE, THEIRS)]
+    typed = [cell for cell in cells if len(cell.spans) > 1 and cell.spans[-1].text.strip() in ("Double", "Decimal128")]
+    assert typed
+    assert all(cell.wrap for cell in typed)  # the type is in a line of its own
     panel.resize(1392, 795)
     qtbot.waitUntil(lambda: not table.isColumnHidden(DECISION))
+    assert panel.head.undo.text() == "Undo"

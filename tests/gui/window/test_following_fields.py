@@ -45,6 +45,14 @@ def front(window: Window) -> Page:
     return page
 
 
+def test_a_search_that_finds_no_field_says_why_nothing_is_shown(qtbot: QtBot, window: Window) -> None:
+    panel = field_page(qtbot, window, ("premium", "gross")).panel
+    panel.search.setText("nothing like it")
+    assert panel._inner.state.help.startswith("No version has a field with nothing like it in its name.")
+    panel.search.clear()
+    assert panel._inner.kind == "content"
+
+
 def test_the_history_of_a_number_is_a_list_and_a_line(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("premium", "gross")).panel
     assert panel.name.text() == "premium.gross"

@@ -8,28 +8,33 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import messages
+from gui import language, messages
 from gui.actions import TITLES
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
-from gui.pages.page_request import PageRequest
+from gui.pages.history_pages import FieldPage
+from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
+from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.tool_pages import CheckPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
+from gui.parts.versions_model import AT
 from gui.style import theme, zooming
-from gui.style.cells import full_width
+from gui.style.cells import CELL, Cell, CellTree, full_width
 from gui.style.scrolling import Scrolling
 from gui.style.wrapping_row import WrappingRow
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
+from gui.views.repair.taking_back_model import SAID
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from model.records import Outcome
+from model.taking_back import Chosen
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, collection, new_window, open_sample, press, sheet, wait_idle
+from tests.gui.window.windows import ID, NS, collection, every_page, new_window, open_sample, press, sheet, wait_idle
 
 RECURSIVE = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
 
@@ -84,7 +89,6 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
     assert area is not None
     across = area.horizontalScrollBar()
-    qtbot.waitUntil(lambda: across.maximum() > 0)
     page = window.workspace.page
     assert isinstance(page, CollectionPage)
     messages.note(page, "A document was saved.")
@@ -93,14 +97,13 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
         assert one.isHidden() or one.icon().isNull() or one.iconSize().height() >= theme.px(14), one.accessibleName()
     for line in list(window.messages.lines):
         line.leave()
-    assert across.value() == 0  # the list has the focus, and is seen from its beginning
+    qtbot.waitUntil(lambda: across.maximum() == 0)
     while not page.browser.bar.run_button.hasFocus():
         press(window, "Shift+Tab")
     assert page.browser.bar.run_button.visibleRegion().boundingRect() == page.browser.bar.run_button.rect()
     window.resize(1600, 1000)
     qtbot.waitUntil(lambda: not title.more.isVisible())
     assert all(action.isVisible() for action in title.menus.actions())
-    assert across.maximum() == 0
 
 
 @pytest.mark.usefixtures("twice_as_large")
@@ -121,8 +124,7 @@ def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtb
         if isinstance(page, CheckPage):
             page.do_refresh()  # its button has the focus, and cannot be pressed meanwhile
         wait_idle(qtbot)
-        assert (across.maximum() > 0) is (kind == "repair")  # the others are words, which wrap
-        assert (across.value(), down.value()) == (0, 0), kind
+        assert (across.maximum(), down.value()) == (0, 0), kind
         press(window, "Tab")
         now = window.focusWidget()
         assert now is not None
@@ -157,15 +159,40 @@ def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has
     open_sample(qtbot, window)
     sheet = window.commands.state_layout(window.sessions[0], "insurance.claims")
     wait_idle(qtbot, lambda: bool(sheet.form.rows))
-    assert sheet.width() > window.width()
+    assert sheet.width() < window.width()  # the preview stands below the keys
+    assert sheet.is_scrolled
     for part in sheet.findChildren(QWidget):
         if part.isVisible() and part.parentWidget() is sheet:
             qtbot.waitUntil(partial(_has_room, part))
     while not sheet.use.hasFocus():
         press(window, "Shift+Tab")
     assert sheet.use.visibleRegion().boundingRect() == sheet.use.rect()
-    assert sheet.mapTo(window, QPoint()).x() < 0
+    assert sheet.mapTo(window, QPoint()).y() < 0
     sheet.cancel.click()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_with_text_twice_as_large_all_of_connecting_is_in_the_window(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    window.connecting.ask(Opening("mongodb://eva:secret@db.example/?authMechanism=MONGODB-AWS", "production"))
+    dialog = window.findChildren(ConnectDialog)[-1]
+    area = dialog.findChildren(Scrolling)[0]
+    for button in dialog.parts.buttons():
+        button.click()
+        qtbot.waitUntil(lambda: area.widget().width() <= area.viewport().width())
+        assert dialog.go.visibleRegion().boundingRect() == dialog.go.rect(), button.text()
+        assert not dialog.is_scrolled
+    dialog.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_a_low_window_an_explanation_leaves_no_empty_room_before_its_buttons(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    asked = collection(window).browser.explain()
+    wait_idle(qtbot, lambda: bool(asked.model.rows) and bool(asked.sentences))
+    qtbot.waitUntil(lambda: asked._close.visibleRegion().boundingRect() == asked._close.rect())
+    asked.accept()
 
 
 def _cut(page: QWidget) -> list[str]:
@@ -179,26 +206,145 @@ def _cut(page: QWidget) -> list[str]:
     ]
 
 
-@pytest.mark.usefixtures("twice_as_large")
-def test_with_text_twice_as_large_pages_are_not_scrolled_sideways_and_none_of_their_buttons_is_cut(
-    qtbot: QtBot,
-) -> None:
+@pytest.fixture(params=["en", "de"])
+def each_language(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The texts of pages that are made from now on in each of the languages; those of German are longer."""
+    language.choose(request.param)
+    yield
+    language.choose("en")
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their_buttons_is_cut(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
+    outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})  # of which the journal has an entry
+    assert outcome.entry is not None
     area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
     assert area is not None
-    for kind in ("document", "blame", "bisect", "times", "activity"):
-        id = session.find_id(NS, ID) if kind in ("document", "blame", "bisect") else None
-        ns = NS if kind != "activity" else "insurance.claims"  # which has few changes to be read
-        page = window.workspace.open(session, PageRequest(kind, ns, id))
+    for request in every_page(session):
+        page = window.workspace.open(session, request)
         wait_idle(qtbot)
         qtbot.waitUntil(lambda page=page: page.width() == area.viewport().width())
-        assert area.horizontalScrollBar().maximum() == 0
+        assert area.horizontalScrollBar().maximum() == 0, request.kind
         qtbot.waitUntil(lambda page=page: not _cut(page))
         for row in page.findChildren(WrappingRow):
             owner = row.parentWidget()
             if owner is not None and owner.isVisible() and owner.layout() is row:
                 qtbot.waitUntil(partial(_has_room, owner))
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebody_scrolls(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
+    assert area is not None
+    down = area.verticalScrollBar()
+    first = collection(window)
+    wait_idle(qtbot, lambda: first.diff.comparison is not None)
+    assert down.value() == 0  # nobody asked for it here
+    a, b = (session.find_version(NS, Value.of(ID), v) for v in ("9", "12"))
+    start = CollectionStart(a=a, b=b)
+    page = window.workspace.open(session, PageRequest("collection", NS, Value.of(ID), start, "beside"))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+
+    def top() -> int:
+        return page.diff.mapTo(area.viewport(), QPoint()).y()
+
+    qtbot.waitUntil(lambda: top() == 0)
+    assert page.diff.table.viewport().height() >= 4 * theme.px(24)
+    assert page.diff.tools.restore.visibleRegion().boundingRect() == page.diff.tools.restore.rect()
+    down.triggerAction(QScrollBar.SliderAction.SliderSingleStepSub)
+    assert top() > 0
+    page.do_history()
+    qtbot.waitUntil(lambda: page.timeline.mapTo(area.viewport(), QPoint()).y() == 0)
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_a_narrow_list_times_are_read_and_the_histories_give_way_before_them(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    page = collection(window)
+    browser = page.browser
+    columns = browser.model.columns
+    wait_idle(qtbot, lambda: browser.list.isColumnHidden(columns.index("history")))
+    at = columns.index("at")
+    for row in range(3):
+        index = browser.model.index(row, at)
+        assert full_width(browser.model.cell(index)) <= browser.list.visualRect(index).width() + 1
+    foot = browser.pager
+    assert foot.height() < theme.px(40)  # one line
+    assert "2,483 documents" in foot.text
+    assert browser.bar.sort_button.text() == ""
+    assert browser.bar.sort_button.toolTip() == "_id ascending"
+    window.resize(1920, 1000)
+    qtbot.waitUntil(lambda: not browser.list.isColumnHidden(columns.index("history")))
+    assert browser.bar.sort_button.text() == "_id ascending"
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_narrow_lists_times_of_versions_classes_and_verdicts_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+
+    def is_whole(view: CellTree, column: int) -> bool:
+        index = view.model().index(0, column)
+        cell = index.data(CELL)
+        return isinstance(cell, Cell) and bool(cell.text) and full_width(cell) <= view.visualRect(index).width() + 1
+
+    timeline = collection(window).timeline
+    wait_idle(qtbot, lambda: bool(timeline.model.versions))
+    timeline.as_list.click()
+    qtbot.waitUntil(lambda: is_whole(timeline.list, AT))
+    repairs = window.workspace.open(session, PageRequest("repair", "insurance"))
+    assert isinstance(repairs, RepairPage)
+    wait_idle(qtbot, lambda: repairs.panel.plan is not None)
+    health = window.workspace.open(session, PageRequest("health", "insurance"))
+    assert isinstance(health, HealthPage)
+    wait_idle(qtbot, lambda: bool(health.panel.classes.rows))
+    qtbot.waitUntil(lambda: is_whole(health.panel.class_list, 0))
+    chosen = tuple(Chosen(session.find_id(NS, id), (session.find_version(NS, session.find_id(NS, id), v),))
+                   for id, v in ((ID, "14"), ("K-204109", "6")))  # fmt: skip
+    plan = window.workspace.open(session, PageRequest("taking-back", NS, None, TakingBackStart(chosen)))
+    assert isinstance(plan, TakingBackPage)
+    wait_idle(qtbot, lambda: bool(plan.panel.model.drawn))
+    qtbot.waitUntil(lambda: is_whole(plan.panel.list, SAID))
+    pending = window.workspace.open(session, PageRequest("pending"))
+    assert isinstance(pending, PendingPage)
+    verdict = pending.panel.model.columnCount() - 1
+    wait_idle(qtbot, lambda: bool(pending.panel.model.rows))
+    qtbot.waitUntil(lambda: is_whole(pending.panel.list, verdict))
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_a_narrow_window_classes_of_damage_and_fields_stand_above_or_below_what_they_show(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    repairs = window.workspace.open(session, PageRequest("repair", "insurance"))
+    assert isinstance(repairs, RepairPage)
+    panel = repairs.panel
+    wait_idle(qtbot, lambda: panel.plan is not None)
+    qtbot.waitUntil(lambda: panel.states.y() > panel.pane.geometry().bottom())
+    tree, model = panel.pane.tree, panel.pane.model
+    name = model.first()
+    assert full_width(model.cell(name)) <= tree.visualRect(name).width()
+    assert tree.isVisible()
+    sound = window.workspace.open(session, PageRequest("repair", "insurance.customers"))
+    assert isinstance(sound, RepairPage)
+    wait_idle(qtbot, lambda: sound.panel.states.kind == "empty")
+    assert not sound.panel.pane.tree.isVisible()  # there is nothing in it
+    start = FieldStart(("premium", "gross"))
+    followed = window.workspace.open(session, PageRequest("field", NS, session.find_id(NS, ID), start))
+    assert isinstance(followed, FieldPage)
+    wait_idle(qtbot, lambda: followed.panel.chain is not None)
+    split = followed.panel.split
+    qtbot.waitUntil(lambda: split.is_low)
+    assert followed.panel.list.mapTo(split, QPoint()).y() > followed.panel.plot.mapTo(split, QPoint()).y()
+    window.resize(1920, 1000)
+    qtbot.waitUntil(lambda: not split.is_low)
+    assert followed.panel.list.mapTo(split, QPoint()).x() < followed.panel.plot.mapTo(split, QPoint()).x()
 
 
 @pytest.mark.usefixtures("twice_as_large")

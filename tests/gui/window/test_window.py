@@ -58,6 +58,7 @@ from tests.gui.window.windows import (
     adopt,
     collection,
     document,
+    every_page,
     new_window,
     open_sample,
     open_source,
@@ -537,7 +538,7 @@ def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: Q
     assert session.read_only
     assert own.title.badge.text() == "read-only"
     assert not own.actions_.by_id["delete"].isEnabled()
-    assert own.actions_.by_id["delete"].toolTip() == "sample: is open read-only"
+    assert own.actions_.by_id["delete"].toolTip() == "The sample is open read-only"
     own.title.badge.click()
     asked = sheet(own)
     assert isinstance(asked, Question)
@@ -776,8 +777,8 @@ def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qt
     window.actions_.trigger("welcome")
     welcome = window.workspace.welcome
     assert welcome.back.isVisible()
-    assert welcome.back.text() == "Back to sample"
-    assert window.status._left[0].accessibleName() == "sample: is open; Esc leads back"
+    assert welcome.back.text() == "Back to the sample"
+    assert window.status._left[0].accessibleName() == "The sample is open; Esc leads back"
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
     assert not window.workspace.at_welcome
     assert window.workspace.page is page
@@ -936,8 +937,12 @@ def test_a_window_that_is_dropped_without_being_closed_lets_go_of_its_connection
 
     session = dropped()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    gc.collect()
-    assert closed == [session]
+
+    def is_closed() -> bool:
+        gc.collect()
+        return closed == [session]
+
+    qtbot.waitUntil(is_closed)  # work that was under way knows its window until it has ended
     Session.close(session)
 
 
