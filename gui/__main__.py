@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -18,16 +19,22 @@ _LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command, the tour or the window; returns the exit status."""
+    """Run a command, the tour or the window; returns the exit status.
+
+    Without ``argv`` the words are those of this process, which ends with the status: Ctrl-C changes nothing then.
+    """
     try:
         if argv is None:
             from model.commands import passwords
 
             passwords.hide(sys.argv)
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:  # imports take their time, and Ctrl-C comes at any
         print("Stopped.", file=sys.stderr)
-        return 130
+        status = 130
+    if argv is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # while Python ends its threads it would print a traceback
+    return status
 
 
 def _run(words: list[str]) -> int:

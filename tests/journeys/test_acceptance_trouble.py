@@ -119,10 +119,22 @@ def test_ctrl_c_at_any_time_shows_no_traceback(after: float) -> None:
     code = (
         "import _thread, sys, threading; from gui.__main__ import main;"
         f"threading.Timer({after}, _thread.interrupt_main).start();"
-        "sys.exit(main(['collections', 'sample:', '--json']))"
+        "sys.exit(main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-c", code, "collections", "sample:", "--json"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) in ((130, "Stopped.\n"), (0, ""))
+
+
+def test_ctrl_c_while_python_ends_changes_nothing() -> None:
+    code = (
+        "import _thread, sys, threading; from gui.__main__ import main; status = main();"
+        "threading.Thread(target=lambda: (threading.main_thread().join(), _thread.interrupt_main())).start();"
+        "sys.exit(status)"
+    )
+    words = [sys.executable, "-c", code, "--version"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # --- home
