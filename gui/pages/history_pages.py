@@ -193,6 +193,10 @@ class FieldPage(_ChainPage):
         if isinstance(request.start, FieldStart):
             self.panel.show_field(request.start.path, request.start.v)
 
+    def memory(self) -> PageRequest:
+        path = self.panel.track.path if self.panel.track is not None else None
+        return replace(super().memory(), start=FieldStart(path) if path is not None else None)
+
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.settings, self.panel.search]
 

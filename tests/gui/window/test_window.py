@@ -983,6 +983,8 @@ def test_a_closed_tab_of_any_kind_is_opened_again_as_it_began(qtbot: QtBot) -> N
         assert (area.page.memory(), area.page.kind) == (asked, asked.kind)
         if asked.kind == request.kind:
             assert area.page.title == title
+        if asked.kind == "field":
+            assert asked.start == request.start
 
 
 def test_opening_a_closed_tab_is_offered_only_after_one_was_closed(window: Window, qtbot: QtBot) -> None:
