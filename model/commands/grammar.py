@@ -377,15 +377,19 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
 
 def _alone(made: Parser) -> None:
     """The options that go with every command, of one that opens no source."""
-    made.add_argument("--profile", metavar="FILE", help="accepted as with every command; nothing here asks for it")
-    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
+    _everywhere(made, "accepted as with every command; nothing here asks for it")
 
 
 def _connecting(made: Parser) -> None:
     """The options of every command that connects."""
-    made.add_argument("--profile", metavar="FILE", help=PROFILE)
-    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
+    _everywhere(made, PROFILE)
     made.add_argument("--password-file", metavar="FILE", help="the password of SOURCE's user is the first line of FILE")
+
+
+def _everywhere(made: Parser, profile: str) -> None:
+    """The options of every command; what its profile is for."""
+    made.add_argument("--profile", metavar="FILE", help=profile)
+    made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
 
 
 def _insisting(made: Parser) -> None:
