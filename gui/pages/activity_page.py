@@ -39,7 +39,6 @@ class ActivityPage(Page):
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
         self._written: set[tuple[str, Value]] = set()
-        self._answers = True
         self._whole = False  # more was written than single documents
         self.panel = ActivityPanel(session, place, id, production)
         self.live: LivePanel | None = None
@@ -67,7 +66,7 @@ class ActivityPage(Page):
             self.live.activity_asked.connect(self._activity_of)
             self.live.past_asked.connect(self.show_past)
             self._modes.addWidget(self.live)
-            self.live.say_answering(self._answers)
+            self.live.say_answering(self.answers)
         self._show(self.live, self.live.modes.button(1))
 
     def show_past(self) -> None:
@@ -98,11 +97,10 @@ class ActivityPage(Page):
         chosen = tuple(Chosen(id, tuple(versions)) for id, versions in several.items())
         self.asked.emit(PageRequest("taking-back", rows[0].ns, start=TakingBackStart(chosen)))
 
-    def say_answering(self, answers: bool) -> None:
-        self._answers = answers
-        self.panel.say_answering(answers)
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
         if self.live is not None:
-            self.live.say_answering(answers)
+            self.live.say_answering(self.answers)
 
     @property
     def title(self) -> str:

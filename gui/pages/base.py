@@ -49,6 +49,7 @@ class Page(QWidget):
         super().__init__(parent)
         self.session, self.ns, self.id = session, ns, id
         boxes.ground(self, "surface")
+        self.answers = True
         self._again = False
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -252,7 +253,13 @@ class Page(QWidget):
         """Offer the actions that fit, as writing was allowed, or is not any more."""
 
     def say_answering(self, answers: bool) -> None:
-        """Offer what needs the server at once, and promise what it will send, only while it answers."""
+        """Hear whether the server answers, however often that is said."""
+        if answers != self.answers:
+            self.answers = answers
+            self.answering_changed()
+
+    def answering_changed(self) -> None:
+        """Offer what needs the server at once, and promise what it will send, only while it :attr:`answers`."""
 
     def leave(self) -> None:
         """Keep unsaved work, as the tab closes."""

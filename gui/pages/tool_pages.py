@@ -174,8 +174,8 @@ class CheckPage(_ToolPage):
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
-    def say_answering(self, answers: bool) -> None:
-        self.panel.say_answering(answers)
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
 
     def after_silence(self) -> None:
         pass  # measuring writes to the server: that is done on request only

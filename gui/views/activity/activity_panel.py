@@ -456,9 +456,8 @@ class ActivityPanel(QWidget):
 
     def say_answering(self, answers: bool) -> None:
         """Offer to take back only while the server answers."""
-        if answers != self._answers:
-            self._answers = answers
-            self._offer()
+        self._answers = answers
+        self._offer()
 
     def _why_not(self) -> str:
         """Why what is picked cannot be taken back; "" where it can."""

@@ -282,9 +282,8 @@ class LivePanel(QWidget):
 
     def say_answering(self, answers: bool) -> None:
         """Promise new versions only while the server answers."""
-        if answers != self._answers:
-            self._answers = answers
-            self._say_cut()
+        self._answers = answers
+        self._say_cut()
 
     def _say_cut(self) -> None:
         """Leave out how versions are found while none can be, and say in an empty list that they cannot."""

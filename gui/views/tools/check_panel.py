@@ -121,9 +121,8 @@ class CheckPanel(QWidget):
 
     def say_answering(self, answers: bool) -> None:
         """Offer to measure only while the server answers."""
-        if answers != self._answers:
-            self._answers = answers
-            self.say_writable()
+        self._answers = answers
+        self.say_writable()
 
     def refresh(self) -> None:
         """Measure everything anew."""
