@@ -31,12 +31,20 @@ from gui.views.edit.editor_parts import BOTH
 from gui.views.repair.taking_back_model import SAID
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
+from gui.window.window import Window
 from model.records import Outcome
 from model.taking_back import Chosen
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, every_page, new_window, open_sample, press, sheet, wait_idle
 
 RECURSIVE = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
+
+
+def _page_view(window: Window) -> QScrollArea:
+    """What shows the page in front, and scrolls it where the window is too low."""
+    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
+    assert area is not None
+    return area
 
 
 def _has_room(part: QWidget) -> bool:
@@ -49,8 +57,7 @@ def test_a_page_is_never_squeezed_below_its_parts_and_scrolls_instead(qtbot: QtB
     page = window.workspace.open(session, PageRequest("collection", NS))
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: bool(page.timeline.model.versions))
-    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
-    assert area is not None
+    area = _page_view(window)
     bar = area.verticalScrollBar()
     assert bar.maximum() == 0
     window.resize(theme.px(720), theme.px(480))
@@ -86,8 +93,7 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     for left, right in pairwise((title.menus, title.more, title.badge, title.search, title.tasks, title.theme)):
         assert left.geometry().right() < right.x()
     assert title.theme.geometry().right() < title.width()
-    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
-    assert area is not None
+    area = _page_view(window)
     across = area.horizontalScrollBar()
     page = window.workspace.page
     assert isinstance(page, CollectionPage)
@@ -110,8 +116,7 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
 def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
-    assert area is not None
+    area = _page_view(window)
     across, down = area.horizontalScrollBar(), area.verticalScrollBar()
     first = window.workspace.page
     assert first is not None
@@ -220,8 +225,7 @@ def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their
     session = open_sample(qtbot, window)
     outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})  # of which the journal has an entry
     assert outcome.entry is not None
-    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
-    assert area is not None
+    area = _page_view(window)
     for request in every_page(session):
         page = window.workspace.open(session, request)
         wait_idle(qtbot)
@@ -238,8 +242,7 @@ def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their
 def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebody_scrolls(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    area = window.workspace.tab_area.findChild(QScrollArea, "pageview")
-    assert area is not None
+    area = _page_view(window)
     down = area.verticalScrollBar()
     first = collection(window)
     wait_idle(qtbot, lambda: first.diff.comparison is not None)
