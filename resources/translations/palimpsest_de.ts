@@ -4272,6 +4272,10 @@ Nummern: {numbering}</translation>
       <translation>Das Lesen wurde angehalten; die ältesten Versionen fehlen in der Karte</translation>
     </message>
     <message>
+      <source>Reading was stopped; these rows were read before it.</source>
+      <translation>Das Lesen wurde abgebrochen; diese Zeilen wurden vorher gelesen.</translation>
+    </message>
+    <message>
       <source>Reading what changed</source>
       <translation>Es wird gelesen, was sich geändert hat</translation>
     </message>

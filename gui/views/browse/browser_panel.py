@@ -59,6 +59,7 @@ class BrowserPanel(QWidget):
         self._wanted: Value | None = None
         self._reading_fields = False
         self._page: Page | None = None
+        self._is_behind = False  # the rows shown are to be read again, and have not been yet
         self.listed: HistoryList | None = None  # out of histories, where the documents of now are not asked for
         self._listed_by = Query()
         self._task: tasks.Task | None = None
@@ -151,6 +152,7 @@ class BrowserPanel(QWidget):
     def refresh(self) -> None:
         """Read the page again, or the one that is being read; selection and place stay."""
         self.listed = None
+        self._is_behind = True
         self._run(*(self._reading if self._running() else (self._ran, self._skip)))
 
     def follow(self, written: Collection[Value]) -> None:
@@ -277,8 +279,9 @@ class BrowserPanel(QWidget):
         self._listed_by = replace(query, fields="")
         if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
             self.list.setCurrentIndex(QModelIndex())  # another list begins at its first row
-        self._ran, self._skip, self._page = query, skip, page
-        self.bar.clear_error()
+        self._ran, self._skip, self._page, self._is_behind = query, skip, page, False
+        if query == self.bar.query or not self.bar.is_bad:
+            self.bar.clear_error()
         self.model.set_columns(self._info, query)
         self._say_times()
         self._mark_order(query)
@@ -456,6 +459,8 @@ class BrowserPanel(QWidget):
             # The query is at fault: the bar says so below it, and the rows shown before stay.
             self.bar.show_error(translated(str(error)))
             self._say_not_run()
+            if self._is_behind and self._reading != (self._ran, self._skip):
+                self._run(self._ran, self._skip)
             return
         self.listed = None  # whoever tries again reads it from the beginning
         self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
@@ -482,6 +487,8 @@ class BrowserPanel(QWidget):
     def _stopped(self) -> None:
         if self._page is not None and self._page.rows:
             self.states.show_content()
+            if self._is_behind:
+                self.bar.show_note(tr("Reading was stopped; these rows were read before it."))
         else:
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self._again)])
 

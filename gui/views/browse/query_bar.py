@@ -154,8 +154,13 @@ class QueryBar(QWidget):
         """The error below the bar."""
         return "" if self._error.isHidden() else self._error.text()
 
+    @property
+    def is_bad(self) -> bool:
+        """Whether the error is that of the text in the bar."""
+        return bool(self.input.property("bad"))
+
     def _mark(self, bad: bool) -> None:
-        if bool(self.input.property("bad")) != bad:
+        if self.is_bad != bad:
             self.input.setProperty("bad", bad)
             self.input.style().unpolish(self.input)
             self.input.style().polish(self.input)

@@ -18,6 +18,7 @@ from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.query import Query, field_names, sort_words
 from model import text
 from model.session import Session
+from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import NS, wait_idle
 
@@ -105,6 +106,36 @@ def test_an_operator_that_the_server_does_not_know_is_said_below_and_rows_stay(
     wait_idle(qtbot, lambda: bool(panel.bar.error))
     assert panel.model.rows == rows
     assert panel.states.kind == "content"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
+    panel: BrowserPanel, session: Session, qtbot: QtBot, is_first: bool
+) -> None:
+    at = row_of(panel, "K-204109")
+    row = panel.model.rows[at]
+    base = session.version(NS, row.id)
+    assert base.content is not None
+    said = Value.of(f"written meanwhile, {is_first}")
+    session.save(NS, row.id, base, canonical.put(base.content, ("note",), said))
+    steps = [lambda: panel.set_filter('{ "status": { "$nonsense": 1 } }'), lambda: panel.follow({row.id})]
+    for step in steps if is_first else steps[::-1]:
+        step()
+    wait_idle(qtbot, lambda: bool(panel.bar.error))
+    wait_idle(qtbot)
+    assert canonical.get(panel.model.rows[at].raw, ("note",)) == said
+    assert "$nonsense" in panel.bar.error
+    assert "$nonsense" in panel.bar.input.text()
+
+
+def test_a_refresh_that_was_stopped_is_said_until_the_next_one(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.refresh()
+    panel.stop()
+    wait_idle(qtbot)
+    assert (panel.states.kind, panel.bar.error) == ("content", "Reading was stopped; these rows were read before it.")
+    panel.refresh()
+    wait_idle(qtbot)
+    assert panel.bar.error == ""
 
 
 def test_no_match_says_how_many_there_are_and_clears_the_filter(panel: BrowserPanel, qtbot: QtBot) -> None:
