@@ -20,7 +20,13 @@ from typing import Any
 import pymongo
 import pymongo.uri_parser
 from bson.raw_bson import RawBSONDocument
-from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
+from pymongo.monitoring import (
+    CommandFailedEvent,
+    CommandListener,
+    CommandStartedEvent,
+    CommandSucceededEvent,
+    _EventListeners,
+)
 
 from model.address import Address
 from model.errors import Unreachable
@@ -46,23 +52,22 @@ class Sent:
         self.matched: int | None = None  # by the last answer
 
 
-class Attempts(CommandListener):
+class Attempts(CommandListener, threading.local):
     """Notes the attempts of the write that a thread is sending."""
 
-    def __init__(self) -> None:
-        self._here = threading.local()
+    sent: Sent | None = None  # in this thread
 
     @contextmanager
     def watched(self) -> Iterator[Sent]:
         """The attempts of the write that is sent within."""
-        self._here.sent = sent = Sent()
+        self.sent = sent = Sent()
         try:
             yield sent
         finally:
-            self._here.sent = None
+            self.sent = None
 
     def _of(self, event: CommandStartedEvent | CommandSucceededEvent | CommandFailedEvent) -> Sent | None:
-        return getattr(self._here, "sent", None) if event.command_name in WRITES else None
+        return self.sent if event.command_name in WRITES else None
 
     def started(self, event: CommandStartedEvent) -> None:
         if (sent := self._of(event)) is not None:
@@ -77,6 +82,25 @@ class Attempts(CommandListener):
     def failed(self, event: CommandFailedEvent) -> None:
         if (sent := self._of(event)) is not None:
             sent.lost = not isinstance(event.failure, Mapping) or "code" not in event.failure
+
+    def heard_alone(self, by: pymongo.MongoClient[RawBSONDocument]) -> None:
+        """Have a client tell of commands only in a thread that is sending a write: for a read that is work in vain.
+
+        Where others listen too, it goes on telling them of all. The driver has no open way to ask for this.
+        """
+        listeners: Any = by.options.pool_options._event_listeners
+        if len(by.options.event_listeners) == 1:
+            listeners.__class__, listeners.attempts = _WhileSending, self
+
+
+class _WhileSending(_EventListeners):
+    """The driver's listeners, where :class:`Attempts` is the only one."""
+
+    attempts: Attempts
+
+    @property
+    def enabled_for_commands(self) -> bool:
+        return self.attempts.sent is not None
 
 
 def client(
@@ -109,6 +133,7 @@ def client(
         connect=False,
         **unset,
     )
+    attempts.heard_alone(by=made)
     if certified and (context := made.options.pool_options._ssl_context) is not None:
         expect(context, certified)
     chosen = made.options

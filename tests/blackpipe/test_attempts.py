@@ -11,10 +11,12 @@ import pymongo
 import pytest
 
 from model.localserver.wire import Command
+from model.server.driver import Attempts
 from model.server.retry import Server, Write, run
 from model.values.canonical import Value
 from tests.blackpipe.pipe import ALWAYS, BlackPipe, Plan
 from tests.blackpipe.scenes import NS
+from tests.model.command_log import listening
 
 SET = Write(NS, "update", {"_id": Value.of("K-1"), "v": Value.of(1)}, {"$set": {"v": Value.of(2)}})
 BRINGS = replace(SET, returns=True)
@@ -116,3 +118,23 @@ def test_what_could_not_even_be_sent_is_not_applied(pipe: BlackPipe, server: Ser
             break
     assert (reply.applied, reply.duplicate) == ("no", None)
     assert reply.sentence
+
+
+def test_the_driver_tells_of_what_is_sent_only_while_a_write_is(
+    pipe: BlackPipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(Attempts, "started", lambda attempts, event: told.append(event.command_name))
+    with Server.connect(pipe.uri) as server:
+        server.count(NS)
+        assert list(server.find(NS, limit=1))
+        assert server.send(SET).applied == "yes"
+        server.count(NS)
+    assert told == ["update"]
+
+
+def test_who_listens_beside_it_is_told_of_all(pipe: BlackPipe) -> None:
+    with listening() as log, Server.connect(pipe.uri) as server:
+        assert list(server.find(NS, limit=1))
+        assert server.send(SET).applied == "yes"
+    assert log.names == ["find", "update"]
