@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -933,7 +933,7 @@ class Session:
         if not self.is_local:
             self._trust.keep(self.source, self.facts.version, found)
 
-    @property
+    @cached_property
     def _trust(self) -> ServerVerdicts:
         from model.guarantees.server_verdicts import ServerVerdicts
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from model.errors import Refused
 from model.guarantees import Guarantee
@@ -39,7 +41,9 @@ class ServerVerdicts:
     def measured(self, source: str, version: str) -> Measured | None:
         """The findings on a source at this version of its server; None where it was never measured."""
         try:
-            found = json.loads(_file(homes.place(self._home), source).read_text(encoding="utf-8"))
+            file = _file(homes.place(self._home), source)
+            now = os.stat(file)  # most often there is none
+            found = _read(file, (now.st_ino, now.st_mtime_ns, now.st_size))
             if found["version"] != version:
                 return None
             at = dt.datetime.fromisoformat(str(found["at"]))
@@ -71,6 +75,12 @@ class ServerVerdicts:
         found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
         homes.folder(self._home, "servers")
         homes.write(_file(homes.place(self._home), source), json.dumps(found, indent=1, sort_keys=True))
+
+
+@lru_cache
+def _read(file: Path, state: tuple[int, ...]) -> Any:
+    """The content of a file in this state, which another program may change."""
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @lru_cache

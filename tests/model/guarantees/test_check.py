@@ -181,6 +181,21 @@ def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -
         assert session.measured.unsafe == ()
 
 
+def test_verdicts_are_read_again_only_once_their_file_has_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    reading = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda file, **how: (read.append(file), reading(file, **how))[1])
+    trust = ServerVerdicts(home)
+    assert trust.measured("here", "8.0") is None
+    assert not read
+    for allowed in (True, False):
+        ServerVerdicts(home).allow("here", "8.0", allowed)
+        read.clear()
+        found = [trust.measured("here", "8.0") for _ in range(3)]
+        assert [each.allowed for each in found if each is not None] == [allowed] * 3
+        assert len(read) == 1
+
+
 @pytest.mark.deep
 def test_the_command_prints_a_row_for_each_promise(local_uri: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["check", local_uri, "--json"]) == 0
