@@ -32,6 +32,7 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 from pymongo.read_preferences import ReadPreference, make_read_preference
+from pymongo.topology_description import TopologyDescription
 from pymongo.write_concern import WriteConcern
 
 from model.address import Address
@@ -214,6 +215,7 @@ class Server:
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
         self._decimals = True  # whether its filters may name Decimal128
+        self._reached: TopologyDescription | None = None  # as it was when a server took writes last
         self._brings = True  # whether the server knows the command that brings the document it wrote
         self.read_only = read_only
 
@@ -641,8 +643,11 @@ class Server:
         The driver would look for it until that time is over, also where each host refuses for good, and within a time
         that several operations share, until that one is over.
         """
+        seen = self._client.topology_description
+        if seen is self._reached:  # the driver makes another one of whatever changes
+            return
         until = time.monotonic() + self._client.options.server_selection_timeout
-        while not self._client.topology_description.has_writable_server():
+        while not (seen := self._client.topology_description).has_writable_server():
             try:
                 with pymongo.timeout(_NEXT_LOOK):
                     _ = self._client.is_primary
@@ -654,6 +659,7 @@ class Server:
                     raise
             else:
                 return
+        self._reached = seen
 
     def _trouble(self, error: Exception, command: str, place: str, index: str = "") -> Refused:
         return cannot_read(error, self._uri, command, place, index)

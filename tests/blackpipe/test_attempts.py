@@ -9,6 +9,7 @@ from typing import Any
 import bson
 import pymongo
 import pytest
+from pymongo.topology_description import TopologyDescription
 
 from model.localserver.wire import Command
 from model.server.driver import Attempts
@@ -138,3 +139,15 @@ def test_who_listens_beside_it_is_told_of_all(pipe: BlackPipe) -> None:
         assert list(server.find(NS, limit=1))
         assert server.send(SET).applied == "yes"
     assert log.names == ["find", "update"]
+
+
+def test_who_takes_writes_is_looked_for_once_as_long_as_the_driver_sees_no_change(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[TopologyDescription] = []
+    look = TopologyDescription.has_writable_server
+    monkeypatch.setattr(TopologyDescription, "has_writable_server", lambda seen: (looked.append(seen), look(seen))[1])
+    for _ in range(3):
+        assert list(server.find(NS, limit=1))
+    assert len(looked) == len(set(map(id, looked))), "each view of the driver was looked through once"
+    assert looked
