@@ -96,11 +96,11 @@ class CurrentDocuments:
 
     def identity(self, version: Version) -> bytes:
         """Version and token, by which a swap is guarded; the whole document where it carries no token."""
-        raw = version.raw or c.EMPTY
-        part = self.part(raw)
-        if not self.own.token or c.get(part, (self.own.token,)) is None:
+        raw, own = version.raw or c.EMPTY, self.own
+        if not own.token:
             return raw
-        return c.only(part, list(filter(None, ("_id", self.own.version, self.own.token))))
+        kept, _ = c.parted(self.part(raw), ("_id", own.version or "_id", own.token))
+        return c.document(kept.items()) if own.token in kept else raw
 
     def abilities(self, physical: Value) -> Abilities:
         """The abilities of this server's expressions, found out once over a document that exists."""
