@@ -13,6 +13,7 @@ from model.errors import NotFound
 from model.layouts.foreign_guard import ForeignGuard
 from model.layouts.gaps import outlined
 from model.layouts.lazy_row import RowReader
+from model.layouts.lazy_version import LazyVersions
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import Own, legible_field, made_version, unreadable
 from model.names import id_name, version_name
@@ -37,6 +38,7 @@ class CurrentDocuments:
         self.server, self.profile, self.own, self.inside, self.numbered = server, profile, own, inside, numbered
         self.ns = profile.ns
         self.foreign = ForeignGuard(profile)
+        self._lazily = LazyVersions(profile, profile.id, own, self._read)
         self.row = RowReader(profile.id if inside else own.id, own.version, (own.at, own.token), inside).row
         self._able: Abilities | None = None
 
@@ -70,6 +72,10 @@ class CurrentDocuments:
 
     def made(self, raw: bytes, contents: bool = True) -> Version:
         """The current version out of its stored document."""
+        return (contents and self._lazily.current(raw, self.part(raw))) or self._read(raw, contents)
+
+    def _read(self, raw: bytes, contents: bool = True) -> Version:
+        """The current version, read as a whole."""
         part = self.part(raw)
         version = self.version_of(part, "document", contents, current=True)
         if not self.inside:

@@ -184,6 +184,16 @@ class LazyVersions:
             last, came = b"", True
         return iter([last] if last else []), came
 
+    def current(self, raw: bytes, part: bytes) -> LazyVersion | None:
+        """The current version of a document that has it in ``part``, where both are sound and small; else None."""
+        if len(raw) > SMALL or c.walker is None or not c.walker.survives(raw):
+            return None
+        top, content = self.own.parted(part)
+        made = self._lazy(raw, True, True)
+        fields = made.__dict__
+        fields["raw"], fields["content"], fields["v"] = raw, content, top.get(self.own.version)
+        return made
+
     def _lazy(self, raw: bytes, contents: bool, current: bool) -> LazyVersion:
         made = object.__new__(LazyVersion)
         fields = made.__dict__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from bson import Int64, ObjectId
 
 from model.layouts import lazy_version, version_pages
+from model.layouts.lazy_row import SMALL
 from model.layouts.lazy_version import LazyVersion, LazyVersions
 from model.localserver import LocalServer
 from model.profile import Profile, stated
@@ -61,6 +63,7 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return rows, False
 
     monkeypatch.setattr(LazyVersions, "stretch", none)
+    monkeypatch.setattr(LazyVersions, "current", lambda *asked: None)
     monkeypatch.setattr("model.layouts.archive_reader.ArchiveReader._above", lambda *asked: (None, asked[-1]))
 
 
@@ -185,3 +188,41 @@ def test_a_condition_reads_no_version_but_those_where_it_turns(
     ]
     assert (found.holds, found.looked) == (True, 300)
     assert len(set(read)) == 4, "the newest, the oldest, and the two between which it turned"
+
+
+CURRENT: tuple[Row, ...] = (
+    {"v": 3, "name": "n", "price": 1.5},
+    {"v": "3", "name": {"first": "n"}, "by": "anna", "why": {"name": "spring"}},
+    {"name": [1, {"a": 2}], "at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC), "by": 7},
+    {"v": Int64(3), "": 1, "a.b": 2, "hash": "no hash"},
+    {"v": 1, "hash": 5, "name": "x" * SMALL},
+    {},
+)
+
+
+@pytest.mark.parametrize("layout", ["plain", "hashed", "embedded", "archive"])
+def test_a_current_version_is_the_same_whether_it_is_read_at_once_or_later(
+    local: LocalServer, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"at": "at", "author": "by", "reason": "why"} | ({"hash": "hash"} if layout == "hashed" else {})
+    statement = stated("db.c", layout, token="_w", **names, **({"archive": "db.past"} if layout == "archive" else {}))
+    inside = layout == "embedded"
+    for at, row in enumerate(CURRENT):
+        marked = {**row, "_w": ObjectId()}
+        local.load("db.c", [bson.encode({"_id": at, **({"current": marked, "prev": []} if inside else marked)})])
+    local.load("db.c", [bson.encode({"_id": len(CURRENT), "current": 5, "prev": []})])
+    with Session.open(local.uri, Profile((statement,))) as session:
+        ids = [Value.of(at) for at in range(len(CURRENT) + 1)]
+        later = [session.version("db.c", id) for id in ids]
+        assert [isinstance(each, LazyVersion) for each in later] == [at != 4 for at in range(len(ids))]
+        assert not any("read" in vars(each) for each in later)
+        assert {each.v for each in later} >= ({None, Value.of(3)} if layout in ("embedded", "archive") else {None})
+        assert all(each.content is not None and each.raw is not None and each.current for each in later)
+        assert not any("read" in vars(each) for each in later), "what an edit begins from is known"
+        read_at_once(monkeypatch)
+        at_once = [session.version("db.c", id) for id in ids]
+    assert not any(isinstance(each, LazyVersion) for each in at_once)
+    assert later == at_once
+    assert [replace(each) for each in later] == at_once
+    assert [each.but(v=None) for each in later] == [each.but(v=None) for each in at_once]
+    assert [each.without_content() for each in later] == [each.without_content() for each in at_once]
