@@ -98,7 +98,7 @@ if TYPE_CHECKING:
         without_password,
     )
     from model.userdata.drafts import Drafts
-    from model.userdata.journal import Journal
+    from model.userdata.journal import Journal, Record
     from model.values import canonical
     from model.values.canonical import Path, Value
     from model.writing import edit
@@ -1401,17 +1401,40 @@ class Session:
         return undo(run, checkpoint, elsewhere=elsewhere)
 
     def not_undoable(self, run: str) -> str:
-        """Which writes of a run no journal has, and how the others are undone; "" where it has all of them."""
+        """Which writes of a run cannot be undone, and how the others are; "" where all of them can be."""
+        lacking, others = self.way_back(run)
+        rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
+        return f"{lacking}{rest}" if lacking else ""
+
+    def way_back(self, run: str) -> tuple[str, bool]:
+        """Why writes of a run cannot be undone, "" where all can be, and whether any other is left to be undone.
+
+        No journal has them, or this server cannot guard what would take them back.
+        """
+        from model.repair.undoing import hindered
+
         lost, there = self.journal.lost, []
         with suppress(Refused):
             there = list(self.journal.records("run", run))
-        count = max(len(lost), self.journal.begun[run] - len(there))
-        if not count:
-            return ""
-        why = lost[0] if lost else f"The journal {self.journal.path} was moved away or begun anew in the meantime."
-        others = any(record.entry.undoable for record in there)
-        rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
-        return f"{count:,} {'write' if count == 1 else 'writes'} of this cannot be undone from here. {why}{rest}"
+        said = []
+        if count := max(len(lost), self.journal.begun[run] - len(there)):
+            why = lost[0] if lost else f"The journal {self.journal.path} was moved away or begun anew in the meantime."
+            said.append(f"{count:,} {'write' if count == 1 else 'writes'} of this cannot be undone from here. {why}")
+        undoable = [record for record in there if record.entry.undoable]
+        reasons = self._hindrances(undoable)
+        return " ".join(filter(None, (*said, hindered(reasons)))), len(undoable) > len(reasons)
+
+    def hindrance(self, entry: str) -> str:
+        """Why this server cannot take back what an entry of the journal wrote, one sentence; "" where it can."""
+        from model.repair.undoing import reason
+
+        return "".join(map(reason, self._hindrances([self.journal.record(entry)])))
+
+    def _hindrances(self, records: Sequence[Record]) -> list[str]:
+        """Why this server cannot take back some writes, a sentence for each that it cannot."""
+        if records and self.repairs.is_repair(records[0].entry.id):
+            return self.repairs.hindrances(records)
+        return [why for record in records if (why := self._writer.hindrance(record))]
 
     def undo_conflict(self, entry: str) -> Conflict:
         """The undo of an edit as a merge, for a document that has moved on since."""

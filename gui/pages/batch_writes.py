@@ -24,6 +24,8 @@ from model.values.canonical import Value
 
 FILES = tr("Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)")
 HISTORIES = tr("Lines of JSON (*.jsonl);;All files (*)")
+WHOLE = "", True
+"""The way back of a run of which nothing is known that cannot be undone."""
 _STAYED: dict[Kind, str] = {"conflict": tr("changed meanwhile and stayed"), "refused": "refused", "skipped": "skipped"}
 
 
@@ -145,18 +147,19 @@ class BatchWrites(QObject):
     # --- the run
 
     def _carry_out(self, begin: Callable[[tasks.Progress], Run], done: str, title: str) -> None:
-        held: list[Run] = []
+        session, held = self._session, list[Run]()
 
-        def work(progress: tasks.Progress) -> None:
+        def work(progress: tasks.Progress) -> tuple[str, bool]:
             held.append(begin(progress))
             for _ in held[0]:
                 pass
+            return session.way_back(held[0].id)
 
         task = tasks.run(
             work,
             done=partial(self._ended, held, done, ""),
             failed=partial(self._failed, held, done),
-            cancelled=partial(self._ended, held, done, tr("Stopped: "), None),
+            cancelled=partial(self._ended, held, done, tr("Stopped: "), WHOLE),
             owner=self,
             title=title,
         )
@@ -166,14 +169,18 @@ class BatchWrites(QObject):
     def _failed(self, held: list[Run], done: str, error: BaseException) -> None:
         messages.fail(self._page, error)
         if held and held[0].done:
-            self._ended(held, done, tr("Before that "), None)
+            self._ended(held, done, tr("Before that "), WHOLE)
 
-    def _ended(self, held: list[Run], done: str, before: str, _: object) -> None:
+    def _ended(self, held: list[Run], done: str, before: str, way_back: tuple[str, bool]) -> None:
+        lacking, way = way_back
         run = held[0] if held else None
         outcomes = run.done if run is not None else []
         said = f"{before}{report(outcomes, done)}"
-        undo = partial(self._undo, run.id) if run is not None and any(o.kind == "applied" for o in outcomes) else None
-        if all(outcome.kind == "applied" for outcome in outcomes):
+        way = way and any(outcome.kind == "applied" for outcome in outcomes)
+        undo = partial(self._undo, run.id) if run is not None and way else None
+        if lacking:
+            said = f"{said.rstrip('.')}. {translated(lacking)}"
+        elif all(outcome.kind == "applied" for outcome in outcomes):
             messages.tell(self._page, said, undo)
             return
         messages.note(self._page, said, [(tr("Undo"), undo)] if undo is not None else [])

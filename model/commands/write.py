@@ -78,8 +78,10 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
         # Documents in memory are gone with this process, so there is nothing to undo afterwards.
-        undoable = outcome.kind == "applied" and outcome.entry is not None and not session.is_local
-        hint = f" (palimpsest undo {outcome.entry})" if undoable else ""
+        hint = ""
+        if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
+            why = session.hindrance(outcome.entry)
+            hint = f" This cannot be undone. {why}" if why else f" (palimpsest undo {outcome.entry})"
     return report(outcome, args.json, hint)
 
 

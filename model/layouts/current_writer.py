@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from bson import ObjectId
 
-from model.errors import NotFound, Refused
+from model.errors import NotFound, Refused, Unreachable
 from model.layouts import document_ids, numbering, stored_form, update_operators
 from model.layouts.content_hashes import content_hash, next_hash
 from model.layouts.current_documents import CurrentDocuments
@@ -295,7 +295,15 @@ class CurrentWriter:
         return None
 
     def undeletable(self, base: Version) -> str:
-        """Nothing: what may be purged may be deleted."""
+        """Why this server cannot guard the delete of a document without versions, one sentence; "" where it can."""
+        if self._current.numbered or base.raw is None:
+            return ""
+        try:
+            self.whole_guard(base, 0)
+        except Unreachable:
+            return ""
+        except Refused as error:
+            return str(error)
         return ""
 
     # --- did mine land?

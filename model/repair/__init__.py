@@ -289,6 +289,11 @@ class Repairs:
         """Whether an entry of the journal is a write of a repair."""
         return undoing.is_repair(self._writer.journal.record(entry))
 
+    def hindrances(self, records: Iterable[Record]) -> list[str]:
+        """Why this server cannot take back writes of repairs, a sentence for each of those that it cannot."""
+        ground = self._ground()
+        return [why for record in records if (why := undoing.hindrance(ground, record))]
+
     def undo_entry(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Take back one write of a repair."""
         self._allowed()
@@ -343,7 +348,10 @@ class Repairs:
 
     def report_html(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
         """A page about a plan and its results, which are (item number, outcome or verdict, detail)."""
-        return reports.html(plan, list(results), applied, run, self._now())
+        undoable = [r for r in self._writer.journal.records("run", run) if r.entry.undoable] if run and applied else []
+        reasons = self.hindrances(undoable)
+        way = len(reasons) < len(undoable) or not reasons
+        return reports.html(plan, list(results), applied, run, self._now(), undoing.hindered(reasons), way)
 
     def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
         """The report of a plan and its results as one JSON object."""

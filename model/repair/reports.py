@@ -38,8 +38,16 @@ Result = tuple[int, str, str]
 """An item's number, its outcome or verdict, and the detail."""
 
 
-def html(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt.datetime) -> str:
-    """The page."""
+def html(
+    plan: Plan,
+    results: Sequence[Result],
+    applied: bool,
+    run: str,
+    now: dt.datetime,
+    lacking: str = "",
+    way: bool = True,
+) -> str:
+    """The page. ``lacking`` says which writes cannot be undone where they were made, ``way`` whether any can."""
     said = {no: (how, detail) for no, how, detail in results}
     title = "Repairs done" if applied else "Repair plan"
     counts = Counter(_how(item, said)[0] for item in plan.items)
@@ -53,7 +61,8 @@ def html(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt
             for each in plan.unchecked
         )
         parts.append(f"<h2>Not checked</h2><table><tr><th>Collection<th>Document<th>Why</tr>{rows}</table>")
-    undo = f'<p class="soft">Undo all of it: <code>palimpsest undo {_e(run)}</code></p>' if run and applied else ""
+    how = f"Undo {'the others' if lacking else 'all of it'}: <code>palimpsest undo {_e(run)}</code>" if way else ""
+    undo = f'<p class="soft">{" ".join(filter(None, (_e(lacking), how)))}</p>' if run and applied else ""
     return web_page.page(
         title,
         f'<p class="soft">{_e(plan.source)} · scanned {_moment(plan.made)} · this report {_moment(now)}</p>'

@@ -148,9 +148,13 @@ class RepairContext:
     def able(self, ns: str, physical: Value) -> guards.Abilities:
         """The abilities of this server's expressions, found out once for a collection."""
         found = self.ables.get(ns) or guards.abilities(self.server, ns, physical)
-        if found.counts:  # a document that goes during the question makes a server look unable
+        if found.counts or self._stored(ns, physical):  # a document that is not there makes a server look unable
             self.ables[ns] = found
         return found
+
+    def _stored(self, ns: str, physical: Value) -> bool:
+        """Whether the server has a document, whatever a dry run pretends."""
+        return any(True for _ in self.server.find(ns, guards.by_id(physical), projection={"_id": 1}, limit=1))
 
     def exactly(self, ns: str, raw: bytes, beside: int = 0, all_goes: bool = True) -> dict[str, Any]:
         """The filter that one document is byte for byte as it was read; raises ``Refused`` where there is none.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from model import text
 from model.counting import pending
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.findings import Finding
 from model.names import id_name
 from model.repair import quarantine
@@ -65,6 +67,36 @@ def _has_grown(ground: RepairContext, record: Record) -> bool:
     p = ground.layouts(record.entry.ns).profile
     above = {p.id: {"$eq": record.document}, p.version: {"$gt": text.value_from_text(record.extra[UPTO])}}
     return next(iter(ground.server.find(p.ns, above, projection={"_id": 1}, limit=1)), None) is not None
+
+
+def hindrance(ground: RepairContext, record: Record) -> str:
+    """Why this server cannot take back a write that left its document as the journal says, one sentence; else ""."""
+    ns, after = record.extra["target"], record.after
+    if after is None:  # what was removed is inserted, which needs no guard
+        return ""
+    why = ""
+    with suppress(Unreachable):
+        try:
+            _step(ground, record, ns, after)
+        except Refused as error:
+            told = ns in ground.ables or ground.at(ns, physical(after)) is not None
+            if told and not isinstance(error, Unreachable):  # a document that is gone tells nothing of a server
+                why = str(error)
+    return why
+
+
+def hindered(reasons: Sequence[str]) -> str:
+    """How many writes cannot be taken back on a server, with the first reason of them; "" for none."""
+    if not reasons:
+        return ""
+    count = len(reasons)
+    many = "write" if count == 1 else "writes"
+    return f"{count:,} {many} of this cannot be undone on this server. {reason(reasons[0])}"
+
+
+def reason(refusal: str) -> str:
+    """The sentence of a refusal without the clause that nothing was written, for whoever has written before."""
+    return f"{refusal.partition(';')[0].rstrip('.')}."
 
 
 def _beside(record: Record) -> list[Seen]:

@@ -248,7 +248,7 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
             f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
         )
     if additions and not (rooted or able.counts):
-        raise Refused("This server cannot count fields, so a replacement cannot be guarded; nothing was written.")
+        raise Refused("This server cannot count fields, so no replacement or removal can be guarded.")
     made = _Whole(able)
     if rooted:
         made.expressions.append({"$eq": ["$$ROOT", {"$literal": Value.document(raw)}]})

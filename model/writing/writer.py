@@ -18,7 +18,7 @@ from bson import ObjectId
 from model.catalogue import BY_HAND, Catalogue
 from model.counting import pending, processed
 from model.diff import Reorder, diff
-from model.errors import InDoubt, NotFound, Refused
+from model.errors import InDoubt, NotFound, Refused, Unreachable
 from model.layouts.base import Layout
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
@@ -337,6 +337,25 @@ class Writer:
             name = id_name(record.document)
             raise Refused(f"{name} was deleted since; undo its deletion first, or restore one of its versions.")
         return found
+
+    def hindrance(self, record: Record) -> str:
+        """Why this server cannot take back what an entry wrote, one sentence; "" where it can, or nobody can tell."""
+        ns, id = record.entry.ns, record.document
+        if record.after is None or id is None or record.layout in COUNTED:
+            return ""  # what was deleted is inserted again
+        try:
+            layout = self._layout(ns)
+            current = None if layout.numbered else self._current(ns, id)  # a number guards every write over it
+            if current is None or current.content != record.after:
+                return ""
+            if record.before is None:
+                return layout.removable(current)
+            layout.steps(id, current, record.before, Stamp())
+        except Unreachable:
+            return ""
+        except Refused as error:
+            return str(error)
+        return ""
 
     def _undoable(self, entry: str, elsewhere: bool = False) -> Record:
         record = self.journal.record(entry)

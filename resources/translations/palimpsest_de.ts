@@ -12485,8 +12485,8 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Server kann das Feld {0} nicht vergleichen, deshalb ist die Bearbeitung nicht abzusichern; es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>This server cannot count fields, so a replacement cannot be guarded; nothing was written.</source>
-      <translation>Dieser Server kann Felder nicht zählen, deshalb ist ein Ersetzen nicht abzusichern; es wurde nichts geschrieben.</translation>
+      <source>This server cannot count fields, so no replacement or removal can be guarded.</source>
+      <translation>Dieser Server kann Felder nicht zählen, deshalb ist weder ein Ersetzen noch ein Entfernen abzusichern.</translation>
     </message>
     <message>
       <source>This server cannot tell a name with a dot in it, such as {0}, from a path, and may damage a document that has one; nothing was written.</source>
@@ -17185,8 +17185,12 @@ Zum Verbinden öffnen</translation>
       <translation>{0} {1} der Schreibvorgänge waren getan; führen Sie den Plan erneut aus.</translation>
     </message>
     <message>
-      <source>{0} {1} of this cannot be undone from here. {2}{3}</source>
-      <translation>{0} {1} hiervon lassen sich von hier nicht rückgängig machen. {2}{3}</translation>
+      <source>{0} {1} of this cannot be undone from here. {2}</source>
+      <translation>{0} {1} hiervon lassen sich von hier nicht rückgängig machen. {2}</translation>
+    </message>
+    <message>
+      <source>{0} {1} of this cannot be undone on this server. {2}</source>
+      <translation>{0} {1} hiervon lassen sich auf diesem Server nicht rückgängig machen. {2}</translation>
     </message>
     <message>
       <source>{0} {1} of {2} versions are deleted.</source>

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,14 @@ from model.profile import Profile, stated
 from model.server import change_stream, guards
 from model.server.retry import Server
 from model.session import Session
+from model.userdata.journal import Journal
 from model.values import canonical
 from model.values.canonical import EMPTY, Value
 from tests.guarded_server import GuardedServer
 from tests.hosted import said
 from tests.hosted.__main__ import rows
 from tests.hosted.actions import ACTIONS, Action
+from tests.hosted.bench import SHOP, Bench, fill
 from tests.hosted.matrix import MODEL, Cell, cells, done
 from tests.privileges import Privilege
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
@@ -279,6 +282,90 @@ def test_an_error_of_the_driver_is_a_skip_where_a_test_asked_the_server_and_not_
         exec(compile("asks()", str(ROOT / "model/b.py"), "exec"), {"asks": asks})  # a test that the product calls
     with pytest.raises(pytest.skip.Exception) if skipped else contextlib.nullcontext():
         said.skip_if_told(error)
+
+
+# --- what cannot be undone
+
+UNABLE = ["documentdb-elastic", "ferretdb-1"]
+UNGUARDED = "This server cannot count fields, so no replacement or removal can be guarded"
+
+
+@contextlib.contextmanager
+def bench_of(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A filled server of this profile, with a journal of its own."""
+    monkeypatch.setenv("PALIMPSEST_HOME", str(folder / "home"))
+    with HostedServer(PROFILES[name]) as server:
+        fill(server, PROFILES[name])
+        yield Bench(server.address, folder)
+
+
+def undone(bench: Bench, what: str) -> Counter[str]:
+    """The outcomes of undoing a run, those apart that the server cannot guard."""
+    rows = bench.call("undo", what, "--source", bench.uri, "--profile", bench.profile, "--json").splitlines()
+    return Counter("unguarded" if UNGUARDED in row["detail"] else row["outcome"] for row in map(json.loads, rows))
+
+
+@pytest.mark.parametrize("name", ["mongodb", *UNABLE])
+@pytest.mark.parametrize("action", ["import", "repair"])
+def test_a_run_says_how_many_of_its_writes_cannot_be_undone_on_this_server(
+    action: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench_of(name, tmp_path, monkeypatch) as bench:
+        NAMED[action].work(bench)
+        said = bench.out + bench.err
+        (run,) = {entry.run for entry in Journal().entries() if entry.run}
+        ends = undone(bench, run)
+    lacking, way = ends["unguarded"], f"palimpsest undo {run}." in said
+    assert bool(lacking) == (name in UNABLE)
+    assert (f"{lacking} writes of this cannot be undone on this server. {UNGUARDED}." in said) == bool(lacking), said
+    assert (way, "ll of it" in said) == (ends["applied"] > 0, not lacking), said
+
+
+@pytest.mark.parametrize("name", ["mongodb", *UNABLE])
+def test_a_report_says_what_cannot_be_undone_where_it_was_repaired(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, plan = tmp_path / "report.html", tmp_path / "plan.json"
+    with bench_of(name, tmp_path, monkeypatch) as bench:
+        bench.run("scan", "insurance_2019", "--plan", plan)
+        bench.run("repair", "--plan", plan, "--apply", "--report", page)
+    assert (UNGUARDED in page.read_text("utf-8")) == (name in UNABLE)
+    assert ("Undo the others:" in page.read_text("utf-8")) == (name in UNABLE)
+
+
+@pytest.mark.parametrize("name", ["mongodb", *UNABLE])
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("K-9", "--create", "--set", "price=1"), False),
+        (("K-2", "--unset", "name"), False),
+        (("K-2", "--set", "price=9"), True),
+    ],
+    ids=["a new document", "a field taken out before others", "a field set"],
+)
+def test_an_undo_is_offered_only_where_this_server_can_do_it(
+    name: str, words: Sequence[str], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench_of(name, tmp_path, monkeypatch) as bench:
+        bench.shop("edit", SHOP["plain"], *words)
+        offered = "(palimpsest undo 1)" in bench.out
+        assert (bench.status, UNGUARDED in bench.out) == (0, not offered), bench.out
+        bench.call("undo", 1, "--source", bench.uri, "--profile", bench.profile)
+    assert offered == (bench.status == 0) == (kept or name not in UNABLE)
+
+
+@pytest.mark.parametrize("name", ["mongodb", *UNABLE])
+def test_the_way_back_of_documents_inserted_at_once_is_told_as_far_as_there_is_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench_of(name, tmp_path, monkeypatch) as bench, Session.open(bench.uri, bench.profile) as session:
+        for ns, versioned in ((SHOP["plain"], False), (SHOP["embedded"], True)):
+            run = session.batches.insert(ns, lambda: [bson.encode({"_id": "K-8", "price": 1})], confirmed=True)
+            assert [outcome.kind for outcome in run] == ["applied"]
+            can = versioned or name not in UNABLE
+            lacking, others = session.way_back(run.id)
+            assert (UNGUARDED in lacking, others) == (not can, can)
+            assert [outcome.kind for outcome in session.undo_run(run.id)] == ["applied" if can else "refused"]
 
 
 # --- what servers say of themselves

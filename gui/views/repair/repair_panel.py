@@ -585,12 +585,13 @@ class RepairPanel(QWidget):
         running, reason, agreed = session.repairs.apply, self.reason.take(), self.difference.box.isChecked()
         found: list[str] = []
 
-        def work(progress: tasks.Progress) -> None:
+        def work(progress: tasks.Progress) -> tuple[str, bool]:
             run = running(only, progress, confirmed=True, reason=reason, differing=agreed)
             found.append(run.id)
             for no, outcome in run:
                 if no in mine:
                     progress.put((no, outcome))
+            return session.way_back(run.id)
 
         self._task = tasks.run(
             work,
@@ -616,7 +617,8 @@ class RepairPanel(QWidget):
             self._count(self.plan)
             self.changed.emit()
 
-    def _ended(self, run: list[str], _: object = None) -> None:
+    def _ended(self, run: list[str], way_back: tuple[str, bool] = ("", True)) -> None:
+        lacking, way = way_back
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
         self._note.setText(tr("Each write stands in the journal with its way back. Scan again to see what is left."))
@@ -625,8 +627,10 @@ class RepairPanel(QWidget):
         ends = [end for no, end in self.model.ends.items()]
         done = [end for end in ends if end.kind == "applied"]
         if done:
-            undo = partial(self.undo, self.run)
+            undo = partial(self.undo, self.run) if way else None
             messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
+        if lacking:
+            messages.note(self, translated(lacking))
         unknown = sum(1 for end in ends if end.kind == "unknown")
         if unknown:
             messages.doubt(

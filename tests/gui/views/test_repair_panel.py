@@ -179,6 +179,19 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
     assert "Nothing has been written" in panel._note.text()
 
 
+def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = "2 writes of this cannot be undone on this server. This server cannot count fields."
+    monkeypatch.setattr(Session, "way_back", lambda *_: (lacking, False))
+    panel = phantoms(qtbot, session)
+    click(qtbot, panel.go)
+    lines = panel.findChildren(MessageArea)[0].lines
+    assert lacking in {line.text for line in lines}
+    assert any("repaired" in line.text for line in lines)
+    assert "Undo" not in {made.text() for line in lines for made in line.buttons}
+
+
 def test_a_document_that_changed_since_the_scan_is_skipped(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     id = session.find_id(CONTRACTS, PHANTOMS[0])

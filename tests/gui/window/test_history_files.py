@@ -14,6 +14,7 @@ from gui.pages.page_request import PageRequest
 from gui.views.browse.history_in_sheet import HistoryInSheet, HistoryPlaceSheet
 from gui.views.browse.history_out_sheet import HistoryOutSheet
 from gui.window.window import Window
+from model.server import guards
 from tests.gui.window.test_batches import message, undo
 from tests.gui.window.windows import collection, new_window, open_sample, sheet, wait_idle
 
@@ -96,3 +97,20 @@ def test_an_export_that_is_stopped_leaves_no_file(window: Window, qtbot: QtBot, 
     (tmp_path / "letter.txt").write_text("dear")
     page.histories.write(str(tmp_path), "folder")
     message(window, f"{tmp_path} is not empty", qtbot)
+
+
+def test_an_import_that_the_server_cannot_take_back_says_so_and_offers_no_undo(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, path = collection(window), tmp_path / "h.jsonl"
+    page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
+    wait_idle(qtbot)
+    for _ in page.session.export_history(NS, path, "jsonl", page.id):
+        pass
+    monkeypatch.setattr(guards, "abilities", lambda *_: guards.Abilities())  # as of a server without $expr
+    asked = page.batches.read_history("insurance.again", str(path))
+    qtbot.waitUntil(lambda: asked.go.isEnabled())
+    asked.go.click()
+    line = message(window, "1 document imported", qtbot)
+    assert "of this cannot be undone on this server. This server cannot count fields" in line.text
+    assert not [made for made in line.buttons if made.text() == "Undo"]
