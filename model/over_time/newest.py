@@ -17,7 +17,9 @@ from typing import TypeAlias
 from model.over_time.activity import Activity, ActivityList, newest_first
 from model.values.canonical import Value
 
-EVERY = 0.25  # seconds between two parts
+EVERY = 0.25  # seconds until the first part
+SLOWER = 1.5  # times as long until each further part: whoever shows one goes through all that was read so far
+LONGEST = 5.0  # seconds between two parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ Merges: TypeAlias = Collection[tuple[str, Value, Value]]
 def newest(
     listed: ActivityList, most: int, zone: dt.tzinfo, merges: Merges = (), every: float = EVERY
 ) -> Iterator[Newest]:
-    """A part every now and then while a list is read, and one at its end; days are those of a zone."""
+    """A part now and then while a list is read, ever more seldom, and one at its end; days are those of a zone."""
     kept: list[Activity] = []
     days: Counter[dt.date] = Counter()
     found = unknown = astray = undated = 0
@@ -80,7 +82,7 @@ def newest(
         if time.monotonic() - said >= every:
             kept, waiting = _merged(kept, waiting, most), []
             yield part()
-            said = time.monotonic()
+            said, every = time.monotonic(), min(every * SLOWER, LONGEST)
     kept = _merged(kept, waiting, most)
     yield part()
 

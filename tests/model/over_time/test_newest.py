@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -86,6 +88,28 @@ def test_a_time_before_that_of_an_earlier_version_is_astray_and_counted(layout: 
     (one,) = [each for each in last.rows if each.astray]
     assert ((_number(one.v), one.at), last.astray) == ((9, EVENING), 1)
     assert last.rows[-1] is one
+
+
+def test_parts_come_ever_more_seldom_the_more_was_read(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, at, found = [0.0], [], 0
+
+    class OneDocument(ActivityList):
+        def as_read(self) -> Iterator[list[Activity]]:
+            (read,) = super().as_read()
+            for _ in range(600):
+                now[0] += 0.1
+                yield read
+
+    monkeypatch.setattr("model.over_time.newest.time.monotonic", lambda: now[0])
+    for part in newest(OneDocument([layout], id=Value.of("K-1")), 1000, BERLIN):
+        at.append(now[0])
+        found = part.found
+    waits = [later - earlier for earlier, later in pairwise([0.0, *at[:-1]])]
+    assert (found, at[-1]) == (600 * len(list(ActivityList([layout], id=Value.of("K-1")))), now[0])
+    assert waits == sorted(waits)
+    assert waits[0] == pytest.approx(0.3)
+    assert waits[-1] == pytest.approx(5.0)
+    assert len(waits) < 20  # of a minute
 
 
 def test_how_much_there_is_to_read_is_known_unless_a_span_says_which_documents(layout: Layout) -> None:
