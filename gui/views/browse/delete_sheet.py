@@ -65,6 +65,7 @@ class DeleteSheet(PlanSheet):
             )
         )
         self.states.show_content()
+        self._give_up_room(len(plan.items))
         self._offer(plan, going, tr("Delete {documents}", documents=documents))
 
     def show_failed(self, error: BaseException) -> None:

@@ -19,7 +19,7 @@ from gui.views.browse.query import Query
 from model.session import Explained, Indexes, IndexUse, Session
 
 WIDTHS = (150, 220, 150, 72)
-HEAD, ROW = 28, 24  # u
+HEAD, ROW, AIR = 28, 24, 4  # u
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -74,6 +74,7 @@ class ExplainSheet(Sheet):
         self.list.as_list(self.model, tr("Indexes of {ns}", ns=ns), WIDTHS)
         self.list.setMinimumHeight(self.fitting(HEAD + ROW * 5, 420))
         self.note = words("", "hint", wrap=True)
+        self.note.hide()
         self._show_plan = button(tr("Show the server's plan"), self._toggle_plan, "quiet")
         self._show_plan.setEnabled(False)
         self._close = button(tr("Close"), self.accept, "main")
@@ -175,17 +176,20 @@ class ExplainSheet(Sheet):
         self.model.fill(found.rows)
         unused = [row.name for row in found.rows if row.uses == 0 and row.name != "_id_"]
         never = tr("Not used so far: {unused}.", unused=", ".join(unused)) if unused else ""
-        self.note.setText(translated(found.note) or never)
+        self._say(translated(found.note) or never)
         self._give_up_room()
 
     def _give_up_room(self) -> None:
         """Keep no empty room in a window that is too low for the dialog: its buttons would be out of sight."""
         if self.is_scrolled:
             if self.model.rows:
-                self.list.setFixedHeight(
-                    min(self.list.minimumHeight(), theme.px(HEAD + ROW * (len(self.model.rows) + 1)))
-                )
+                needed = theme.px(HEAD + ROW * len(self.model.rows) + AIR)
+                self.list.setFixedHeight(min(self.list.minimumHeight(), needed))
             self._place()
 
     def _not_listed(self, error: BaseException) -> None:
-        self.note.setText(tr("The indexes could not be read. {describe}", describe=tasks.describe(error)[0]))
+        self._say(tr("The indexes could not be read. {describe}", describe=tasks.describe(error)[0]))
+
+    def _say(self, noted: str) -> None:
+        self.note.setText(noted)
+        self.note.setVisible(bool(noted))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr
-from gui.style import theme
+from gui.style import boxes, theme
 from gui.style.sheet import Sheet
 from gui.style.states import PlainLabel, StateStack, button, words
+
+HEAD, ROW, AIR = 28, 24, 8  # u
 
 
 class PlanSheet(Sheet):
@@ -43,7 +45,7 @@ class PlanSheet(Sheet):
         self.go.clicked.connect(self._agree)
         self.go.setEnabled(False)
         self.states = StateStack(content)
-        self.states.setMinimumHeight(self.fitting(28 + 24 * rows, 320))
+        self.states.setMinimumHeight(self.fitting(HEAD + ROW * rows, 320))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(8))
@@ -55,18 +57,24 @@ class PlanSheet(Sheet):
         if typed:
             column.addWidget(self.ask)
             column.addWidget(self.field)
-        foot = QHBoxLayout()
-        foot.setSpacing(theme.px(8))
+        foot = boxes.wrapping(x=0, y=0)
         foot.addWidget(words(tr("Nothing has been written yet."), "hint"))
         foot.addStretch(1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.go)
+        ends = boxes.row(x=0, y=0)
+        ends.addWidget(self.cancel)
+        ends.addWidget(self.go)
+        foot.addLayout(ends)
         column.addSpacing(theme.px(8))
         column.addLayout(foot)
         self.states.show_loading(tr("Reading the documents"), self.reject)
 
     def first(self) -> QWidget | None:
         return self.cancel
+
+    def _give_up_room(self, rows: int) -> None:
+        """Keep no empty room below a plan of few rows."""
+        self.states.setFixedHeight(min(self.states.minimumHeight(), theme.px(HEAD + ROW * rows + AIR)))
+        self._place()
 
     def _offer(self, plan: object, would: int, verb: str) -> None:
         """Say by ``verb`` what the plan ``would`` do to how many documents; it can be agreed to from now on."""

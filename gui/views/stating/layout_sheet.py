@@ -24,6 +24,7 @@ from gui import messages, tasks
 from gui.language import tr, translated
 from gui.parts.pill import Pill
 from gui.style import boxes, theme
+from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import Glyph, PlainLabel, button, hair, words
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from model.session import Session
 
 WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview stands below the keys
+HEIGHT = 700  # u, of all between title and buttons; in a lower window that scrolls
 SCROLLBAR = 10  # the width of the form's, which the row above it lines up with
 PAUSE = 250  # milliseconds after the last key before the documents are read
 FILE = "layouts.toml"
@@ -99,21 +101,30 @@ class LayoutSheet(Sheet):
         column.setContentsMargins(1, 1, 1, 1)
         column.setSpacing(0)
         head = QVBoxLayout()
-        head.setContentsMargins(theme.px(24), theme.px(20), theme.px(24), theme.px(14))
-        head.setSpacing(theme.px(6))
+        head.setContentsMargins(theme.px(24), theme.px(20), theme.px(24), theme.px(6))
         line = QHBoxLayout()
         line.setSpacing(theme.px(10))
         line.addWidget(self.title)
         line.addWidget(self.badge)
         line.addStretch(1)
         head.addLayout(line)
-        head.addWidget(self.grounds)
         column.addLayout(head)
-        column.addWidget(hair())
-        column.addWidget(self._body(), 1)
+        column.addWidget(_Between(self._between()), 1)
         column.addWidget(self._question())
         column.addWidget(hair())
         column.addLayout(self._foot())
+
+    def _between(self) -> QWidget:
+        """What stands between the title and the buttons."""
+        made = boxes.ground(QWidget(), "surface")
+        column = boxes.column(made)
+        said = boxes.row(x=24, y=0)
+        said.addWidget(self.grounds)
+        column.addLayout(said)
+        column.addSpacing(theme.px(14))
+        column.addWidget(hair())
+        column.addWidget(self._body(), 1)
+        return made
 
     def _body(self) -> QWidget:
         left = boxes.ground(QWidget(), "surface")
@@ -134,7 +145,7 @@ class LayoutSheet(Sheet):
         below.addWidget(self.about, 1)
         beside.addLayout(below)
         beside.addWidget(self.form, 1)
-        split = StackingSplit(left, self.trial, sizes=(440, 680), room=STACKED)
+        split = _Body(left, self.trial, sizes=(440, 680), room=STACKED)
         split.setHandleWidth(1)
         split.setStretchFactor(0, 2)
         split.setStretchFactor(1, 3)
@@ -153,9 +164,12 @@ class LayoutSheet(Sheet):
         row = boxes.wrapping(x=24, y=14)
         row.addWidget(self.keep)
         row.addWidget(self.forget)
-        row.addWidget(self.trouble, 1)
-        row.addWidget(self.cancel)
-        row.addWidget(self.use)
+        row.addWidget(self.trouble, 4)
+        row.addStretch(1)
+        ends = boxes.row(x=0, y=0)
+        ends.addWidget(self.cancel)
+        ends.addWidget(self.use)
+        row.addLayout(ends)
         return row
 
     def first(self) -> QWidget | None:
@@ -171,9 +185,9 @@ class LayoutSheet(Sheet):
         at = next((i for i, part in enumerate(there) if now is part or part.isAncestorOf(now or self)), -1)
         if there:
             to = there[(at + (1 if forward else -1)) % len(there)]
-            to.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
             if to in rows:
                 self.form.ensureWidgetVisible(to, 0, theme.px(60))
+            to.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
         return True
 
     # --- what is known
@@ -486,6 +500,20 @@ class LayoutSheet(Sheet):
         other = self._session.profile_file
         also = "" if in_use or other is None else tr("; all else is read by {name} as before", name=other.name)
         self._end(tr("{ns} is stated in {path}{also}", ns=self._ns, path=path, also=also))
+
+
+class _Between(Scrolling):
+    """Scrolls where the window is too low for it; title and buttons stay in sight."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), theme.px(HEIGHT))
+
+
+class _Body(StackingSplit):
+    """Keys and preview; they take all room there is, and ask for no more than they need."""
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSizeHint()
 
 
 class _WithMeaning(QStyledItemDelegate):

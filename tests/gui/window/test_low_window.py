@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import language, messages
@@ -25,7 +25,9 @@ from gui.parts.versions_model import AT
 from gui.style import theme, zooming
 from gui.style.cells import CELL, Cell, CellTree, full_width
 from gui.style.scrolling import Scrolling
+from gui.style.sheet import Sheet
 from gui.style.wrapping_row import WrappingRow
+from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
 from gui.views.repair.taking_back_model import SAID
@@ -158,22 +160,79 @@ def test_with_text_twice_as_large_no_row_of_buttons_or_filters_is_cut(qtbot: QtB
         qtbot.waitUntil(lambda one=one: one.width() >= one.minimumSizeHint().width())
 
 
-@pytest.mark.usefixtures("twice_as_large")
-def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has_the_focus(qtbot: QtBot) -> None:
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_of_the_keys_of_a_layout_those_without_room_scroll_and_the_buttons_stay_in_sight(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     open_sample(qtbot, window)
     sheet = window.commands.state_layout(window.sessions[0], "insurance.claims")
     wait_idle(qtbot, lambda: bool(sheet.form.rows))
     assert sheet.width() < window.width()  # the preview stands below the keys
-    assert sheet.is_scrolled
-    for part in sheet.findChildren(QWidget):
-        if part.isVisible() and part.parentWidget() is sheet:
+    qtbot.waitUntil(lambda: not sheet.is_scrolled)
+    buttons = (sheet.title, sheet.keep, sheet.cancel, sheet.use)
+    area = sheet.findChildren(Scrolling)[0]
+    for row in sheet.form.rows.values():
+        while not row.editor.hasFocus():
+            press(window, "Tab")
+        assert row.editor.visibleRegion().boundingRect() == row.editor.rect(), row.key.name
+    assert area.verticalScrollBar().value() > 0
+    for part in buttons:
+        assert part.visibleRegion().boundingRect() == part.rect()
+    for part in area.widget().findChildren(QWidget):
+        if part.isVisible() and part.parentWidget() is area.widget():
             qtbot.waitUntil(partial(_has_room, part))
-    while not sheet.use.hasFocus():
-        press(window, "Shift+Tab")
-    assert sheet.use.visibleRegion().boundingRect() == sheet.use.rect()
-    assert sheet.mapTo(window, QPoint()).y() < 0
     sheet.cancel.click()
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has_the_focus(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    sheet = _Long(window)
+    sheet.open()
+    assert sheet.is_scrolled
+    for part in sheet.lines:
+        qtbot.waitUntil(partial(_has_room, part))
+    while not sheet.lines[-1].hasFocus():
+        press(window, "Shift+Tab")
+    assert sheet.lines[-1].visibleRegion().boundingRect() == sheet.lines[-1].rect()
+    assert sheet.mapTo(window, QPoint()).y() < 0
+    sheet.reject()
+
+
+class _Long(Sheet):
+    """A dialog of more lines than a low window has room for."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, 400)
+        self.lines = [QLineEdit() for _ in range(20)]
+        column = QVBoxLayout(self)
+        for line in self.lines:
+            column.addWidget(line)
+
+    def first(self) -> QWidget:
+        return self.lines[0]
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_a_plan_of_few_documents_is_in_the_window_with_its_buttons_and_leaves_no_room_empty(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    page = collection(window)
+    wait_idle(qtbot, lambda: len(page.browser.model.rows) > 4)
+    picks = page.browser.list.selectionModel()
+    picks.clearSelection()
+    for at in (1, 4):
+        picks.select(page.browser.model.index(at, 0), picks.SelectionFlag.Select | picks.SelectionFlag.Rows)
+    page.do_delete_picked()
+    asked = sheet(window)
+    assert isinstance(asked, DeleteSheet)
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 2)
+    qtbot.waitUntil(lambda: asked.width() < window.width())
+    for part in (asked.cancel, asked.go):
+        qtbot.waitUntil(lambda part=part: part.visibleRegion().boundingRect() == part.rect())
+    last = asked.list.visualRect(asked.model.index(1, 0))
+    assert last.bottom() <= asked.list.viewport().height() < last.bottom() + last.height()
+    asked.reject()
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
@@ -190,10 +249,12 @@ def test_with_text_twice_as_large_all_of_connecting_is_in_the_window(qtbot: QtBo
     dialog.reject()
 
 
-@pytest.mark.usefixtures("twice_as_large")
+@pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_low_window_an_explanation_leaves_no_empty_room_before_its_buttons(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     open_sample(qtbot, window)
+    collection(window).browser.set_filter('{ "status": "active" }')  # for which there is no index
+    wait_idle(qtbot)
     asked = collection(window).browser.explain()
     wait_idle(qtbot, lambda: bool(asked.model.rows) and bool(asked.sentences))
     qtbot.waitUntil(lambda: asked._close.visibleRegion().boundingRect() == asked._close.rect())
