@@ -68,7 +68,7 @@ def scan(args: argparse.Namespace) -> int:
 
 
 def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
-    """Print the rows of a part of a scan; 0 without findings, 1 with some."""
+    """Print the rows of a part of a scan; 0 without findings, 1 with some. Raises ``Refused`` as :func:`scan` does."""
     number, of = parts.part_of(args.range)
     with open_session(args) as session, Progress("Looking at document") as progress:
         for ns in places if args.layout else ():
@@ -79,6 +79,7 @@ def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
             count += line.startswith('{"finding"')
             progress.make_way()
             say(line, flush=True)
+        _refuse_in_vain(work.summary)
     return 1 if count else 0
 
 
@@ -98,7 +99,8 @@ def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
         count = _rows(findings, progress) if args.json else _classes(findings, progress)
         (_turn_rows if args.json else _turns)(watched, progress)
         seconds, counts = time.monotonic() - began, dict(joined.counts)
-        summary = Summary(joined.documents, seconds, count, tuple(joined.unchecked), True, counts)
+        unchecked = tuple(joined.unchecked)
+        summary = Summary(joined.documents, seconds, count, unchecked, True, counts, joined.read_in_vain)
         _remember(session, joined.places, None, summary, watched.holding)
         _sum_up(summary, "", args.json)
     return 1 if count else 0
@@ -212,8 +214,7 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
     out = sys.stderr if as_json else sys.stdout
     for line in _unchecked(summary.unchecked):
         say(line, file=out)
-    if summary.in_vain:
-        raise Refused(_in_vain(summary.unchecked))
+    _refuse_in_vain(summary)
     if as_json:
         if plan:
             say(plan, file=out)
@@ -225,12 +226,15 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
         say(plan)
 
 
-def _in_vain(unchecked: Sequence[Unchecked]) -> str:
-    """What was not checked, where nothing was, one sentence."""
-    first, more = unchecked[0], len(unchecked) - 1
+def _refuse_in_vain(summary: Summary) -> None:
+    """Raise ``Refused`` where nothing could be checked, with the first of what was not."""
+    if not summary.in_vain:
+        return
+    first, more = summary.unchecked[0], len(summary.unchecked) - 1
     which = first.ns if first.id is None else f"{first.ns} {id_name(first.id)}"
     others = f" ({more:,} more like it)" if more else ""
-    return f"Nothing could be checked, so it is not known whether anything is wrong: {which}{others}: {first.why}"
+    why = f"{which}{others}: {first.why}"
+    raise Refused(f"Nothing could be checked, so it is not known whether anything is wrong: {why}")
 
 
 def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:

@@ -157,14 +157,18 @@ class Scan:
         self._begun = time.monotonic()
         try:
             for found in self._all():
-                if isinstance(found, Finding):
-                    self._counts[found.code] += 1
-                else:
-                    self._unchecked.append(found)
-                yield found
+                yield self._noted(found)
             self._whole = True
         finally:
             self._seconds = time.monotonic() - self._begun
+
+    def _noted(self, found: Finding | Unchecked) -> Finding | Unchecked:
+        """What is told, once it is counted."""
+        if isinstance(found, Finding):
+            self._counts[found.code] += 1
+        else:
+            self._unchecked.append(found)
+        return found
 
     def estimate(self) -> ScanEstimate:
         """How much there is to read; nothing is looked at but a few documents of the largest collection."""
@@ -195,27 +199,36 @@ class Scan:
     def in_part(self, number: int, of: int) -> Iterator[CollectionBegun | Finding | Unchecked | CollectionDone]:
         """The ``number``-th of some parts of a scan: findings as they are read, between the bounds of each collection.
 
-        A collection that cannot be read in parts belongs to one of them as a whole.
+        A collection that cannot be read in parts belongs to one of them as a whole. Where no collection at all can be
+        looked at, the summary of every part has that, though one of them tells it.
         """
-        infos = self._listed()
+        infos, left = self._listed(), [*self._left_out()]
+        barred = all(map(_cannot, infos))
         if number == 1:
-            yield from self._left_out()
+            yield from map(self._noted, left)
+        elif barred:
+            self._unchecked += left
         self._reading.total = None
         for at, info in enumerate(infos):
             bounds = self._bounds(info, of) or [None] * (at % of + 1 == number)
             whole = len(bounds) == 1
+            said = self._said_before(info)
             if not bounds:
+                self._unchecked += said if barred else []
                 continue
-            before = self._reading.documents
+            before, in_vain = self._reading.documents, self._read_in_vain
             part = (None, None) if whole else (bounds[number - 1], bounds[number])
             self._reading.after, self._reading.part = part[0], None if whole else part
             self._reading.histories = 0
             yield CollectionBegun(at, info.ns, info.layout, self._catalogue.is_stated(info.ns), whole, *part)
             if number == 1 or whole:
-                yield from self._said_before(info)
+                yield from map(self._noted, said)
+            else:
+                self._unchecked += said
             if not _cannot(info):
-                yield from self._looked_through(info)
-            yield CollectionDone(self._reading.histories, self._reading.documents - before)
+                yield from map(self._noted, self._judged(info, bool(said), self._looked_through(info)))
+            read, in_vain = self._reading.documents - before, self._read_in_vain - in_vain
+            yield CollectionDone(self._reading.histories, read, in_vain)
             self._reading.part = None
 
     def _bounds(self, info: CollectionInfo, of: int) -> list[Value | None]:
@@ -246,11 +259,18 @@ class Scan:
         yield from said
         if _cannot(info):
             return
+        found = self._looked_through(info) if self._catalogue.is_stated(info.ns) else self._weighed(info)
+        yield from self._judged(info, bool(said), found)
+
+    def _judged(
+        self, info: CollectionInfo, doubted: bool, found: Iterator[Finding | Unchecked]
+    ) -> Iterator[Finding | Unchecked]:
+        """What is found in a collection, of which it is noted how much was read without judging any history."""
         self._reading.histories, before, broken_off = 0, self._reading.documents, False
-        for each in self._looked_through(info) if self._catalogue.is_stated(info.ns) else self._weighed(info):
+        for each in found:
             broken_off = broken_off or (isinstance(each, Unchecked) and each.id is None and each.left_out is None)
             yield each
-        if said or (broken_off and not self._reading.histories and isinstance(self._check(info.ns), Chains)):
+        if doubted or (broken_off and not self._reading.histories and isinstance(self._check(info.ns), Chains)):
             self._read_in_vain += self._reading.documents - before
 
     def _looked_through(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:

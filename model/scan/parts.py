@@ -41,6 +41,7 @@ class CollectionDone:
 
     histories: int
     documents: int
+    read_in_vain: int = 0  # of the stored ones, where no history was judged
 
 
 def part_of(written: str) -> tuple[int, int]:
@@ -142,6 +143,7 @@ class JoinedScan:
             _check(self._collections.get(at, []), first.of)
         everything = [each for several in self._collections.values() for each in several]
         self.documents = sum(each.done.documents for each in everything)
+        self.read_in_vain = sum(each.done.read_in_vain for each in everything)
         self.counts: Counter[str] = Counter()
         self.unchecked: list[Unchecked] = []
 

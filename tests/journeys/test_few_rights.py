@@ -113,6 +113,51 @@ def test_a_scan_that_could_check_nothing_does_not_say_that_nothing_was_found(
     assert "this user lacks the privilege" in err.lower()
 
 
+ALONE = (ORDERS, may("shop", "listCollections"))
+
+
+@pytest.mark.parametrize(
+    ("rights", "places", "more", "ends"),
+    [
+        ((), ("shop",), 0, (2, 2)),
+        (ALONE, ("shop.orders",), 0, (2, 0)),
+        (ALONE, ("shop.orders",), 1200, (2, 2)),
+        ((BESIDE,), (), 0, (2, 2)),
+        (BOTH, ("shop.orders",), 0, (0, 0)),
+        (BOTH, ("shop.orders",), 1200, (0, 0)),
+    ],
+    ids=[
+        "no rights",
+        "no archive, and no documents in the second part",
+        "no archive, divided",
+        "another collection",
+        "all rights, and no documents in the second part",
+        "all rights, divided",
+    ],
+)
+def test_a_part_of_a_scan_and_parts_that_are_joined_refuse_where_nothing_could_be_checked(
+    server: GuardedServer,
+    run: Run,
+    tmp_path: Path,
+    rights: tuple[Privilege, ...],
+    places: tuple[str, ...],
+    more: int,
+    ends: tuple[int, ...],
+) -> None:
+    server.allow("eva", rights)
+    server.store.load("shop.orders", [bson.encode({"_id": 9 + at, "v": 1, "_w": ObjectId()}) for at in range(more)])
+    files = []
+    for number, end in enumerate(ends, 1):
+        status, out, err = run("scan", address(server), *places, "--range", f"{number}/2")
+        assert (status, "this user lacks the privilege" in err.lower(), err.count("\n")) == (end, end == 2, end // 2)
+        files.append(tmp_path / str(number))
+        files[-1].write_text(out, "utf-8")
+    whole, joined = run("scan", address(server), *places), run("scan", address(server), "--merge", *map(str, files))
+    assert joined[0] == whole[0] == max(ends)
+    assert bool(joined[2]) == bool(whole[2]) == (max(ends) == 2)
+    assert ("0 findings" in joined[1]) == (whole[0] == 0)
+
+
 def test_the_repair_centre_does_not_call_sound_what_could_not_be_checked(qtbot: QtBot, server: GuardedServer) -> None:
     server.allow("eva", (ORDERS, may("shop", "listCollections")))
     with Session.open(address(server)) as session:
