@@ -1451,7 +1451,7 @@ class Session:
     def _why_read_only(self) -> str:
         if self._opened.fixed:
             return self._opened.fixed
-        known = self.measured
+        known = None if self.is_local else self._trust.lately(self.source, self.facts.version)
         if known is not None and known.unsafe and not known.allowed:
             return (
                 f"Editing on {self.name} is refused, as its server is unsafe: {known.unsafe[0]} To edit all the same, "

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -19,6 +21,9 @@ from typing import Any
 from model.errors import Refused
 from model.guarantees import Guarantee
 from model.userdata import folders as homes
+
+LATELY = 1.0
+"""Seconds within which a write does not ask again whether another program has kept other findings."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,14 @@ class ServerVerdicts:
             return None  # not there yet, or damaged: then nothing is known, and the next check writes it anew
         return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 
+    def lately(self, source: str, version: str) -> Measured | None:
+        """The findings as they were at most :data:`LATELY` seconds ago; what this program keeps counts at once."""
+        asked = self._home, source, version
+        at, found = _known.get(asked, (-math.inf, None))
+        if time.monotonic() - at > LATELY:
+            at, found = _known[asked] = time.monotonic(), self.measured(source, version)
+        return found
+
     def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
         """Keep the findings of a check; those it did not measure, and an override, stay as they were."""
         before = self.measured(source, version)
@@ -75,6 +88,10 @@ class ServerVerdicts:
         found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
         homes.folder(self._home, "servers")
         homes.write(_file(homes.place(self._home), source), json.dumps(found, indent=1, sort_keys=True))
+        _known.clear()
+
+
+_known: dict[tuple[Path | None, str, str], tuple[float, Measured | None]] = {}
 
 
 @lru_cache

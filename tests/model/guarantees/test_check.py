@@ -17,7 +17,7 @@ from bson import Int64
 from model import guarantees, text
 from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
-from model.guarantees import Guarantee, Verdict, check, races, replies
+from model.guarantees import Guarantee, Verdict, check, races, replies, server_verdicts
 from model.guarantees.scratch import Scratch
 from model.guarantees.server_verdicts import ServerVerdicts
 from model.localserver import LocalServer
@@ -194,6 +194,24 @@ def test_verdicts_are_read_again_only_once_their_file_has_changed(home: Path, mo
         found = [trust.measured("here", "8.0") for _ in range(3)]
         assert [each.allowed for each in found if each is not None] == [allowed] * 3
         assert len(read) == 1
+
+
+def test_a_write_takes_what_was_found_a_moment_ago_unless_this_program_found_otherwise(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torn = [Guarantee("swaps", "swaps", "unsafe", "Two writers win one swap.")]
+    trust, now = ServerVerdicts(home), 100.0
+    monkeypatch.setattr(server_verdicts.time, "monotonic", lambda: now)
+    assert trust.lately("here", "8.0") is None
+    kept = ServerVerdicts(home).keep("here", "8.0", torn)
+    assert trust.lately("here", "8.0") == trust.measured("here", "8.0") == replace(kept, at=ANY)
+    assert trust.lately("there", "8.0") is trust.lately("here", "9.0") is None
+    (file,) = (home / "servers").iterdir()
+    file.unlink()  # by another program
+    now += server_verdicts.LATELY / 2
+    assert trust.lately("here", "8.0") is not None
+    now += server_verdicts.LATELY
+    assert trust.lately("here", "8.0") is None
 
 
 @pytest.mark.deep
