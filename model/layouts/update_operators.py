@@ -76,23 +76,15 @@ def _compare(
     unsets: list[str],
     before: dict[str, Value | None],
 ) -> bool:
-    was, now = c.fields(old), c.fields(new)
-    old_values, new_values = dict(was), dict(now)
-    if len(old_values) != len(was) or len(new_values) != len(now):
-        return False  # a name twice: no path can say which
-    kept = [name for name, _ in was if name in new_values]
-    added = [name for name, _ in now if name not in old_values]
-    if [name for name, _ in now] != kept + added or not _order_is_kept(added):
+    if (pairs := _pairs(old, new)) is None:
         return False
-    for name in [name for name, _ in was if name not in new_values]:
+    gone, differing = pairs
+    for name, value in gone:
         if not _reachable(name, prefix):
             return False
         unsets.append(prefix + name)
-        before[prefix + name] = old_values[name]
-    for name, value in now:
-        former = old_values.get(name)
-        if former == value:
-            continue
+        before[prefix + name] = value
+    for name, former, value in differing:
         if not _reachable(name, prefix):
             return False
         path = prefix + name
@@ -108,6 +100,25 @@ def _compare(
         sets[path] = value
         before[path] = former
     return True
+
+
+def _pairs(old: bytes, new: bytes) -> tuple[list[tuple[str, Value]], list[tuple[str, Value | None, Value]]] | None:
+    """The fields that go, and those that differ or come, with both values; None where the order cannot be kept."""
+    if c.walker is not None and (walked := c.walker.changed(old, 0, new, 0)) is not None and walked[1]:
+        return [], [
+            (c.name_of(name), Value(was, old[a:b]), Value(now, new[start:stop]))
+            for (name, was, a, b), (_, now, start, stop) in walked[0]
+        ]
+    was, now = c.fields(old), c.fields(new)
+    old_values, new_values = dict(was), dict(now)
+    if len(old_values) != len(was) or len(new_values) != len(now):
+        return None  # a name twice: no path can say which
+    kept = [name for name, _ in was if name in new_values]
+    added = [name for name, _ in now if name not in old_values]
+    if [name for name, _ in now] != kept + added or not _order_is_kept(added):
+        return None
+    differing = [(name, old_values.get(name), value) for name, value in now if old_values.get(name) != value]
+    return [(name, value) for name, value in was if name not in new_values], differing
 
 
 def _reachable(name: str, prefix: str) -> bool:

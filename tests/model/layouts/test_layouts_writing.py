@@ -8,18 +8,21 @@ from typing import Any
 
 import pytest
 from bson import Decimal128, Int64, ObjectId
+from hypothesis import given
 
 from model.layouts.base import Layout
 from model.layouts.recognise import bind
 from model.layouts.registry import WRITABLE
 from model.layouts.reserved_fields import compose, number_of
 from model.layouts.stamp import Stamp
-from model.layouts.update_operators import differences, operators, reordered
+from model.layouts.update_operators import Operators, differences, operators, reordered
 from model.records import Outcome
 from model.server.retry import Server, Write
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests.model.diff.bson_strategies import related
 from tests.model.layouts.layout_support import doc, layout_of, v
+from tests.walker.building import using
 
 ID = Value.of("K-1")
 
@@ -329,6 +332,28 @@ def test_operators_give_the_new_document_or_none_at_all() -> None:
     assert edit is not None
     assert (edit.sets, edit.unsets) == ({"a.x": v(9)}, ("b", "a.y"))
     assert edit.before == {"a.x": v(1), "b": v(1), "a.y": v(2)}
+
+
+@pytest.mark.skipif(c.walker is None, reason="there is no walker here")
+@given(related())
+def test_operators_are_the_same_with_the_walker_and_without_it(documents: tuple[bytes, ...]) -> None:
+    old, new = documents
+    for twice in (b"", b"\x10a\x00\x01\x00\x00\x00" * 2):  # and with a name twice
+        pair = [c.joined([twice, each[4:-1]]) for each in (old, new)]
+        with using(None):
+            without = operators(*pair), operators(*pair, retypes=True)
+        assert (operators(*pair), operators(*pair, retypes=True)) == without
+
+
+def test_the_walker_finds_what_differs_of_fields_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(raw: bytes) -> list[tuple[str, Value]]:
+        raise AssertionError("The fields of a content were read one by one.")
+
+    old, new = doc(a=1, b={"x": 1, "y": 2}, e=3), doc(a=2, b={"x": 9, "y": 2}, e=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(c, "fields", read)
+        edit = operators(old, new) if c.walker is not None else None
+    assert edit == (Operators({"a": v(2), "b.x": v(9)}, (), {"a": v(1), "b.x": v(1)}) if c.walker is not None else None)
 
 
 def test_a_version_that_came_while_the_others_were_being_kept_is_not_purged(local_uri: str, database_name: str) -> None:
