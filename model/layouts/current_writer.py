@@ -251,6 +251,8 @@ class CurrentWriter:
 
     def refuse_dots(self, raw: bytes, content: bytes) -> None:
         """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
+        if b"." not in raw and b"." not in content:
+            return
         dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
         if dotted is not None and not self._current.abilities(guards.physical_id(raw)).fields:
             raise update_operators.dotted(dotted)

@@ -126,7 +126,8 @@ class Hashed(Layout):
         """The one guarded update."""
         raw, _ = self._check(base)
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
-        return replace(self._writer.swap(base, content, values), repeatable=bool(self.profile.token))
+        steps = self._writer.swap(base, content, values)
+        return steps if self.profile.token else replace(steps, repeatable=False)
 
     def explain(self, base: Version) -> str:
         """The guard of the swap."""
@@ -205,11 +206,11 @@ class Hashed(Layout):
 
     def _rehashed(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """The outcome, once the hash is set to that of the order in which the server stored the content."""
-        id = outcome.id
-        if outcome.kind != "applied" or id is None:
+        id, found = outcome.id, outcome.found
+        if outcome.kind != "applied" or id is None or (found is not None and found.content == content):
             return outcome
         try:
-            raw = outcome.found.raw if outcome.found is not None else None
+            raw = found.raw if found is not None else None
             raw = raw if raw is not None else self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
             ours = self._current.bears(raw, stamp.token) if self.profile.token else stored == outcome.version
