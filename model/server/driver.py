@@ -20,13 +20,7 @@ from typing import Any
 import pymongo
 import pymongo.uri_parser
 from bson.raw_bson import RawBSONDocument
-from pymongo.monitoring import (
-    CommandFailedEvent,
-    CommandListener,
-    CommandStartedEvent,
-    CommandSucceededEvent,
-    _EventListeners,
-)
+from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from model.address import Address
 from model.errors import Unreachable
@@ -86,21 +80,13 @@ class Attempts(CommandListener, threading.local):
     def heard_alone(self, by: pymongo.MongoClient[RawBSONDocument]) -> None:
         """Have a client tell of commands only in a thread that is sending a write: for a read that is work in vain.
 
-        Where others listen too, it goes on telling them of all. The driver has no open way to ask for this.
+        Where others listen too, it goes on telling them of all. The driver has no open way to ask for this; one that
+        keeps its listeners otherwise tells of every command, and only time is lost.
         """
-        listeners: Any = by.options.pool_options._event_listeners
-        if len(by.options.event_listeners) == 1:
-            listeners.__class__, listeners.attempts = _WhileSending, self
-
-
-class _WhileSending(_EventListeners):
-    """The driver's listeners, where :class:`Attempts` is the only one."""
-
-    attempts: Attempts
-
-    @property
-    def enabled_for_commands(self) -> bool:
-        return self.attempts.sent is not None
+        listeners: Any = getattr(by.options.pool_options, "_event_listeners", None)
+        if listeners is not None and len(by.options.event_listeners) == 1:
+            asked = property(lambda _: self.sent is not None)
+            listeners.__class__ = type("WhileSending", (type(listeners),), {"enabled_for_commands": asked})
 
 
 def client(

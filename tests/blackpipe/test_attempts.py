@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import bson
 import pymongo
@@ -132,6 +133,12 @@ def test_the_driver_tells_of_what_is_sent_only_while_a_write_is(
         assert server.send(SET).applied == "yes"
         server.count(NS)
     assert told == ["update"]
+
+
+def test_a_driver_that_keeps_its_listeners_otherwise_is_left_alone() -> None:
+    other = SimpleNamespace(options=SimpleNamespace(pool_options=object(), event_listeners=[object()]))
+    Attempts().heard_alone(by=cast("Any", other))
+    assert vars(other.options).keys() == {"pool_options", "event_listeners"}
 
 
 def test_who_listens_beside_it_is_told_of_all(pipe: BlackPipe) -> None:
