@@ -7,6 +7,7 @@ until that input ends. So it ends with whoever started it, even where that was k
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -15,15 +16,21 @@ import sys
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import model
 from model import errors
 from model.errors import Refused
 
+if TYPE_CHECKING:
+    from model.localserver import LocalServer
+
 WORD = "--serve-a-source"
 """The argument with which a program that was compiled as a whole starts itself as a server."""
 
 _PATIENCE = 5.0  # seconds for a server that is to end
+_COLLECTED_AFTER = 100_000
+"""Objects made and not freed until it looks for garbage, before it serves: loading modules makes as many."""
 
 
 @dataclass(frozen=True)
@@ -119,23 +126,36 @@ def _program() -> tuple[list[str], dict[str, str]]:
 
 def serve() -> int:
     """Be that process; returns the exit status."""
-    from model.localserver import open_dump, open_sample
-
+    before = gc.get_threshold()
+    gc.set_threshold(_COLLECTED_AFTER)
     with contextlib.suppress(ValueError):  # only the main thread may
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     served = Served(**json.loads(sys.stdin.buffer.readline()))
     try:
-        kept = Path(served.kept)
-        server = open_dump(served.dump, served.writable, kept / "dumps") if served.dump else open_sample(kept)
+        server = opened(served)
         answer = {"uri": server.uri}
     except Refused as refusal:
         _tell({"error": type(refusal).__name__, "said": str(refusal)})
         return 0
     with server:
         _tell(answer)
+        gc.freeze()
+        gc.set_threshold(*before)
         while sys.stdin.buffer.read(1):
             pass
     return 0
+
+
+def opened(served: Served) -> LocalServer:
+    """A server in this process; the parts for dumps are imported for a dump alone."""
+    kept = Path(served.kept)
+    if served.dump:
+        from model.localserver import open_dump
+
+        return open_dump(served.dump, served.writable, kept / "dumps")
+    from model.localserver import open_sample
+
+    return open_sample(kept)
 
 
 def _tell(answer: dict[str, str]) -> None:

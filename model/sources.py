@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from model import local_process
 from model.errors import NotFound, Refused, Unreachable
 from model.local_process import Served, ServerProcess
 from model.records import Checkpoint
@@ -21,7 +22,6 @@ from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
 if TYPE_CHECKING:  # the driver is imported by whoever connects: a window is there before that
-    from model.localserver import LocalServer
     from model.server.connection_steps import ConnectionStep
     from model.server.retry import Server
 
@@ -185,7 +185,7 @@ def _local(source: str, name: str, read_only: bool, writable: bool, home: Path |
     from model.server.retry import Server
 
     served = _served(source, writable, home)
-    local = (_process(served) if apart else None) or _server(served)
+    local = (_process(served) if apart else None) or local_process.opened(served)
     try:
         server = Server.connect(local.uri, read_only=read_only or not writable, socket_ms=LONGEST_ANSWER, name=name)
     except BaseException:
@@ -195,13 +195,6 @@ def _local(source: str, name: str, read_only: bool, writable: bool, home: Path |
         "" if writable else f"{name} is a dump, opened read-only; open it into memory (--into-memory) to try changes."
     )
     return Source(server, source, name, True, (server.close, local.close), fixed)
-
-
-def _server(served: Served) -> LocalServer:
-    from model.localserver import open_dump, open_sample  # a command that talks to a server needs none of it
-
-    kept = Path(served.kept)
-    return open_dump(served.dump, served.writable, kept / "dumps") if served.dump else open_sample(kept)
 
 
 def _process(served: Served) -> ServerProcess | None:

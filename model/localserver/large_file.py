@@ -29,7 +29,6 @@ from model.localserver.physical_ids import identified
 from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql.command_error import CommandError
 from model.mql.order import Key
-from model.text.file_documents import LONGEST_DOCUMENT
 from model.values import canonical as c
 from model.whole_files import whole_file
 
@@ -215,7 +214,7 @@ class LargeFile:
         """End the reading at what is no document, and at the end of the file."""
         number, at = f"{self._noted.documents + 1:,}", f"{self._noted.end:,}"
         size = _length(rest)[0] if len(rest) >= 4 else 0
-        if len(rest) >= 4 and (not 5 <= size <= LONGEST_DOCUMENT or len(rest) >= size):
+        if len(rest) >= 4 and (not 5 <= size <= c.LONGEST_DOCUMENT or len(rest) >= size):
             how = f"is damaged: document {number}, at byte {at}, is no BSON document; {_AGAIN}"
         elif ended and rest and not how:
             how = f"is cut off: document {number}, which begins at byte {at}, is not whole; {_AGAIN}"
@@ -232,7 +231,7 @@ class LargeFile:
         while at + 4 < end:
             size = length(data, at)[0]
             stop = at + size
-            if stop > end or not 5 <= size <= LONGEST_DOCUMENT or data[stop - 1]:
+            if stop > end or not 5 <= size <= c.LONGEST_DOCUMENT or data[stop - 1]:
                 break
             if ascending:
                 mark = data[at + 4 : at + 21]  # an ObjectId's bytes are in its order; any other id takes the long way
@@ -394,7 +393,7 @@ def _next(stream: IO[bytes]) -> bytes:
     try:
         start = stream.read(4)
         size = _length(start)[0] if len(start) == 4 else 0
-        raw = start + stream.read(size - 4) if 5 <= size <= LONGEST_DOCUMENT else b""
+        raw = start + stream.read(size - 4) if 5 <= size <= c.LONGEST_DOCUMENT else b""
     except (EOFError, gzip.BadGzipFile, zlib.error):
         return b""
     return raw if raw and len(raw) == size and not raw[-1] else b""

@@ -18,7 +18,6 @@ from model.text import csv_form
 from model.text.json_reader import read_all
 from model.values import canonical as c
 
-LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
 LONGEST_LINE = 256 << 20  # bytes of the largest document in its longest notation, and room
 LONGEST_TEXT = 1 << 30  # bytes of an array, or of documents on several lines each, which are read at once
 _GZIP = b"\x1f\x8b"
@@ -87,7 +86,7 @@ def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     while head := stream.read(4):
         number += 1
         size = int.from_bytes(head, "little", signed=True)
-        if len(head) == 4 and not 5 <= size <= LONGEST_DOCUMENT:
+        if len(head) == 4 and not 5 <= size <= c.LONGEST_DOCUMENT:
             raise Unreadable(_no_document(path, at, number))
         raw = head + stream.read(max(0, size - 4))
         if len(head) < 4 or len(raw) < size:

@@ -60,6 +60,7 @@ TYPE_NAMES: dict[int, str] = {
 }
 
 EMPTY = b"\x05\x00\x00\x00\x00"
+LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
 _TYPE_BYTES = [bytes((kind,)) for kind in range(256)]
 
 # Dates outside 0001..9999 stay DatetimeMS; bad UTF-8 stays visible instead of losing the whole document.

@@ -170,6 +170,18 @@ def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     assert not {*rooms, "model.localserver.dumps", "model.localserver.local_server", "xml.etree"} & there
 
 
+def test_a_process_that_serves_the_sample_imports_nothing_of_files_and_dumps() -> None:
+    serves = (
+        "import sys; from model import local_process as p; from model.userdata import folders; "
+        'p.opened(p.Served("", True, str(folders.kept_again(None)))).close(); print(*sys.modules)'
+    )
+    python(serves)  # the first one may have to build the sample
+    there = set(python(serves).split())
+    assert {"model.localserver.kept_sample", "model.localserver.large_file"} <= there
+    assert not {"pymongo", "PySide6", "model.localserver.dumps", "model.localserver.sample", "model.text"} & there
+    assert len(ours(there)) <= 60, ours(there)
+
+
 def test_every_name_that_the_session_hands_on_is_there_alone_and_after_all_others() -> None:
     for names in ([name] for name in ("Journal", "SavedConnection", "Conflict", "try_source")):
         assert python(f"from model.session import {', '.join(names)}") == ""
