@@ -60,6 +60,7 @@ def _run(words: list[str]) -> int:
         return said.code if isinstance(said.code, int) else 2
     if trouble := trouble_with(asked.words, others, asked.profile):
         return _say(trouble)
+    gc.disable()  # loading modules makes no garbage, and a window has a sweeper of its own
     if trouble := why_no_window():
         return _say(trouble)
     from gui import footprint

@@ -124,6 +124,7 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     windows.restore()
     if request.get("source"):
         windows.serve(request)
+    gc.freeze()  # all of this stays: the sweeper need not look through it
     getting_ready = threading.Thread(target=get_ready, name="palimpsest-imports")
     QTimer.singleShot(PAINTED, getting_ready.start)
     status = application.exec()

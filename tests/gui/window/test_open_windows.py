@@ -198,3 +198,26 @@ def test_what_is_imported_in_a_thread_makes_no_object_of_qt_there() -> None:
         [sys.executable, "-c", IMPORTED_IN_A_THREAD], cwd=support.ROOT, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+STARTED = """
+import gc
+from gui import __main__ as program
+looks = []
+def begun(why_no_window=program.why_no_window):
+    gc.callbacks.append(lambda phase, info: looks.append(phase))
+    return why_no_window()
+program.why_no_window = begun
+from PySide6.QtWidgets import QApplication
+QApplication.exec = lambda *_: print(len(looks), gc.get_freeze_count() > 10_000) or 0
+program.main(["--new-window"])
+"""
+
+
+def test_nobody_looks_for_garbage_until_a_window_is_shown(tmp_path: Path) -> None:
+    environment = {**os.environ, "PALIMPSEST_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED],
+        cwd=support.ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "0 True\n", done.stderr
