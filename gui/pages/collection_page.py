@@ -60,19 +60,19 @@ class CollectionPage(Page):
         self._all_written = False
         self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
-        self.browser = BrowserPanel(session, ns)
-        self.timeline = TimelinePanel(session, ns)
-        self.diff = DiffPanel(session, ns)
+        self.split = boxes.split()
+        boxes.column(self).addWidget(self.split)
+        self.browser = BrowserPanel(session, ns, self.split)
+        self.timeline = TimelinePanel(session, ns, self.split)
+        self.diff = DiffPanel(session, ns, self.split)
         self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
         self._production = production
-        self.split = boxes.split()
         self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
             self.split.addWidget(panel)
             self.split.setStretchFactor(self.split.count() - 1, stretch)
-        boxes.column(self).addWidget(self.split)
         self.split.setSizes([theme.px(LIST), theme.px(STRIP), theme.px(COMPARISON)])
         self._by_hand = (kept := preferences.shape("split/collection")) is not None
         if kept is not None:

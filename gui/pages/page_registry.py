@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gui.actions import Item, item, line, with_pages
@@ -21,6 +22,8 @@ from model.records import Draft
 from resources import manual
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from model.session import Session
 
 # A place is all databases, one of them, a collection or a document.
@@ -61,9 +64,9 @@ class PageKind:
         found: type[Page] = getattr(importlib.import_module(f"gui.pages.{file}"), name)
         return found
 
-    def make(self, session: Session, asked: PageRequest, production: bool) -> Page:
+    def make(self, session: Session, asked: PageRequest, production: bool, parent: QWidget) -> Page:
         """Make a page of this kind."""
-        return self.making(self.page, session, asked, production)
+        return self.making(partial(self.page, parent=parent), session, asked, production)
 
 
 def _document(page: Callable[..., Page], session: Session, asked: PageRequest, production: bool) -> Page:

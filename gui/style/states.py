@@ -197,7 +197,7 @@ class StateView(QWidget):
         self._buttons.setContentsMargins(0, theme.px(10), 0, 0)
         inner = QWidget()
         inner.setObjectName("bare")
-        self._scroll = FromTop()  # words are never squeezed into each other: where room lacks, they scroll
+        self._scroll = FromTop(self)  # words are never squeezed into each other: where room lacks, they scroll
         self._scroll.setObjectName("bare")
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -358,13 +358,13 @@ class StateStack(QWidget):
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._content = content
-        self._state = StateView()
-        self._busy, self._reading = BusyLine(), BusyLine(self)
+        pages = QWidget(self)  # a stacked layout without a widget would show its first page as a window of its own
+        self._state = StateView(pages)
+        self._busy, self._reading = BusyLine(), BusyLine(self)  # one is reached after the content
         self.foot: QWidget | None = None
         """The part of the content with its buttons, which a line about reading does not cover."""
         self._busy.hide()
         self._reading.hide()
-        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
         self._stack = QStackedLayout(pages)
         self._stack.addWidget(content)
         self._stack.addWidget(self._state)

@@ -83,7 +83,7 @@ class Sidebar(QWidget):
         self.tree.entered_anew.connect(self._entered)
         self.tree.badge_clicked.connect(self._badge_clicked)
         self.tree.customContextMenuRequested.connect(self._menu)
-        self._pages = QStackedWidget()
+        self._pages = QStackedWidget(self)
         self._pages.addWidget(self._full())
         self._pages.addWidget(self._rail())
         row = QHBoxLayout(self)
@@ -99,7 +99,7 @@ class Sidebar(QWidget):
     # --- parts
 
     def _full(self) -> QWidget:
-        page = QWidget()
+        page = QWidget(self._pages)
         column = boxes.column(page)
         head = QHBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(6), theme.px(8), 0)
@@ -137,7 +137,7 @@ class Sidebar(QWidget):
         return page
 
     def _rail(self) -> QWidget:
-        page = QWidget()
+        page = QWidget(self._pages)
         column = QVBoxLayout(page)
         column.setContentsMargins(theme.px(8), theme.px(10), theme.px(8), theme.px(8))
         column.setSpacing(theme.px(8))

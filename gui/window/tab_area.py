@@ -65,8 +65,8 @@ class _PageView(FromTop):
     A part that was asked for stays at the top while what is above it arrives, until somebody scrolls.
     """
 
-    def __init__(self, stack: _PageStack) -> None:
-        super().__init__()
+    def __init__(self, stack: _PageStack, parent: QWidget) -> None:
+        super().__init__(parent)
         self.setObjectName("pageview")
         self.setWidget(stack)
         self.setWidgetResizable(True)
@@ -128,16 +128,16 @@ class TabArea(QWidget):
         self.pages: list[Page] = []
         self.closed: list[ClosedTab] = []
         """The tabs that a person closed and that can come back, the last one at the end."""
-        self.tabs = Tabs()
+        self.tabs = Tabs(self)
         self.tabs.chosen.connect(self._tab_chosen)
         self.tabs.close_asked.connect(self.close_at)
         self.tabs.new_asked.connect(self.new_asked)
         self.tabs.list_asked.connect(self.list_asked)
         self.tabs.moved.connect(self._tab_moved)
-        self.empty = StateView()
         self._stack = _PageStack()
+        self._view = _PageView(self._stack, self)
+        self.empty = StateView(self._stack)
         self._stack.addWidget(self.empty)
-        self._view = _PageView(self._stack)
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._view, 1)
@@ -247,7 +247,7 @@ class TabArea(QWidget):
             for page in there:
                 at = self.pages.index(page)
                 self._drop(page)
-        made = page_registry.PAGES[request.kind].make(session, request, self._production(session))
+        made = page_registry.PAGES[request.kind].make(session, request, self._production(session), self._stack)
         self._insert(made, at)
         self._view.begin()
         made.answer(request, again=False)

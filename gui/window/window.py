@@ -61,14 +61,14 @@ class Window(QMainWindow):
         self._sessions = OpenSessions()
         weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed
         self.actions_ = Actions(self, ACTIONS)
-        self.title = TitleBar()
+        self.title = TitleBar(self)
         self.actions_.fill(self.title.menus)
         self.title.fit_menus()
         self.setMenuWidget(self.title)
-        self.workspace = Workspace(self._sessions)
+        centre = QWidget(self)
+        self.workspace = Workspace(self._sessions, centre)
         self.workspace.tab_area.number = number
-        self.status = StatusLine()
-        centre = QWidget()
+        self.status = StatusLine(centre)
         column = boxes.column(centre)
         column.addWidget(self.workspace, 1)
         column.addWidget(self.status)

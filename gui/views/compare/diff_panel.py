@@ -97,6 +97,13 @@ class DiffPanel(QWidget):
 
     def _build(self, pair: bool) -> None:
         self.tools = tools = DiffTools(self.choices, self.choices_b)
+        self._hair = states.hair()
+        column = boxes.column(self)
+        column.addWidget(tools)
+        column.addWidget(self._hair)
+        self._forms = QStackedWidget()
+        self._stack = states.StateStack(self._forms, self)
+        column.addWidget(self._stack, 1)
         tools.wrapped.connect(self._fit_height)
         self._fit_height()
         self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
@@ -138,15 +145,8 @@ class DiffPanel(QWidget):
         self.document.compare_asked.connect(self._compare_with_current)
         self.document.field_asked.connect(self.field_asked)
         self.document.find_asked.connect(self.find_asked)
-        self._forms = QStackedWidget()
         self._forms.addWidget(self._split)
         self._forms.addWidget(self.document)
-        self._stack = states.StateStack(self._forms)
-        self._hair = states.hair()
-        column = boxes.column(self)
-        column.addWidget(self.tools)
-        column.addWidget(self._hair)
-        column.addWidget(self._stack, 1)
         self._look = QTimer(self)
         self._look.setSingleShot(True)
         self._look.setInterval(0)  # rows that are being laid out must not be asked for
