@@ -24,6 +24,7 @@ class _PreferenceSignals(QObject):
 
 signals = _PreferenceSignals()
 _store: QSettings | None = None
+_home: str | None = None  # that its file is in
 
 DEFAULTS: dict[str, object] = {
     "theme": "system",  # system, light, dark
@@ -37,15 +38,16 @@ DEFAULTS: dict[str, object] = {
 
 
 def _settings() -> QSettings:
-    global _store
+    global _store, _home
     home = os.environ.get("PALIMPSEST_HOME")
-    path = str(Path(home) / "window.ini") if home else ""
-    if _store is None or (path and _store.fileName() != path):
-        if path:
-            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _store = QSettings(path, QSettings.Format.IniFormat)
+    if _store is None or home != _home:
+        if home:
+            folder = Path(home)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _store = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         else:
             _store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "palimpsest", "window")
+        _home = home
     return _store
 
 
