@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import quote
@@ -26,6 +29,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in for ssh
 SSH = """#!{python}
 import json, os, pathlib, socket, sys, threading, time
 pathlib.Path({log!r}).write_text(json.dumps([os.getpid(), sys.argv[1:]]))
+pathlib.Path({log!r} + ".agent").write_text(os.environ.get("SSH_AUTH_SOCK", ""))
 target = sys.argv[-1]
 said = {{
     "denied": "eva@denied: Permission denied (publickey).",
@@ -110,6 +114,43 @@ def test_a_server_behind_another_computer_is_reached_and_its_own_certificate_is_
             Server.connect(
                 behind(server, "bastion", ca, "connectTimeoutMS=2000", host="other.internal").replace("20000", "2000")
             )
+
+
+CONFIG = """
+Host inside
+    HostName db-gate.internal
+    User eva
+    Port 2222
+    ProxyJump guest@jump.example:2200,second.example
+    IdentityAgent SSH_AUTH_SOCK
+    IdentityFile ~/.ssh/inside
+"""
+
+
+def test_a_name_of_the_configuration_keeps_its_jump_hosts_its_agent_and_its_keys(
+    log: Path, authority: Authority, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.which("ssh", path=os.defpath)
+    if real is None:
+        pytest.skip("there is no OpenSSH here to read a configuration")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
+    ca = f"tlsCAFile={quote(str(authority.file))}"
+    with GuardedServer(certificate=authority.signed("server", "db.internal")) as server:
+        Session.open(behind(server, "inside", ca)).close()
+    asked = json.loads(log.read_text())[1]
+    assert Path(f"{log}.agent").read_text() == "/run/agent"
+    (config := tmp_path / "config").write_text(CONFIG)
+    said = subprocess.run([real, "-G", "-F", str(config), *asked], capture_output=True, text=True, check=True).stdout
+    meant = dict(line.split(" ", 1) for line in said.splitlines() if " " in line)
+    assert {key: meant[key] for key in ("hostname", "user", "port", "proxyjump", "identityagent", "identityfile")} == {
+        "hostname": "db-gate.internal",
+        "user": "eva",
+        "port": "2222",
+        "proxyjump": "guest@jump.example:2200,second.example",
+        "identityagent": "SSH_AUTH_SOCK",
+        "identityfile": "~/.ssh/inside",
+    }
+    assert meant["stricthostkeychecking"] in ("ask", "true"), "keys of hosts are compared as everywhere"
 
 
 def test_each_step_through_ssh_is_told(log: Path, authority: Authority) -> None:
