@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from gui import language, tasks
-from gui.style import focus_ring, preferences, theme, zooming
+from gui.style import focus_ring, motion, preferences, theme, zooming
 
 _log = logging.getLogger(__name__)
 _listening = False
@@ -42,6 +42,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     if theme.zoom() != int(preferences.get("zoom")):
         zooming.apply(int(preferences.get("zoom")))
     focus_ring.install(app)
+    motion.install(app)
     global _listening
     if not _listening:
         _listening = True

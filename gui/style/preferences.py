@@ -25,13 +25,15 @@ class _PreferenceSignals(QObject):
 signals = _PreferenceSignals()
 _store: QSettings | None = None
 _home: str | None = None  # that its file is in
+system_reduces_motion = False
+"""The system's answer in ``gui.style.motion``; False until it is there."""
 
 DEFAULTS: dict[str, object] = {
     "theme": "system",  # system, light, dark
     "contrast": "system",  # system, high, normal
     "language": "system",  # system, or a code of gui.language
     "zone": "",  # an IANA name; "" is the system's
-    "reduce_motion": False,
+    "motion": "system",  # system, less, full
     "page_size": 50,
     "zoom": 100,  # percent of the system's size
 }
@@ -143,4 +145,5 @@ def local(at: dt.datetime) -> dt.datetime:
 
 def still() -> bool:
     """Whether nothing but progress may move."""
-    return bool(get("reduce_motion"))
+    chosen = str(get("motion"))
+    return system_reduces_motion if chosen == "system" else chosen == "less"

@@ -119,7 +119,7 @@ def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float, zoom:
     if not app.has_fonts():
         return _trouble("No font can be loaded, so the pictures would be boxes; install one, for example fonts-inter.")
     preferences.put("zone", "Europe/Berlin")
-    preferences.put("reduce_motion", True)
+    preferences.put("motion", "less")
     preferences.put("theme", theme)
     preferences.put("zoom", zoom)
     from gui.tour.tour_views import TourViews

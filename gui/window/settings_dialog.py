@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QCheckBox,
     QComboBox,
     QFormLayout,
     QHBoxLayout,
@@ -22,6 +21,7 @@ from gui.style.states import button, hair, words
 
 THEMES = (("system", tr("As the system")), ("light", tr("Light")), ("dark", tr("Dark")))
 CONTRASTS = (("system", tr("As the system")), ("normal", tr("Normal")), ("high", tr("High")))
+MOTIONS = (("system", tr("As the system")), ("less", tr("Reduced")), ("full", tr("Full")))
 SPEECHES = (("system", tr("As the system")), *LANGUAGES.items())
 
 
@@ -72,9 +72,7 @@ class SettingsDialog(Sheet):
         self.zone.setCurrentIndex(max(0, self.zone.findData(str(preferences.get("zone")))))
         self.zone.setMaxVisibleItems(16)
         self.zone.currentIndexChanged.connect(self._zone_chosen)
-        self.still = QCheckBox(tr("Reduce motion: only progress moves"))
-        self.still.setChecked(preferences.still())
-        self.still.toggled.connect(self._still_toggled)
+        self.motion = Segments(tr("Motion"), MOTIONS, "motion")
         form = QFormLayout()
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(12))
@@ -86,7 +84,8 @@ class SettingsDialog(Sheet):
         form.addRow(tr("Time zone"), self.zone)
         form.addRow("", words(tr("Dates are stored in UTC and shown in this zone."), "hint", wrap=True))
         form.addRow(tr("Documents a page"), self.rows)
-        form.addRow(tr("Motion"), self.still)
+        form.addRow(tr("Motion"), self.motion)
+        form.addRow("", words(tr("Reduced: only progress moves."), "hint", wrap=True))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(16))
@@ -104,6 +103,3 @@ class SettingsDialog(Sheet):
 
     def _zone_chosen(self, at: int) -> None:
         preferences.put("zone", str(self.zone.itemData(at)))
-
-    def _still_toggled(self, on: bool) -> None:
-        preferences.put("reduce_motion", on)

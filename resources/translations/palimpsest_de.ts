@@ -2404,6 +2404,10 @@ Nummern: {numbering}</translation>
       <translation>Von {first} bis {then} ({zone}): {counts}.</translation>
     </message>
     <message>
+      <source>Full</source>
+      <translation>Voll</translation>
+    </message>
+    <message>
       <source>Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.</source>
       <translation>Kräftige Farbe gilt jetzt, blasse wurde seitdem überschrieben; schraffierte Spalten sind Versionen, die nicht aufbewahrt sind. Die Pfeiltasten bewegen die Zelle, die Eingabetaste vergleicht, Strg+Umschalt+B zeigt, wer was gesetzt hat.</translation>
     </message>
@@ -4348,8 +4352,12 @@ Nummern: {numbering}</translation>
       <translation>Wiederholen</translation>
     </message>
     <message>
-      <source>Reduce motion: only progress moves</source>
-      <translation>Weniger Bewegung: nur Fortschritt bewegt sich</translation>
+      <source>Reduced</source>
+      <translation>Reduziert</translation>
+    </message>
+    <message>
+      <source>Reduced: only progress moves.</source>
+      <translation>Reduziert: Nur der Fortschritt bewegt sich.</translation>
     </message>
     <message>
       <source>Refresh</source>

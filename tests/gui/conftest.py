@@ -32,7 +32,7 @@ def look(qapp: QApplication, home: object) -> Iterator[None]:
     QCursor.setPos(AWAY)  # Qt tells the next window of a pointer that another test left over it
     preferences.forget()
     preferences.put("zone", "Europe/Berlin")
-    preferences.put("reduce_motion", True)
+    preferences.put("motion", "less")
     app.application()
     yield
     tasks.tasks.stop_all()

@@ -208,7 +208,7 @@ def living() -> Iterator[list[str]]:
         preferences.forget()
         application = app.application()
         assert isinstance(application, QApplication)
-        preferences.put("reduce_motion", True)
+        preferences.put("motion", "less")
         app.catch(lambda error: wrong.append(f"{type(error).__name__}: {error} {where(error)}"))
         for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
             setattr(QFileDialog, name, staticmethod(lambda *_, **__: ("", "")))  # the system's own would wait for ever

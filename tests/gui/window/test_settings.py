@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
 from pytestqt.qtbot import QtBot
 
 from gui.style import preferences, theme, wording
 from gui.window.settings_dialog import SettingsDialog
+from gui.window.window import Window
 from model.values.canonical import Value
 from tests.gui.window.windows import new_window
 
@@ -30,7 +32,7 @@ def test_what_is_chosen_is_there_in_the_next_run(qtbot: QtBot) -> None:
     asked = dialog(qtbot)
     asked.zone.setCurrentIndex(asked.zone.findData("Asia/Tokyo"))
     asked.rows.group.button(0).click()
-    asked.still.setChecked(False)
+    asked.motion.group.button(2).click()
     preferences.forget()
     assert preferences.zone() == "Asia/Tokyo"
     assert preferences.get("page_size") == 25
@@ -70,3 +72,38 @@ def test_sizes_counts_and_versions_are_worded_once() -> None:
 def test_a_zone_that_the_file_names_and_nobody_knows_does_no_harm() -> None:
     preferences.put("zone", "Mars/Olympus")
     assert wording.moment(dt.datetime(2026, 7, 1, 22, 30, tzinfo=dt.UTC)) == "01 Jul 2026 22:30"
+
+
+def test_nothing_moves_where_the_system_asks_for_that_or_the_person_does(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = dialog(qtbot)
+    said = {}
+    for wish in (False, True):
+        monkeypatch.setattr(preferences, "system_reduces_motion", wish)
+        for at, chosen in enumerate(("system", "less", "full")):
+            asked.motion.group.button(at).click()
+            said[wish, chosen] = preferences.still()
+    assert said == {
+        (False, "system"): False,
+        (False, "less"): True,
+        (False, "full"): False,
+        (True, "system"): True,
+        (True, "less"): True,
+        (True, "full"): False,
+    }
+    assert preferences.DEFAULTS["motion"] == "system"
+
+
+def test_the_sidebar_folds_at_once_where_the_system_reduces_motion(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sidebar = window.workspace.sidebar
+    preferences.put("motion", "system")
+    unfolded = sidebar.width()
+    sidebar.fold(True)
+    assert sidebar.width() == unfolded  # on its way
+    sidebar.fold(False, at_once=True)
+    monkeypatch.setattr(preferences, "system_reduces_motion", True)
+    sidebar.fold(True)
+    assert sidebar.width() < unfolded

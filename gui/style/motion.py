@@ -1,0 +1,78 @@
+"""The system's wish for less motion, which people whom movement makes dizzy state once for all programs."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import shutil
+import subprocess
+import sys
+
+from PySide6.QtCore import QObject, QSettings, QStandardPaths
+from PySide6.QtWidgets import QApplication
+
+from gui import tasks
+from gui.style import preferences
+
+PATIENCE = 2.0  # seconds for a program of the desktop to answer
+_CLIENT_AREA_ANIMATION = 0x1042
+_log = logging.getLogger(__name__)
+
+
+class _Asker(QObject):
+    """Asks the system beside the window, and keeps its answer."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        tasks.tasks.run(lambda _: system_reduces(), done=self._told, failed=self._failed, owner=self)
+
+    def _told(self, reduced: bool) -> None:
+        preferences.system_reduces_motion = reduced
+
+    def _failed(self, error: BaseException) -> None:
+        _log.warning("The system's wish about motion is not known: %s", type(error).__name__)
+
+
+def install(app: QApplication) -> None:
+    """Ask, where nobody has asked yet."""
+    if not app.findChildren(_Asker):
+        _Asker(app)
+
+
+def system_reduces() -> bool:
+    """Whether the system asks programs to move less; False where it says nothing."""
+    if sys.platform == "win32":
+        return _windows_reduces()
+    if sys.platform == "darwin":
+        return _said(("defaults", "read", "com.apple.universalaccess", "reduceMotion")) == "1"
+    return (
+        _plasma_reduces() or _said(("gsettings", "get", "org.gnome.desktop.interface", "enable-animations")) == "false"
+    )
+
+
+def _windows_reduces() -> bool:
+    animated = ctypes.c_int(1)
+    known = ctypes.windll.user32.SystemParametersInfoW(_CLIENT_AREA_ANIMATION, 0, ctypes.byref(animated), 0)  # type: ignore[attr-defined,unused-ignore]
+    return bool(known) and not animated.value
+
+
+def _plasma_reduces() -> bool:
+    """Plasma keeps a factor for the length of animations; 0 is the end of them."""
+    place = QStandardPaths.locate(QStandardPaths.StandardLocation.GenericConfigLocation, "kdeglobals")
+    if not place:
+        return False
+    factor = QSettings(place, QSettings.Format.IniFormat).value("KDE/AnimationDurationFactor")
+    return factor is not None and str(factor) in ("0", "0.0")
+
+
+def _said(command: tuple[str, ...]) -> str:
+    """The answer of a program of the desktop; "" where there is none."""
+    program = shutil.which(command[0])
+    if program is None:
+        return ""
+    try:
+        return subprocess.run(
+            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return ""
