@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 
 import pytest
@@ -12,8 +13,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from gui.style import preferences, theme
+from tests import support
 
 BOTH = pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+EVERY = pytest.mark.parametrize(
+    "tokens",
+    [theme.LIGHT, theme.DARK, theme.strengthened(theme.LIGHT), theme.strengthened(theme.DARK)],
+    ids=["light", "dark", "strong light", "strong dark"],
+)
+# Parts that are drawn without words.
+WORDLESS = re.compile(r"#rule|#hair|separator|indicator|QScrollBar|QSplitter|QProgressBar|\[line=")
 GROUNDS = ("canvas", "surface", "sunken", "hover", "sel", "selOff", "accTint")
 TEXTS = ("text", "text2", "text3", "acc")
 MARKS = ("ctl",)
@@ -64,14 +73,41 @@ def _lab(linear: tuple[float, float, float]) -> tuple[float, float, float]:
     return 116 * curve(y) - 16, 500 * (curve(x) - curve(y)), 200 * (curve(y) - curve(z))
 
 
-@BOTH
-def test_text_has_contrast_4_5_on_every_ground_that_it_stands_on(tokens: theme.Tokens) -> None:
-    low = {
-        (ink, ground): round(contrast(getattr(tokens, ink), getattr(tokens, ground)), 2)
-        for ink, ground in itertools.product(TEXTS, GROUNDS)
-        if contrast(getattr(tokens, ink), getattr(tokens, ground)) < 4.5
-    }
-    assert not low
+def unreadable(tokens: theme.Tokens, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """The pairs of ink and ground whose contrast is below 4.5."""
+    found = {pair: contrast(*(getattr(tokens, name) for name in pair)) for pair in pairs}
+    return {pair: round(ratio, 2) for pair, ratio in found.items() if ratio < 4.5}
+
+
+@EVERY
+def test_every_ink_has_contrast_4_5_on_every_ground_and_tint(tokens: theme.Tokens) -> None:
+    tints = (f"{change}T" for change in ON_TINT)
+    assert not unreadable(tokens, itertools.product((*TEXTS, *ON_TINT), (*GROUNDS, *tints)))
+
+
+@EVERY
+def test_words_that_the_style_sheet_dresses_have_contrast_4_5(tokens: theme.Tokens) -> None:
+    named = {getattr(tokens, field.name): field.name for field in fields(tokens)}
+    pairs = set()
+    for selectors, rule in re.findall(r"([^{}]+)\{([^}]*)\}", theme._sheet(tokens)):
+        said = dict(re.findall(r"(?<![\w-])(color|background):\s*(#\w{6})", rule))
+        shown = [one for one in selectors.split(",") if ":disabled" not in one and not WORDLESS.search(one)]
+        if shown and "background" in said:
+            pairs.add((named[said.get("color", tokens.text)], named[said["background"]]))
+    assert len(pairs) > 6
+    assert not unreadable(tokens, pairs)
+
+
+def test_whatever_a_cell_or_badge_is_painted_with_is_measured() -> None:
+    source = "".join(path.read_text("utf-8") for path in (support.ROOT / "gui").rglob("*.py"))
+    badges = set(re.findall(r'"([a-z]+[23]?)", "([a-z]+T|accTint)"', source))
+    grounds = set(re.findall(r'\bground="(\w+)"', source))
+    marks = set(re.findall(r'\bmark="(\w+)"', source))
+    assert ("warn", "warnT") in badges
+    assert {ink for ink, _ in badges} <= {*TEXTS, *ON_TINT}
+    assert grounds | {ground for _, ground in badges} <= {*GROUNDS, *(f"{change}T" for change in ON_TINT)}
+    assert marks <= {"addS", "remS", "chgS", "typS"}
+    assert set(re.findall(r'Span\([^()]*, "(\w+)", (?:mark=)?"\w+S"', source)) <= {"text"}
 
 
 @BOTH
