@@ -28,6 +28,7 @@ class RowsModel(CellModel, Generic[T]):
     """
 
     wanted = Signal()
+    spoken_at: int | None = 0
 
     def __init__(self) -> None:
         super().__init__()

@@ -398,6 +398,8 @@ class CellModel(QAbstractItemModel):
 
     headers: tuple[str, ...] = ()
     right_headers: frozenset[int] = frozenset()
+    spoken_at: int | None = None
+    """The column in which screen readers hear the whole row, the one that the arrows move in; None: only the cell."""
 
     def cell(self, index: Index) -> Cell:
         """The cell at an index; only reads memory."""
@@ -414,11 +416,18 @@ class CellModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self.cell(index).text
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            cell = self.cell(index)
-            words = [symbols.CHANGES[cell.change][3]] if cell.change in symbols.CHANGES else []
-            said = [*words, cell.text, *(badge.text for badge in cell.badges)]
-            return cell.accessible or " ".join(part for part in said if part)
+            return self.row_said(index) if index.column() == self.spoken_at else spoken(self.cell(index))
         return None
+
+    def row_said(self, index: Index) -> str:
+        """A whole row for a screen reader: the words of a cell, then those of the others with their headers."""
+        parts = [spoken(self.cell(index))]
+        for column, header in enumerate(self.headers):
+            beside = self.cell(index.sibling(index.row(), column)) if column != index.column() else None
+            said = spoken(beside) if beside is not None else ""
+            if beside is not None and said:
+                parts.append(said if beside.accessible or not header else f"{header}: {said}")
+        return ", ".join(filter(None, parts))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.headers):
@@ -429,6 +438,13 @@ class CellModel(QAbstractItemModel):
             side = Qt.AlignmentFlag.AlignRight if section in self.right_headers else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
+
+
+def spoken(cell: Cell) -> str:
+    """The words of a cell for a screen reader."""
+    words = [symbols.CHANGES[cell.change][3]] if cell.change in symbols.CHANGES else []
+    said = [*words, cell.text, *(badge.text for badge in cell.badges)]
+    return cell.accessible or " ".join(part for part in said if part)
 
 
 def _first(index: Index) -> QModelIndex:
@@ -722,4 +738,16 @@ class CellTree(QTreeView):
         symbols.chevron(painter, middle, self.isExpanded(_first(index)))
 
 
-__all__ = ["CELL", "Badge", "Cell", "CellDelegate", "CellModel", "CellTree", "Span", "full_width", "plain", "value"]
+__all__ = [
+    "CELL",
+    "Badge",
+    "Cell",
+    "CellDelegate",
+    "CellModel",
+    "CellTree",
+    "Span",
+    "full_width",
+    "plain",
+    "spoken",
+    "value",
+]

@@ -11,7 +11,7 @@ from gui.language import tr
 from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
 from gui.style import preferences, symbols, wording
-from gui.style.cells import Cell, CellModel, Index, Span, plain
+from gui.style.cells import Cell, CellModel, Index, Span, plain, spoken
 from model.diff import Move, Reorder
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class DiffModel(CellModel):
     """A :class:`Plan` as rows; ``opened`` tells of new rows that should stand open."""
 
     headers = ("", tr("Field"), "A", "B", tr("Type"))
+    spoken_at = FIELD
     opened = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -259,6 +260,14 @@ class DiffModel(CellModel):
         made = node.cells[column]
         assert isinstance(made, Cell)
         return made
+
+    def row_said(self, index: Index) -> str:
+        node = self.node(index)
+        lead = f"{node.label}, " if node is not None else ""
+        said = [spoken(self.cell(index.sibling(index.row(), at))) for at in (FIELD, A, B, TYPE)]
+        return ", ".join(
+            dict.fromkeys(part for part in (said[0], *(word.removeprefix(lead) for word in said[1:])) if part)
+        )
 
     def _sides(self, node: DiffNode) -> tuple[Cell, Cell]:
         if self.inline:

@@ -146,7 +146,7 @@ def marked(value: Value, other: Value, zone: str, mark: str, token: str = "text"
     shown = text.shown(value, zone)
     at = 0
     for start, end in marks_between(other, value, text.shown(other, zone), shown)[1]:
-        spans += [Span(shown[at:start], token), Span(shown[start:end], token, mark)]
+        spans += [Span(shown[at:start], token), Span(shown[start:end], mark=mark)]
         at = end
     spans.append(Span(shown[at:], token))
     return tuple(span for span in spans if span.text)

@@ -437,7 +437,7 @@ class FieldModel(CellModel):
         spans: tuple[Span, ...] = (Span(shown, token),)
         if change.old is not None and change.new is not None and not node.value.is_container and length == 0:
             if change.old.type != node.value.type and change.op != "retype":
-                spans = (Span(shown, token, strong),)
+                spans = (Span(shown, mark=strong),)
             elif change.op in ("replace", "text") and not change.old.is_container:
                 spans = marked(node.value, change.old, self.zone, strong, token)
         return replace(mono("", token, badges=badges, ground=ground, accessible=said), spans=spans)

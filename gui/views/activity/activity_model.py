@@ -78,6 +78,7 @@ class ActivityModel(CellModel):
         tr("Fields"),
         tr("Reason"),
     )
+    spoken_at = WHEN
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QStyle, QStyleOptionViewItem
 
 from gui.language import tr
@@ -195,6 +195,12 @@ class DayStrip(QListView):
             self._take(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        had = self.currentIndex().isValid() or event.reason() == Qt.FocusReason.MouseFocusReason
+        super().focusInEvent(event)
+        if not had and self.days.rows:  # Qt takes the oldest, which may be out of sight
+            self.setCurrentIndex(self.days.index(len(self.days.rows) - 1, 0))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._by_hand = False

@@ -37,6 +37,7 @@ class BlameModel(RowsModel[Blame]):
     """A row for each field, in the order of the document."""
 
     headers = ("", tr("Field"), tr("Last set"), tr("When"), tr("By"), tr("Value"))
+    spoken_at = FIELD
 
     def key(self, row: Blame) -> Hashable:
         return row.key

@@ -69,6 +69,7 @@ class SettingsModel(RowsModel[SetRow]):
     """The settings of a field, newest first."""
 
     headers = ("", tr("Version"), tr("When"), tr("By"), tr("Before"), tr("After"))
+    spoken_at = VERSION
 
     def key(self, row: SetRow) -> Hashable:
         return row.made.version.v, row.made.op

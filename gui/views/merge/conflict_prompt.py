@@ -158,6 +158,7 @@ class ClashModel(CellModel):
     """The prompt's table."""
 
     headers = (tr("Changed in the database"), tr("Your edit"), tr("In the database"), "")
+    spoken_at = 0
 
     def __init__(self, rows: list[Clash], parent: QWidget | None = None) -> None:
         super().__init__(parent)

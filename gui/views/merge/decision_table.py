@@ -16,7 +16,7 @@ from gui.parts.differences.diff_cells import moved_names
 from gui.parts.fields.edit_changes import marked
 from gui.parts.values import value_text
 from gui.style import theme
-from gui.style.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain
+from gui.style.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain, spoken
 from gui.style.wording import many, version
 from gui.views.merge.resolution import Resolution
 from model import text
@@ -63,6 +63,7 @@ class DecisionModel(CellModel):
         self.headers = self._headers()
 
     headers: tuple[str, ...] = ("", "", "", "", "", "")
+    spoken_at = FIELD
 
     def _headers(self) -> tuple[str, ...]:
         conflict = self.resolution.conflict
@@ -147,8 +148,14 @@ class DecisionModel(CellModel):
         there = canonical.get(self.resolution.base, decision.path)
         return there is not None and there.type == canonical.ARRAY
 
+    def row_said(self, index: Index) -> str:
+        if not self.is_row(index):
+            return spoken(self.cell(index))
+        decision = self.resolution.decision(index.row())
+        sides = [self._side_words(side, self._side(decision, side)) for side in SIDES.values()]
+        return ", ".join((self._words(index.row()), *sides))
+
     def _words(self, row: int) -> str:
-        """The whole row for a screen reader."""
         decision = self.resolution.decision(row)
         state = tr("not decided") if decision.open else self._decision(decision, row).text
         return f"{decision.place}, {state}"
@@ -157,14 +164,18 @@ class DecisionModel(CellModel):
         value = {"base": decision.base, "mine": decision.mine, "theirs": decision.theirs}[side]
         taken = not decision.open and self._takes(decision, side)
         made = self._value(decision, side, value, taken)
-        who = {"base": tr("when you opened it"), "mine": tr("your edit"), "theirs": tr("in the database")}[side]
         state = tr("not decided") if decision.open else tr("taken") if taken else tr("not taken")
-        made = replace(made, accessible=f"{decision.place}, {who}: {made.text}, {state}")
+        made = replace(made, accessible=f"{decision.place}, {self._side_words(side, made)}, {state}")
         if decision.open:
             return replace(made, ground="warnT", radio=False)
         if decision.conflict:
             return replace(made, ground="accTint" if taken else "", radio=taken)
         return replace(made, ground="accTint" if taken else "", tick=taken)
+
+    @staticmethod
+    def _side_words(side: str, shown: Cell) -> str:
+        who = {"base": tr("when you opened it"), "mine": tr("your edit"), "theirs": tr("in the database")}[side]
+        return f"{who}: {shown.text}"
 
     @staticmethod
     def _takes(decision: Decision, side: str) -> bool:

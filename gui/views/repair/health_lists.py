@@ -27,6 +27,7 @@ class CoursesModel(RowsModel[Course]):
 
     headers = (tr("Class"), tr("Over the scans"), tr("First"), tr("Before"), tr("Now"), tr("Since the first scan"))
     right_headers = frozenset({FIRST, BEFORE, LAST})
+    spoken_at = None  # the class and its course are a sentence already
 
     def key(self, row: Course) -> Hashable:
         return row.code

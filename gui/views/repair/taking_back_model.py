@@ -40,6 +40,7 @@ class TakingBackModel(RowsModel[Chosen]):
     """The documents, each with the dry run's answer and its end."""
 
     ticked_changed = Signal()
+    spoken_at = 1
 
     def __init__(self) -> None:
         super().__init__()

@@ -223,7 +223,7 @@ def test_added_containers_open_and_keep_their_tint() -> None:
 def test_every_cell_says_what_happened_in_words() -> None:
     row = next(walk(differing({"n": 1}, {"n": 2})))
     words = [row.siblingAtColumn(n).data(0x0B) for n in (SYMBOL, FIELD, A, B)]  # AccessibleTextRole
-    assert words == ["changed", "n, changed", "n, v1: 1", "n, v2: 2"]
+    assert words == ["changed", "n, changed, v1: 1, v2: 2, Int32", "n, v1: 1", "n, v2: 2"]
 
 
 def test_going_to_a_change_fetches_only_what_is_needed_and_marks_one_row() -> None:

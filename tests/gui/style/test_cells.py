@@ -49,8 +49,22 @@ def tree(qtbot: QtBot, model: Names) -> CellTree:
 def test_a_screen_reader_hears_the_change_before_the_words() -> None:
     model = Marked()
     model.fill(["net"])
-    said = model.data(model.index(0, 0), Qt.ItemDataRole.AccessibleTextRole)
+    said = model.data(model.index(0, 1), Qt.ItemDataRole.AccessibleTextRole)
     assert said == "changed net merged"
+
+
+def test_a_screen_reader_hears_the_whole_row_where_the_arrows_move_and_a_cell_elsewhere() -> None:
+    class Scans(Names):
+        headers = ("Scan", "", "Findings", "Took")
+        spoken_at = 1
+
+        def cell(self, index: Index) -> Cell:
+            return (plain("Monday"), plain("insurance"), plain("31"), Cell(accessible="it took 5 s"))[index.column()]
+
+    model = Scans()
+    model.fill(["one"])
+    said = [model.data(model.index(0, at), Qt.ItemDataRole.AccessibleTextRole) for at in range(4)]
+    assert said == ["Monday", "insurance, Scan: Monday, Findings: 31, it took 5 s", "31", "it took 5 s"]
 
 
 def test_numbers_stand_right_and_so_does_their_header() -> None:

@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.page_request import PageRequest
 from gui.style import focus_ring
 from gui.style.sheet import Sheet
 from gui.window.window import Window
@@ -22,15 +21,27 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, adopt, document, new_window, told, wait_idle
+from tests.gui.window.windows import (
+    ID,
+    NS,
+    adopt,
+    document,
+    each_kind,
+    filled_page,
+    new_window,
+    told,
+    wait_idle,
+    with_traces,
+)
 
 ENOUGH = 40  # presses of Tab
 
 
 @pytest.fixture(scope="module")
 def shared(homes: Path) -> Iterator[Session]:
-    """A sample that tests which write nothing share."""
+    """A sample that tests which write nothing share, with an entry of the journal and a draft."""
     made = Session.open("sample:", home=homes / "keys")
+    with_traces(made)
     close = made.close
     yield made
     close()
@@ -135,24 +146,16 @@ def unseen(qtbot: QtBot, window: Window) -> list[str]:
     return found
 
 
-FURTHER = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("journal", "check", "migrate", "map", "blame")]
-
-
-@pytest.mark.parametrize("kind", ["collection", "document", "pending", *FURTHER])
+@pytest.mark.parametrize("kind", each_kind("collection", "merge", "activity"))
 def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session, kind: str) -> None:
     window = new_window(qtbot)
     adopt(qtbot, window, shared)
-    id = shared.find_id(NS, ID) if kind in ("collection", "document", "map", "blame") else None
-    page = window.workspace.open(shared, PageRequest(kind, "insurance.claims" if kind == "migrate" else NS, id))
-    wait_idle(qtbot)
-    if kind == "document":
-        assert isinstance(page, DocumentPage)
+    page = filled_page(qtbot, window, shared, kind)
+    assert page.kind == kind
+    if isinstance(page, DocumentPage):
         qtbot.waitUntil(lambda: page.editor.is_loaded)
         page.editor.find("active")
         page.editor.revert_all()
-    if kind == "check":
-        page.do_refresh()
-        wait_idle(qtbot)
     assert unseen(qtbot, window) == []
 
 

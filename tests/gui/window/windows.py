@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
+from gui.pages.page_registry import PAGES
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakingBackStart
 from gui.parts.document_side import DocumentSide
 from gui.style.sheet import Sheet
 from gui.window.opening import Opened, Opening
 from gui.window.window import Window
+from model.records import Draft
 from model.session import Session
 from model.taking_back import Chosen
 from model.values import canonical
@@ -26,6 +32,7 @@ from model.values.canonical import Value
 NS = "insurance.contracts"
 ID = "K-204117"
 PATIENCE = 60_000  # milliseconds, for what is waited for without pytest-qt
+READ_ON_DEMAND = frozenset(("check", "repair", "health", "times"))
 
 
 def wait_idle(qtbot: QtBot, until: Callable[[], bool] = lambda: True) -> None:
@@ -116,9 +123,10 @@ def every_page(session: Session) -> Iterator[PageRequest]:
     id = session.find_id(NS, ID)
     yield PageRequest("collection", NS, id)
     yield from (PageRequest(kind, NS, id) for kind in ("document", "blame", "map"))
-    yield PageRequest("bisect", NS, id, ConditionStart('{ "status": "active" }'))
+    yield PageRequest("bisect", NS, id, ConditionStart('{ "premium.gross": { "$gte": 450 } }'))
     yield PageRequest("field", NS, id, FieldStart(("premium", "gross")))
-    yield PageRequest("pair", NS, id, PairStart(DocumentSide(session, NS, id), DocumentSide(session, NS, id)))
+    other = session.find_id(NS, "K-204111")
+    yield PageRequest("pair", NS, id, PairStart(DocumentSide(session, NS, id), DocumentSide(session, NS, other)))
     base = session.version(NS, id, session.find_version(NS, id, "12"))
     mine = canonical.put(base.content or canonical.EMPTY, ("deductible",), Value.of(250))
     yield PageRequest("merge", NS, id, session.conflict(NS, id, base, mine))
@@ -127,3 +135,28 @@ def every_page(session: Session) -> Iterator[PageRequest]:
     yield PageRequest("taking-back", NS, None, TakingBackStart((Chosen(id, (session.find_version(NS, id, "14"),)),)))
     yield from (PageRequest(kind) for kind in ("pending", "drafts", "journal", "check"))
     yield from (PageRequest(kind, "insurance") for kind in ("repair", "health"))
+
+
+def each_kind(*quick: str) -> list[Any]:
+    """Every kind of page there is, as parameters of a test: some of them always, the others in deep runs."""
+    assert set(quick) <= set(PAGES)
+    return [pytest.param(kind, marks=() if kind in quick else pytest.mark.deep) for kind in PAGES]
+
+
+def filled_page(qtbot: QtBot, window: Window, session: Session, kind: str) -> Page:
+    """A page of a kind in front, with everything in it that it has to tell about the sample."""
+    page = window.workspace.open(session, next(asked for asked in every_page(session) if asked.kind == kind))
+    wait_idle(qtbot)
+    if kind in READ_ON_DEMAND:
+        page.do_refresh()
+        wait_idle(qtbot)
+    return page
+
+
+def with_traces(session: Session) -> None:
+    """Let the sample have an entry of the journal and a draft, of which pages tell."""
+    id = session.find_id(NS, "K-204111")
+    session.edit(NS, "K-204111", set={"status": "lapsed"})
+    base = session.version(NS, id)
+    content = canonical.put(base.content or canonical.EMPTY, ("status",), Value.of("active"))
+    session.drafts.keep(Draft(session.source, NS, id, base.v, base.content, content, dt.datetime.now(dt.UTC)))
