@@ -277,18 +277,24 @@ def full_width(cell: Cell) -> float:
 
 
 def _two_lines(painter: QPainter, rect: QRectF, cell: Cell) -> float:
-    """Draw a sentence in two lines, broken between words, the second cut where it is too long; all in one colour."""
-    font, metrics = _face(cell.mono, cell.size, cell.weight)
+    """Draw a sentence in two lines, broken between words or before a word behind a value; what is too long is cut."""
+    look = (cell.mono, cell.size, cell.weight)
+    metrics, last = _face(*look)[1], cell.spans[-1]
     said = cell.text
-    cut = next((at for at in _gaps(said) if metrics.horizontalAdvance(said[:at]) <= rect.width()), 0)
-    rest = metrics.elidedText(said[cut:].strip(), Qt.TextElideMode.ElideRight, int(rect.width()))
-    lines = [said[:cut].strip(), rest] if cut else [rest]
-    painter.setFont(font)
-    painter.setPen(theme.colour(cell.spans[0].token))
+    if cell.mono and last.sans:  # a word of ours has the second line for itself
+        cut = len(said) - len(last.text)
+        below = replace(last, text=last.text.strip())
+    else:
+        cut = next((at for at in _gaps(said) if metrics.horizontalAdvance(said[:at]) <= rect.width()), 0)
+        below = replace(cell.spans[0], text=said[cut:].strip())
+    lines = [*([replace(cell.spans[0], text=said[:cut].strip())] if cut else []), below]
     high = metrics.height()
     top = rect.center().y() - high * len(lines) / 2
     for at, line in enumerate(lines):
-        painter.drawText(QRectF(rect.left(), top + at * high, rect.width() + 2, high), _ONE_LINE, line)
+        painter.setFont(_face(*_look(look, line))[0])
+        painter.setPen(theme.colour(line.token))
+        cut_line = _cut(_look(look, line), line.text, rect.width() + 1, False)
+        painter.drawText(QRectF(rect.left(), top + at * high, rect.width() + 2, high), _ONE_LINE, cut_line)
     return rect.right()
 
 

@@ -1552,12 +1552,12 @@ Nummern: {numbering}</translation>
       <translation>Dunkle Farben</translation>
     </message>
     <message>
-      <source>Database   {now}</source>
-      <translation>Datenbank   {now}</translation>
-    </message>
-    <message>
       <source>Database to log in by</source>
       <translation>Datenbank für die Anmeldung</translation>
+    </message>
+    <message>
+      <source>Database {now}</source>
+      <translation>Datenbank {now}</translation>
     </message>
     <message>
       <source>Date</source>
@@ -3425,7 +3425,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>No scan of {here} was made from here yet</source>
-      <translation>Von hier aus wurde {here} noch nicht geprüft</translation>
+      <translation>Noch kein Prüflauf von hier aus: {here}</translation>
     </message>
     <message>
       <source>No tab is open</source>
@@ -3868,8 +3868,8 @@ Nummern: {numbering}</translation>
       <translation>{name} in den Speicher laden?</translation>
     </message>
     <message>
-      <source>Opened   {was}</source>
-      <translation>Geöffnet   {was}</translation>
+      <source>Opened {was}</source>
+      <translation>Geöffnet {was}</translation>
     </message>
     <message>
       <source>Opening</source>
@@ -6394,6 +6394,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Your changes</source>
       <translation>Ihre Änderungen</translation>
+    </message>
+    <message>
+      <source>Your draft</source>
+      <translation>Ihr Entwurf</translation>
     </message>
     <message>
       <source>Your edit</source>

@@ -569,6 +569,10 @@ class BrowserPanel(QWidget):
             self.list.setColumnHidden(at, False)
         # The timeline has the history of the one chosen; of what is sound the health says nothing where there is none.
         goes = ["size", "history"] if "history" in columns else ["size", "at", "health"]
+        if "matches" in columns:
+            goes += ["at"]  # people ask which versions were found
+        elif "since" in columns or "gone" in columns:
+            goes += ["preview"]  # and here for the time; the document stands below
         dispensable = [columns.index(name) for name in goes if name in columns]
         self.list.resize_columns((self._width(name) for name in columns), dispensable)
         kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in columns)}", {})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
@@ -392,6 +392,10 @@ class QueryBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._say_shown()
+
+    def minimumSizeHint(self) -> QSize:
+        """The height for the width of the last arrangement, with all lines of an error."""
+        return super().minimumSizeHint().expandedTo(QSize(0, self.heightForWidth(self.width())))
 
 
 class _NameSheet(Sheet):

@@ -14,7 +14,7 @@ from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_fields, in_order
-from gui.style import theme, wording
+from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
@@ -112,15 +112,16 @@ class QueryOptions(Sheet):
         for name, line in ((tr("Order"), self.order), (tr("Columns"), self.columns)):
             line.setAccessibleName(name)
             form.addRow(name, line)
-        bounds = QHBoxLayout()
-        bounds.setSpacing(theme.px(8))
+        bounds = boxes.wrapping(x=0, y=0)
         bounds.addWidget(self.skip)
         bounds.addWidget(words(tr("documents, then list"), "second"))
-        bounds.addWidget(self.limit)
-        bounds.addWidget(words(tr("at most"), "second"))
+        limit = boxes.row(x=0, y=0)
+        limit.addWidget(self.limit)
+        limit.addWidget(words(tr("at most"), "second"))
+        bounds.addLayout(limit)
         bounds.addStretch(1)
         form.addRow(tr("Skip"), bounds)
-        above = QHBoxLayout()
+        above = boxes.wrapping(x=0, y=0)
         above.addWidget(words(tr("Fields of this collection"), "head"))
         above.addStretch(1)
         above.addWidget(self.search)

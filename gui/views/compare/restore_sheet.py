@@ -120,7 +120,7 @@ class RestoreSheet(Sheet):
 
     def _foot(self) -> QVBoxLayout:
         whole = boxes.column()
-        row = boxes.row(x=24, y=8)
+        row = boxes.wrapping(x=24, y=8)
         self.all = button("", self._tick_all, "quiet", "small")
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))
         self.all.setVisible(bool(self.model.of))
@@ -132,8 +132,10 @@ class RestoreSheet(Sheet):
         row.addWidget(self.reason, 2)
         self.cancel = button(tr("Cancel"), self.reject)
         self.verb = button("", self._yes, "main")
-        row.addWidget(self.cancel)
-        row.addWidget(self.verb)
+        ends = boxes.row(x=0, y=0)
+        ends.addWidget(self.cancel)
+        ends.addWidget(self.verb)
+        row.addLayout(ends)
         whole.addLayout(row)
         return whole
 

@@ -22,6 +22,7 @@ from model.over_time.as_of import Compared, Difference, StateAt
 from model.records import Version
 from model.session import Session
 
+BEFORE, AFTER, AT, PROOF = range(2, 6)
 CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which some are handed on
 LOOKS: dict[Difference, Badge] = {
     "added": Badge(tr("added"), "add", "addT", "add"),
@@ -53,12 +54,12 @@ class ComparedModel(RowsModel[Compared]):
             return value(wording.plain(row.id), middle=True, indent=8)
         if index.column() == 1:
             return Cell(badges=(LOOKS[row.change],), accessible=LOOKS[row.change].text)
-        if index.column() == 5:
+        if index.column() == PROOF:
             doubts = [side.doubt for side in (row.before, row.after) if side is not None and side.doubt is not None]
             return plain(", ".join(dict.fromkeys(DOUBTS[each] for each in doubts)), "text2")
-        if index.column() == 4:
+        if index.column() == AT:
             return plain(wording.moment(row.after.at if row.after is not None else None), "text2")
-        side = row.before if index.column() == 2 else row.after
+        side = row.before if index.column() == BEFORE else row.after
         if side is None:
             return Cell(spans=(Span(tr("not there"), "text3"),), size=12)
         if side.v is None:
@@ -87,7 +88,7 @@ class TimesPanel(QWidget):
         self.model = ComparedModel()
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Documents of {ns} that differ", ns=ns))
-        self.list.narrow_below(760, (100, 100, 56, 56, 110), (200, 110, 100, 100, 170))
+        self.list.resize_columns((200, 110, 100, 100, 170), dispensable=(BEFORE, AFTER, PROOF))
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._current_changed)

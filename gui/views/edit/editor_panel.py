@@ -363,7 +363,7 @@ class EditorPanel(DraftPanel):
         dirty = self.is_dirty
         base = version(self._base.v) if self._base is not None else ""
         self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
-        self.foot.reason.setVisible(dirty and self._opened is not None and self._opened.takes_reason)
+        self.foot.ask_reason(dirty and self._opened is not None and self._opened.takes_reason)
         title = self._edit.undo_title
         self.foot.undo.setEnabled(bool(title) or self.is_json)
         self.foot.undo.setToolTip(

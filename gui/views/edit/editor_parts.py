@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from gui.language import tr
@@ -184,6 +184,9 @@ class EditorHead(QWidget):
             made.setAccessibleName(label)
 
 
+NARROW = 560  # u
+
+
 class EditorFoot(QWidget):
     """The row below the fields: the unsaved changes, Undo, Discard…, Save."""
 
@@ -211,6 +214,19 @@ class EditorFoot(QWidget):
         ends.addWidget(self.discard)
         ends.addWidget(self.save)
         row.addLayout(ends)
+
+    def ask_reason(self, on: bool) -> None:
+        """Ask for a reason, or for none."""
+        self.reason.setVisible(on)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Say when the draft was kept where there is room for it beside a reason."""
+        self.kept.setVisible(self.reason.isHidden() or self.width() >= theme.px(NARROW))
 
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
         """Say what is unsaved, and why it cannot be saved where it cannot."""

@@ -73,7 +73,7 @@ class DecisionModel(CellModel):
             tr("Your edit   draft"),
             tr("In the database   {now}", now=now),
         )
-        short = (tr("Opened   {was}", was=was), tr("Your edit"), tr("Database   {now}", now=now))
+        short = (tr("Opened {was}", was=was), tr("Your draft"), tr("Database {now}", now=now))
         return ("", tr("Field"), *(short if self._short else full), tr("Decision"))
 
     def show(self, resolution: Resolution) -> None:
@@ -351,9 +351,9 @@ class DecisionTable(CellTree):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         tight, bare = (self.viewport().width() < theme.px(44 + less) for less in (TIGHT, BARE))  # values come first
-        symbol = theme.px(36 if bare else 44)
+        symbol = theme.px(28 if bare else 44)
         room = self.viewport().width() - symbol
-        field = max(theme.px(96 if bare else 104 if tight else 136), min(theme.px(240), int(room * 0.12)))
+        field = max(theme.px(90 if bare else 104 if tight else 136), min(theme.px(240), int(room * 0.12)))
         decision = 0 if bare else max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
         if bare and self.currentIndex().column() == DECISION:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QHeaderView, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr, translated
@@ -26,9 +26,10 @@ from model.session import Session
 from model.values.canonical import EMPTY
 
 PAGE = 200
-WIDTHS = (72, 150, 90, 190, 190, 130, 150)
-NARROW = (64, 146, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
-COLLECTION, DETAIL = 4, 7  # can be done without; the detail of the one chosen stands below
+WIDTHS = (72, 154, 90, 190, 190, 130, 150)
+NARROW = (48, 154, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
+WHEN = 1
+COLLECTION, VERSION, DETAIL = 4, 5, 7  # can be done without; the detail of the one chosen stands below
 _ENDS = {
     "applied": Badge(tr("Applied"), "text2", "typT"),
     "refused": Badge(tr("Refused"), "err", "errT", "conflict"),
@@ -101,7 +102,8 @@ class JournalPanel(QWidget):
         self.model.wanted.connect(self._more)
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Journal"))
-        self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION, DETAIL))
+        self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION, DETAIL, VERSION))
+        self.list.header().setSectionResizeMode(WHEN, QHeaderView.ResizeMode.Fixed)  # read whole beside long words
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)

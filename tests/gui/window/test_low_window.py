@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
 import pytest
+from bson import Decimal128
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,11 +18,12 @@ from gui import language, messages
 from gui.actions import TITLES
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
-from gui.pages.document_pages import DocumentPage
+from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import FieldPage
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
 from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
-from gui.pages.tool_pages import CheckPage, PendingPage
+from gui.pages.times_page import TimesPage
+from gui.pages.tool_pages import CheckPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.parts.versions_model import AT
 from gui.style import theme, zooming
@@ -28,14 +32,19 @@ from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.wrapping_row import WrappingRow
 from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.query_options import QueryOptions
 from gui.views.compare.restore_sheet import RestoreSheet
-from gui.views.edit.editor_parts import BOTH
+from gui.views.compare.times_panel import AT as AFTER_AT
+from gui.views.edit.editor_parts import BOTH, EditorFoot
+from gui.views.merge.decision_table import DECISION, SIDES, DecisionTable
 from gui.views.repair.taking_back_model import SAID
+from gui.views.tools.journal_panel import WHEN
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
-from model.records import Outcome
+from model.records import Draft, Outcome
 from model.taking_back import Chosen
+from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, every_page, new_window, open_sample, press, sheet, wait_idle
 
@@ -508,3 +517,113 @@ def test_of_the_parts_of_a_connection_only_those_without_room_scroll(qtbot: QtBo
         qtbot.waitUntil(lambda scrolls=scrolls: (bar.maximum() > 0) is scrolls)
         qtbot.waitUntil(lambda: area.widget().width() <= area.viewport().width())  # no box is cut beside the bar
     dialog.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_found_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
+    assert outcome.entry is not None
+    session.undo(outcome.entry)  # so that the end of an entry has many words
+
+    def is_whole(view: CellTree, row: int, column: int) -> bool:
+        index = view.model().index(row, column)
+        return 0 < full_width(index.data(CELL)) <= view.visualRect(index).width() + 1
+
+    journal = window.workspace.open(session, PageRequest("journal"))
+    assert isinstance(journal, JournalPage)
+    wait_idle(qtbot, lambda: len(journal.panel.model.rows) == 2)
+    qtbot.waitUntil(lambda: all(is_whole(journal.panel.list, row, WHEN) for row in range(2)))
+    page = window.workspace.open(session, PageRequest("collection", NS))
+    assert isinstance(page, CollectionPage)
+    page.browser.bar._any.click()
+    page.browser.set_filter('{ "premium.gross": { "$gte": 500 } }')
+    wait_idle(qtbot, lambda: len(page.browser.model.matches) > 3)
+    found = page.browser.model.columns.index("matches")
+    qtbot.waitUntil(lambda: all(is_whole(page.browser.list, row, found) for row in range(3)))
+    page.browser.bar._current.click()
+    wait_idle(qtbot)
+    page.do_two_times()
+    times = window.workspace.page
+    assert isinstance(times, TimesPage)
+    times.panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
+    times.panel.then.put(dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC))
+    times.panel.run.click()
+    wait_idle(qtbot, lambda: len(times.panel.model.rows) > 3)
+    for column in (0, 1, AFTER_AT):
+        qtbot.waitUntil(lambda column=column: all(is_whole(times.panel.list, row, column) for row in range(3)))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    id = session.find_id(NS, ID)
+    base = session.version(NS, id, session.find_version(NS, id, "12"))
+    assert base.content is not None
+    mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
+    session.drafts.keep(Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC)))
+    page = window.workspace.open(session, PageRequest("document", NS, id))
+    assert isinstance(page, DocumentPage)
+    wait_idle(qtbot, lambda: page.editor.is_loaded)
+    page.do_save()
+    wait_idle(qtbot, lambda: page.prompt is not None)
+    assert page.prompt is not None
+    page.prompt.buttons["review"].click()
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, MergePage))
+    merging = window.workspace.page
+    assert isinstance(merging, MergePage)
+    table = merging.findChildren(DecisionTable)[0]
+    qtbot.waitUntil(lambda: table.isColumnHidden(DECISION))
+    row = next(at for at, one in enumerate(table.rows.resolution.rows) if table.rows.resolution.decision(at).open)
+    for column in SIDES:
+        index = table.rows.index(row, column)
+        cell = table.rows.cell(index)
+        room = table.visualRect(index).width() - theme.px(16 + 21)
+        assert cell.spans[-1].sans
+        assert QFontMetricsF(theme.font(12)).horizontalAdvance(cell.spans[-1].text.strip()) <= room
+        assert table._head_width(column) <= table.header().sectionSize(column)
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_questions_about_a_version_and_a_query_are_no_wider_than_the_window(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    page = collection(window)
+    page.writes.restore(Value.of(ID), session.find_version(NS, Value.of(ID), "11"))
+    wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
+    asked = sheet(window)
+    qtbot.waitUntil(lambda: asked.width() < window.width())
+    asked.reject()
+    page.browser.bar.choose("columns")
+    options = window.findChildren(QueryOptions)[-1]
+    qtbot.waitUntil(lambda: options.width() < window.width())
+    options.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_window_the_error_of_a_filter_stands_below_all_buttons_of_the_bar(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    bar = collection(window).browser.bar
+    bar.set_filter('{ "status": "active"')
+    bar.run_button.click()
+    said = next(one for one in bar.findChildren(QLabel) if one.text() == bar.error)
+    qtbot.waitUntil(lambda: said.y() > bar.run_button.geometry().bottom())
+    qtbot.waitUntil(lambda: said.height() >= said.heightForWidth(said.width()))
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_a_narrow_window_a_reason_stands_beside_what_is_unsaved(qtbot: QtBot) -> None:
+    foot = EditorFoot()
+    qtbot.addWidget(foot)
+    foot.show_state(True, 1, "v1", "")
+    foot.draft_kept(dt.datetime.now(dt.UTC))
+    foot.ask_reason(True)
+    foot.resize(880, 200)
+    foot.show()
+    qtbot.waitUntil(lambda: abs(foot.reason.geometry().center().y() - foot.said.geometry().center().y()) < 4)
+    assert foot.kept.isHidden()
+    foot.ask_reason(False)
+    assert not foot.kept.isHidden()
