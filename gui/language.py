@@ -38,6 +38,7 @@ _parts: dict[str, str] = {}  # of sentences
 LONG = 3  # blanks in a value that is rather a clause
 MOST = 10_000  # sentences that are remembered
 _VALUE = re.compile(r"\{(\w*)\}")
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a number as the model writes it
 _WORD = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"(?<=[.?!]) (?=\S)")  # of a sentence before another
 
@@ -267,6 +268,8 @@ def _apart(value: str, count: int) -> list[str]:
 
 def _value(value: str, first: bool, stays: bool) -> str:
     """A value as it is said; ``first``: it begins the sentence, where it ``stays``."""
+    if _GROUPED.fullmatch(value):
+        return locale().toString(int(value.replace(",", "")))
     # Several words, or the word that begins the sentence, may be a part of it; any other word is data.
     if " " not in value and not (first and value.istitle()):
         return value

@@ -37,6 +37,7 @@ class SidebarEntry:
     text: str
     ink: str
     ground: str
+    counted: str = ""  # words behind the count, where the page lists more
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ _ROWS = (
         "pending",
         restored=True,
         actions=(item("Repair", "pending", tr("Pending tokens"), "", "session", icon="hourglass", about="connection"),),
-        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT"),
+        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT", tr("past the grace period")),
     ),
     PageKind(
         "migrate",

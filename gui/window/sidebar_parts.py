@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QStyle, QStyleOptionViewItem, QWidget
 
 from gui.language import tr
-from gui.style import icons, symbols, theme
+from gui.style import icons, symbols, theme, wording
 from gui.style.cells import CELL, Cell, CellTree, Index
 from gui.window.source_model import SourceModel
 
@@ -114,7 +114,9 @@ class EntryButton(QAbstractButton):
     def set_count(self, count: int) -> None:
         """Show a number at the right."""
         self._count = count
-        self.setAccessibleName(f"{self._entry.text}, {count}" if count else self._entry.text)
+        counted = f"{count} {self._entry.counted}".strip()
+        self.setAccessibleName(f"{self._entry.text}, {counted}" if count else self._entry.text)
+        self.setToolTip(wording.tip(counted if count and self._entry.counted else ""))
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -151,7 +151,7 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
         words.insert(0, "No current document")
         severity = "warn" if severity == "sound" else severity
     if words == [f"{gone:,} missing"]:
-        words = [f"{gone:,} version{'s' if gone != 1 else ''} missing"]
+        words = ["1 version missing" if gone == 1 else f"{gone:,} versions missing"]
     notes = [v.detail for v in versions if v.current and v.state == "present" and v.detail]
     if notes:
         words.append(notes[0])

@@ -7563,6 +7563,10 @@ Nummern: {numbering}</translation>
       <source>overwritten since</source>
       <translation>seitdem überschrieben</translation>
     </message>
+    <message>
+      <source>past the grace period</source>
+      <translation>nach Ablauf der Schonfrist</translation>
+    </message>
     <message numerus="yes">
       <source>path</source>
       <comment>count</comment>
@@ -9463,6 +9467,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>1 place</source>
       <translation>1 Stelle</translation>
+    </message>
+    <message>
+      <source>1 version missing</source>
+      <translation>1 Version fehlt</translation>
     </message>
     <message>
       <source>1 write would be sent.</source>
@@ -16977,12 +16985,12 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Versionen</translation>
     </message>
     <message>
-      <source>{0} versions, v{1} to v{2}: {3}</source>
-      <translation>{0} Versionen, v{1} bis v{2}: {3}</translation>
+      <source>{0} versions missing</source>
+      <translation>{0} Versionen fehlen</translation>
     </message>
     <message>
-      <source>{0} version{1} missing</source>
-      <translation>{0} Version(en) fehlen</translation>
+      <source>{0} versions, v{1} to v{2}: {3}</source>
+      <translation>{0} Versionen, v{1} bis v{2}: {3}</translation>
     </message>
     <message>
       <source>{0} wants a user name and password for this, or another user.</source>

@@ -54,6 +54,15 @@ def test_each_part_of_a_documents_health_is_translated() -> None:
 
 
 @pytest.mark.usefixtures("german")
+def test_numbers_in_sentences_of_the_model_are_written_as_the_language_does() -> None:
+    said = translated("Scans 2,483 documents in the order of the index _id_ and finds 2,359.")
+    assert "2.483" in said
+    assert "2.359" in said
+    assert translated("1 version missing") == "1 Version fehlt"
+    assert translated("2,483 versions missing") == "2.483 Versionen fehlen"
+
+
+@pytest.mark.usefixtures("german")
 def test_numbers_sizes_and_times_are_written_as_the_language_does() -> None:
     at = dt.datetime(2026, 7, 1, 22, 30, tzinfo=dt.UTC)
     assert wording.many(2318, "field") == "2.318 Felder"

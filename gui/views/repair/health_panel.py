@@ -151,7 +151,7 @@ class HealthPanel(QWidget):
     def _words(self) -> str:
         if self._ids is not None:
             return ", ".join(wording.plain(id) for id in self._ids[:3])
-        return self.place or EVERYWHERE.lower()
+        return self.place or tr("all databases")
 
     def _fill_places(self, found: set[str]) -> None:
         """Offer the other places with scans; the box is only shown where there are any."""

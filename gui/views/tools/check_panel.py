@@ -86,8 +86,8 @@ class CheckPanel(QWidget):
         self._say()
 
     def _say(self) -> None:
-        """Say what is known at this moment; the name, which may end in a colon, stands where no sign follows it."""
-        source, known = self._session.source, self._session.measured
+        """Say what is known at this moment."""
+        source, known = wording.source(self._session.source, first=True), self._session.measured
         if self._task is not None or self.states.kind == "loading":
             said = tr("{source} is being measured now.", source=source)
             if self._task is not None and not self.found and self.states.kind == "content":

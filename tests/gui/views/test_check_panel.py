@@ -74,6 +74,13 @@ def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(
         assert "nothing unsafe" not in panel._summary.text()
 
 
+def test_the_sample_is_named_without_its_colon_in_a_sentence(qtbot: QtBot) -> None:
+    with Session.open("sample:") as session:
+        panel = CheckPanel(session)
+        qtbot.addWidget(panel)
+        assert panel._summary.text() == "The sample was not measured yet."
+
+
 def test_nothing_is_measured_where_nothing_may_be_written_and_one_button_offers_it(qtbot: QtBot) -> None:
     with LocalServer() as server, Session.open(server.uri) as session:
         session.read_only = True

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
+from gui.pages.tool_pages import PendingPage
 from gui.style.cells import CELL
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.insert_sheet import InsertSheet
@@ -283,3 +284,16 @@ def test_where_no_other_database_can_be_seen_the_tree_says_so(
         missing = "There may be other databases: this user lacks the privilege listDatabases on the cluster."
         assert [child.name for child in connection.children] == ["shop", missing]
         empty_window.close_quietly()  # while its server is there
+
+
+def test_the_number_beside_pending_tokens_is_of_those_past_the_grace_period_and_says_so(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    session = open_sample(qtbot, window)
+    entry = window.workspace.sidebar.entries["pending"]
+    qtbot.waitUntil(lambda: entry.count > 0)
+    page = window.workspace.open(session, PageRequest("pending"))
+    assert isinstance(page, PendingPage)
+    wait_idle(qtbot, lambda: bool(page.panel.tokens))
+    assert entry.count == sum(each.stale for each in page.panel.tokens) < len(page.panel.tokens)
+    assert entry.toolTip() == f"{entry.count} past the grace period"
+    assert entry.accessibleName() == f"Pending tokens, {entry.count} past the grace period"
