@@ -231,8 +231,9 @@ def _gone(
             continue
         left = each.items & there
         for back in passage.returns:
-            if back.kind not in ("conflict", "refused") or back in passage.removals:
-                left -= back.items if back.ended > each.began else set()
+            if (back.kind not in ("conflict", "refused") or back in passage.removals) and back.ended > each.began:
+                names = {name for _, name in back.items}  # the next edit brings a current document into the archive
+                left = {item for item in left if item[1] not in names}
         others = [a for a in tried if a.said["at"] < each.ended and a.told.get("at", math.inf) > each.began]
         if len(others) > 1:  # a writer who had read the document may bring a copy of it into the archive
             left = {item for item in left if item[0] == p.ns}
