@@ -65,7 +65,7 @@ class RepairPage(_PlacePage):
     def status(self) -> tuple[list[str], list[str], bool]:
         where = f"{self.session.name} / {self.ns}" if self.ns else self.session.name
         left = [where, tr("No transaction is needed: each item is one guarded write")]
-        return left, [tr("Every repair can be undone from the journal")], False
+        return left, [tr("Every repair is kept in the journal")], False
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
@@ -185,7 +185,7 @@ class TakingBackPage(Page):
 
     def status(self) -> tuple[list[str], list[str], bool]:
         left = [f"{self.session.name} / {self.ns}", tr("No transaction is needed: each document is one guarded write")]
-        return left, [tr("The whole run can be undone from the journal")], False
+        return left, [tr("The whole run is kept in the journal")], False
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.table]

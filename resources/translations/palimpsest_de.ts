@@ -2008,8 +2008,8 @@ Nummern: {numbering}</translation>
       <translation>Jedes Dokument von {ns} war zu beiden Zeiten gleich.</translation>
     </message>
     <message>
-      <source>Every repair can be undone from the journal</source>
-      <translation>Jede Reparatur lässt sich im Journal rückgängig machen</translation>
+      <source>Every repair is kept in the journal</source>
+      <translation>Jede Reparatur steht im Journal</translation>
     </message>
     <message>
       <source>Every type is spelt out.</source>
@@ -5584,8 +5584,8 @@ Nummern: {numbering}</translation>
       <translation>Die vorhandenen Versionen haben keinen lesbaren Inhalt.</translation>
     </message>
     <message>
-      <source>The whole run can be undone from the journal</source>
-      <translation>Der ganze Lauf lässt sich vom Journal aus rückgängig machen</translation>
+      <source>The whole run is kept in the journal</source>
+      <translation>Der ganze Lauf steht im Journal</translation>
     </message>
     <message>
       <source>The whole value</source>
