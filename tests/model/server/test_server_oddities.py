@@ -229,6 +229,18 @@ class Loose(FaultyServer):
         return reply
 
 
+@pytest.mark.parametrize("name", WRITABLE)
+def test_a_date_after_the_year_9999_loses_none_of_the_batch(server: Server, database: Db, name: str) -> None:
+    layout = layout_of(server, database.name, name)
+    far, ids = bson.DatetimeMS(253_402_300_800_000), ("K-1", "K-2", "K-3")  # the first moment of the year 10000
+    for id in ids:
+        assert layout.create(doc(at=far if id == "K-2" else 1), Value.of(id)).kind == "applied"
+    assert {str(row.id) for row in layout.page()} == {str(Value.of(id)) for id in ids}
+    read = c.get(layout.version(Value.of("K-2")).content or b"", ("at",))
+    assert read is not None
+    assert read.python() == far
+
+
 def overtaken(server: Server, database: Db, name: str) -> tuple[Layout, str, str, list[ObjectId]]:
     """Two edits of one base on a loose server, the other one right before this one's last write."""
     layout = made(server, database, name, a=1, b=1)
