@@ -19,8 +19,10 @@ from tests.hosted.bench import SHOP, Bench, Told, fill, told
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
 
 Verdict: TypeAlias = Literal["works", "part", "says", "wrong"]
-"""``part``: of several things some were done, and the others say why not. ``says``: nothing was written."""
+"""``part``: of several things some were done, and the others say why not; or all was, and it says why there is no way
+back. ``says``: nothing was written."""
 MODEL = PROFILES["mongodb"]
+_NO_WAY_BACK = re.compile(r"This cannot be undone\. This server .*\.")
 _CURRENT = re.compile(r"docId:String=K-\d v:Int32=3 .*price:Double=3.0 ")
 
 
@@ -71,7 +73,7 @@ def judged(action: Action, before: Told, here: Told, there: Told) -> Cell:
         if here.out == there.out:
             return Cell("works")
         other = " ".join(line for line in here.lines if line not in there.lines)
-        return Cell("works" if action.many else "wrong", other)
+        return Cell("works" if action.many else "part" if _NO_WAY_BACK.search(other) else "wrong", other)
     if here.status == 2 and said.endswith(".") and _untouched(before, here):
         return Cell("says", said)
     if action.many and here.status == 1 and said and _in_part(before, here, there):
