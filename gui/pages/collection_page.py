@@ -368,7 +368,7 @@ class CollectionPage(Page):
             facts.add("versions")
         if not self.browser.ran.is_of_now:
             facts |= {"past", *(["deleted"] if self.browser.ran.deleted else [])}
-        elif not self.session.read_only and (info is None or info.belongs_to is None):
+        elif not self.session.read_only and self.answers and (info is None or info.belongs_to is None):
             facts.add("writable")
         if info is not None and info.layout in ("sequence", "pending", "processed"):
             facts.add(info.layout)
@@ -401,6 +401,8 @@ class CollectionPage(Page):
         }
         if self.session.read_only:
             said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
+        elif not self.answers:
+            said["writable"] = wording.silent(self.session.name)
         elif not self.browser.ran.is_of_now:
             said["writable"] = tr("The list is not of now; go back to now first")
         elif info is not None and info.belongs_to is not None:
@@ -451,6 +453,9 @@ class CollectionPage(Page):
 
     def layout_changed(self) -> None:
         self.browser.reread_info()
+
+    def answering_changed(self) -> None:
+        self.diff.say_answering(self.answers)
 
     def writes_changed(self) -> None:
         self.diff.say_writable()

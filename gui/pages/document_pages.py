@@ -218,6 +218,9 @@ class DocumentPage(Page):
     def follow(self) -> None:
         self.editor.follow()
 
+    def answering_changed(self) -> None:
+        self.editor.say_answering(self.answers)
+
     def writes_changed(self) -> None:
         self.editor.say_writable()
 
@@ -357,6 +360,9 @@ class MergePage(Page):
 
     def follow(self) -> None:
         self.resolver.follow()
+
+    def answering_changed(self) -> None:
+        self.resolver.say_answering(self.answers)
 
     def writes_changed(self) -> None:
         self.resolver.say_writable()

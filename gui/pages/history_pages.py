@@ -140,6 +140,9 @@ class ChangeMapPage(_ChainPage):
     def _refused(self, error: BaseException) -> None:
         messages.fail(self, error)
 
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
+
     def writes_changed(self) -> None:
         self.panel.say_writable()
 

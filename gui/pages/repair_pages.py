@@ -77,6 +77,9 @@ class RepairPage(_PlacePage):
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
+
     def leave(self) -> None:
         self.panel.scanner.stop()
 
@@ -211,6 +214,9 @@ class TakingBackPage(Page):
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
+
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
 
     def do_refresh(self) -> None:
         if not self.panel.model.ends:

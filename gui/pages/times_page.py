@@ -107,6 +107,9 @@ class TimesPage(Page):
     def shows(self, item: News) -> bool:
         return item.moved and self.panel.is_of_now and self.writes_to(item.outcome, self.ns)
 
+    def answering_changed(self) -> None:
+        self.diff.say_answering(self.answers)
+
     def writes_changed(self) -> None:
         self.diff.say_writable()
 

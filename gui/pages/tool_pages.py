@@ -92,6 +92,9 @@ class PendingPage(_ToolPage):
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
+
     def do_refresh(self) -> None:
         self.panel.refresh()
 
@@ -118,6 +121,9 @@ class JournalPage(_ToolPage):
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
+
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
 
     def do_refresh(self) -> None:
         self.panel.refresh()
@@ -208,3 +214,6 @@ class MigratePage(_ToolPage):
 
     def writes_changed(self) -> None:
         self.panel.say_writable()
+
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)

@@ -399,6 +399,10 @@ class StateStack(QWidget):
         self._settle("content")
         self._stack.setCurrentWidget(self._content)
 
+    def forget_content(self) -> None:
+        """Hear that the content was given up: what is read next is read for the first time."""
+        self._had_content = False
+
     def show_part(self, why: str, read_on: Callable[[], object]) -> None:
         """Show the content although it is not all there; a line says why, and offers to read the rest."""
         self.show_content()

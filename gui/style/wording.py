@@ -36,6 +36,11 @@ def source(name: str, first: bool = False) -> str:
     return tr("The sample") if first else tr("the sample")
 
 
+def silent(name: str) -> str:
+    """Why nothing can be written to a source now."""
+    return tr("{name} does not answer now, so nothing can be written.", name=source(name, first=True))
+
+
 def tip(said: str) -> str:
     """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
     seen = text.visible(said)

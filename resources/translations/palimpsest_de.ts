@@ -5716,6 +5716,10 @@ Nummern: {numbering}</translation>
       <translation>Diese Sammlung enthält keine fortlaufenden Nummern</translation>
     </message>
     <message>
+      <source>This connection does not answer now.</source>
+      <translation>Diese Verbindung antwortet gerade nicht.</translation>
+    </message>
+    <message>
       <source>This connection is read-only</source>
       <translation>Diese Verbindung ist schreibgeschützt</translation>
     </message>
@@ -8534,6 +8538,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} does not answer now, so nothing can be taken back.</source>
       <translation>{name} antwortet gerade nicht, daher kann nichts zurückgenommen werden.</translation>
+    </message>
+    <message>
+      <source>{name} does not answer now, so nothing can be written.</source>
+      <translation>{name} antwortet gerade nicht, daher kann nichts geschrieben werden.</translation>
     </message>
     <message>
       <source>{name} had no documents then</source>

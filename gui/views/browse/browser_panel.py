@@ -57,6 +57,8 @@ class BrowserPanel(QWidget):
         self._all_due = True
         self._reading = (self._ran, 0)  # the query under way and its first row
         self._wanted: Value | None = None
+        self._left: Value | None = None
+        """The document that was chosen before the list could not be read."""
         self._reading_fields = False
         self._page: Page | None = None
         self._is_behind = False  # the rows shown are to be read again, and have not been yet
@@ -396,7 +398,8 @@ class BrowserPanel(QWidget):
         elif not self.model.rows:
             self.chosen.emit(None)
         elif not self.list.currentIndex().isValid():
-            self.list.setCurrentIndex(self.model.index(0, 0))
+            at = -1 if self._left is None else self.model.row_of(self._left)
+            self.list.setCurrentIndex(self.model.index(max(0, at), 0))
         elif before is not None:
             self.chosen.emit(self.row)  # its document may have a newer version now
 
@@ -465,6 +468,9 @@ class BrowserPanel(QWidget):
         self.listed = None  # whoever tries again reads it from the beginning
         self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
         if self.states.kind != "content":
+            self._left, self._page = self._chosen_id or self._left, None
+            self.model.fill([])
+            self.pager.show_page(0, 0, None, "", False, None)
             self.chosen.emit(None)
 
     def _unreadable(self) -> None:

@@ -74,6 +74,7 @@ class DiffPanel(QWidget):
         super().__init__(parent)
         self._session, self._ns = source, ns
         self._pair = pair
+        self._answers = True
         self.names = ("", "")  # of two documents, before the names of their versions
         self.id: Value | None = None
         self.name = ""  # of the document, where it is known by another one than its id
@@ -442,6 +443,11 @@ class DiffPanel(QWidget):
         """Offer to restore, or not, as the connection allows now."""
         self._say()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to restore only while the server answers."""
+        self._answers = answers
+        self._say()
+
     def why_not_restore(self) -> str:
         """Why nothing can be restored from A, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
@@ -450,6 +456,8 @@ class DiffPanel(QWidget):
             return tr("These are two documents; an arrow takes single differences over.")
         if self._session.read_only:
             return tr("This connection is read-only.")
+        if not self._answers:
+            return tr("This connection does not answer now.")
         if self.comparison.a.current:
             return tr("A is the current version; choose an earlier one.")
         if self.comparison.a.deleted:

@@ -224,6 +224,10 @@ class TimesPanel(QWidget):
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self.refresh)])
 
     def _failed(self, error: BaseException) -> None:
+        self.model.fill([])
+        self._counted.hide()
+        self.chosen.emit(None)
+        self.states.forget_content()
         self.states.show_failed(error, self.refresh, tr("{ns} could not be compared", ns=self._ns))
 
     def _say(self, more: str = "") -> None:

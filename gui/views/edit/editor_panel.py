@@ -100,6 +100,7 @@ class EditorPanel(DraftPanel):
         self._begin_at: Path = ()
         self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
         self._was_dirty = self._looked_around = False
+        self._answers = True
         self._missed = False  # the document was written while a save was under way
         self._previewed_for: tuple[Version, bytes, str] | None = None
         self._saver = Saver(session, ns, id, self)
@@ -134,6 +135,7 @@ class EditorPanel(DraftPanel):
         self.foot.reason.textChanged.connect(self._preview.start)
         self.foot.reason.returnPressed.connect(self.save)
         self.keys(("Ctrl+S", self.save), ("Ctrl+D", self.compare_asked.emit), ("Ctrl+Shift+H", self.history_asked.emit))
+        self.set_writable(False)
         self._load(draft)
 
     # --- what is open
@@ -176,6 +178,8 @@ class EditorPanel(DraftPanel):
             else tr("This document could not be read")
         )
         self.states.show_failed(error, self._load, title)
+        if self.states.is_unread:
+            self.set_writable(False)
 
     def _loaded(self, loaded: _Loaded) -> None:
         opened, draft = loaded.opened, loaded.draft
@@ -306,6 +310,11 @@ class EditorPanel(DraftPanel):
         if not self._session.read_only:
             self.reload()  # whether an index that writing needs is missing was not asked so far
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to save only while the server answers; typing goes on, and is kept as a draft."""
+        self._answers = answers
+        self._show_foot()
+
     @property
     def is_behind(self) -> bool:
         """Whether the database has moved on since the draft began, or lost the document."""
@@ -382,6 +391,8 @@ class EditorPanel(DraftPanel):
             return tr("The document is not loaded yet")
         if self._session.read_only:
             return tr("This connection is read-only")
+        if not self._answers:
+            return wording.silent(self._session.name)
         if not opened.writable:
             return translated(opened.reason) or tr("This document cannot be written")
         if self._missing:

@@ -16,7 +16,7 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import FieldList, by_cell, when_cell
-from model.errors import Refused, Unreachable
+from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.history.chain import Bisection, Turn
 from model.session import FieldSurvey, Session
 from model.values.canonical import Value
@@ -200,7 +200,7 @@ class BisectPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         self._task = None
-        if isinstance(error, Refused) and not isinstance(error, Unreachable):
+        if isinstance(error, Refused) and not isinstance(error, Unreachable | NotAllowed | NotFound):
             self._say_trouble(translated(str(error)))  # the condition is at fault: what was found before stays
             if self.found is not None:
                 self._fill()

@@ -42,6 +42,7 @@ class ChangeMapPanel(ChainPanel):
         super().__init__(session, ns, id, parent)
         self._reading_value: tasks.Task | None = None
         self._is_narrow = False
+        self._answers = True
         self.model = MapModel(self)
         self.view = MapView(self.model)
         self.grid = self.view.grid
@@ -223,6 +224,11 @@ class ChangeMapPanel(ChainPanel):
         """Offer to restore, or not, as the connection allows now."""
         self._say()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to restore only while the server answers."""
+        self._answers = answers
+        self._say()
+
     def _current(self) -> tuple[MapRow, int] | None:
         here = self.grid.currentIndex()
         if not here.isValid() or here.row() >= len(self.model.rows):
@@ -274,6 +280,8 @@ class ChangeMapPanel(ChainPanel):
         """Why the value at the crosshair cannot be restored; "" where it can."""
         if self._session.read_only:
             return tr("{name} is open read-only", name=wording.source(self._session.name, first=True))
+        if not self._answers:
+            return wording.silent(self._session.name)
         if not row.track.key or not self.model.readable(column):
             return tr("There is no value here")
         seen = row.seen(column)

@@ -166,6 +166,7 @@ class FieldPanel(ChainPanel):
         self.split.setHandleWidth(1)
         self.split.setStretchFactor(1, 1)
         self.stack = StateStack(self.split)
+        self.stack.turned.connect(self._offer)
         column = boxes.column(self)
         column.addWidget(self._title_row())
         column.addWidget(states.hair())
@@ -319,7 +320,7 @@ class FieldPanel(ChainPanel):
     def _pair(self) -> tuple[Version, Version] | None:
         """The version that set the field, and the one before it that could be read."""
         row, chain = self.row, self.chain
-        if row is None or chain is None or not row.made.op:
+        if row is None or chain is None or not row.made.op or self.stack.is_unread:
             return None
         older = next((age for age in sorted(chain.read) if age > row.age), None)
         return None if older is None else (chain.versions[older], row.made.version)
@@ -333,7 +334,7 @@ class FieldPanel(ChainPanel):
             else tr("Compare {names}", names=tr(" and ").join(wording.version(one.v) for one in pair))
         )
         self.compare_button.setText(said)
-        self.find_button.setEnabled(self.track is not None)
+        self.find_button.setEnabled(self.track is not None and not self.stack.is_unread)
         self.plot.mark(self.row.age if self.row is not None else -1)
 
     def compare(self) -> None:

@@ -51,6 +51,7 @@ class ResolverPanel(QWidget):
     def __init__(self, session: Session, ns: str, id: Value, conflict: Conflict, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns, self.id = session, ns, id
+        self._answers = True
         self.zone = preferences.zone()
         self._resolution = Resolution(conflict)
         self._result: Result | None = None
@@ -365,6 +366,8 @@ class ResolverPanel(QWidget):
         """Why the result cannot be saved; "" where it can."""
         if self._session.read_only:
             return tr("This connection is read-only")
+        if not self._answers:
+            return wording.silent(self._session.name)
         if self.unresolved:
             return tr("{fields} still to decide", fields=many(self.unresolved, "field"))
         if self._saver.hold_reason:
@@ -375,6 +378,11 @@ class ResolverPanel(QWidget):
 
     def say_writable(self) -> None:
         """Offer to save, or not, as the connection allows now."""
+        self._show_state()
+
+    def say_answering(self, answers: bool) -> None:
+        """Offer to save only while the server answers; what is decided stays."""
+        self._answers = answers
         self._show_state()
 
     def _show_state(self) -> None:

@@ -99,6 +99,7 @@ class HealthPanel(QWidget):
         tasks.run(lambda _: health.scans(), done=self._shown, failed=self._failed, owner=self, key="health")
 
     def _failed(self, error: BaseException) -> None:
+        self.said.hide()
         self.states.show_failed(error, self.refresh)
 
     def _shown(self, every: list[Counted]) -> None:

@@ -73,6 +73,7 @@ class RepairPanel(QWidget):
         self._task: tasks.Task | None = None
         self._written: dict[str, set[Value] | None] = {}  # documents written since the scan; None: all of a collection
         self._looking = False
+        self._answers = True
         self._codes: tuple[str, ...] = ()
         self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
         boxes.ground(self, "surface")
@@ -512,12 +513,19 @@ class RepairPanel(QWidget):
         """Offer to repair, or not, as the connection allows now."""
         self._said()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to repair only while the server answers."""
+        self._answers = answers
+        self._said()
+
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:
             return tr(
                 "{name} is open read-only; to repair, allow writes.",
                 name=wording.source(self._session.name, first=True),
             )
+        if not self._answers:
+            return wording.silent(self._session.name)
         if not ticked:
             return tr("Nothing is ticked.")
         return "" if self.difference.agreed else tr("Agree first that what differs is left out.")

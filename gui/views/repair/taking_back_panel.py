@@ -46,6 +46,7 @@ class TakingBackPanel(QWidget):
         self._session, self._ns, self.production = session, ns, production
         self.run = ""
         self._task: tasks.Task | None = None
+        self._answers = True
         self._again: set[Value] = set()  # documents that were written since they were tried
         boxes.ground(self, "surface")
         self.model = TakingBackModel()
@@ -68,6 +69,7 @@ class TakingBackPanel(QWidget):
         inner.addWidget(ticks)
         split = boxes.split(upper, self._preview(), sizes=(260, 330))
         self.states = StateStack(split)
+        self.states.turned.connect(self._say)
         foot = Foot(self._cancel, self.dry_run, self._ask)
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         self.reason = foot.reason
@@ -131,6 +133,8 @@ class TakingBackPanel(QWidget):
         """Try every document, or some of them, and write nothing."""
         if self.busy:
             return
+        if self.states.is_unread:
+            self.states.show_content()
         wanted = [row for row in self.model.rows if (ids is None or row.id in ids) and row.id not in self.model.ends]
         if ids is None:
             self.model.drawn = {}
@@ -204,7 +208,9 @@ class TakingBackPanel(QWidget):
         self.detail.setText("" if row is None else self.model.detail(row))
         open_question = drawn is not None and bool(drawn.at_odds) and row is not None and row.id not in self.model.ends
         self.decide.setVisible(open_question)
-        self.decide.setEnabled(not self._session.read_only)
+        why = self._why_not()
+        self.decide.setEnabled(not why)
+        self.decide.setToolTip(wording.tip(why))
         tasks.drop(self, "compare")  # of the document before, whose rows would stand under this one's name
         self._inner.show_content()
         if drawn is None or drawn.content is None or drawn.base is None:
@@ -229,7 +235,7 @@ class TakingBackPanel(QWidget):
         self.changes.show(*found, True)
 
     def _not_compared(self, error: BaseException) -> None:
-        self._inner.show_failed(error)
+        self._inner.show_failed(error, self._look)
 
     def _decide(self) -> None:
         row = self.row
@@ -259,7 +265,7 @@ class TakingBackPanel(QWidget):
         self.model.tick(able, on=not all(self.model.is_ticked(row) for row in able))
 
     def _say(self) -> None:
-        rows, ticked = self.model.rows, self.model.ticked()
+        rows, ticked = self.model.rows, [] if self.states.is_unread else self.model.ticked()
         versions = sum(len(row.versions) for row in rows)
         self._line.setText(
             tr(
@@ -278,8 +284,8 @@ class TakingBackPanel(QWidget):
         self._all.setEnabled(any(self.model.can_tick(row) for row in rows))
         self._guard.setText(tr("Each is one guarded write: only if the document is still as the dry run saw it."))
         self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
-        self.report.setText(self.model.counts())
-        why = self._why_not(ticked)
+        self.report.setText("" if self.states.is_unread else self.model.counts())
+        why = self._why_not() or ("" if ticked else tr("Nothing is ticked."))
         some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
         self.go.setText(some if ticked else tr("Take back"))
         self.go.setEnabled(not why and self._task is None)
@@ -293,13 +299,19 @@ class TakingBackPanel(QWidget):
         self._say()
         self._look()
 
-    def _why_not(self, ticked: Sequence[Chosen]) -> str:
+    def say_answering(self, answers: bool) -> None:
+        """Offer to take back only while the server answers."""
+        self._answers = answers
+        self.say_writable()
+
+    def _why_not(self) -> str:
+        """Why nothing can be written, whatever is ticked; "" where it can."""
         if self._session.read_only:
             return tr(
                 "{name} is open read-only; to take changes back, allow writes.",
                 name=wording.source(self._session.name, first=True),
             )
-        return "" if ticked else tr("Nothing is ticked.")
+        return "" if self._answers else wording.silent(self._session.name)
 
     # --- doing it
 

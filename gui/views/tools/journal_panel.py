@@ -97,6 +97,7 @@ class JournalPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._answers = True
         boxes.ground(self, "surface")
         self.model = EntriesModel()
         self.model.wanted.connect(self._more)
@@ -230,6 +231,11 @@ class JournalPanel(QWidget):
         self._inner.show_loading(tr("Comparing"))
         tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to undo and to look again only while the server answers."""
+        self._answers = answers
+        self.say_writable()
+
     def say_writable(self) -> None:
         """Offer to undo, or not, as the entry and the connection allow now."""
         entry = self.entry
@@ -238,7 +244,9 @@ class JournalPanel(QWidget):
         self.undo.setToolTip(wording.tip(why))
         self.undo_run.setVisible(entry is not None and bool(entry.run))
         mine = entry is not None and entry.source == self._session.source
-        self.undo_run.setEnabled(mine and not self._session.read_only)
+        self.undo_run.setEnabled(mine and not self._session.read_only and self._answers)
+        self.check.setEnabled(self._answers)
+        self.check.setToolTip(wording.tip("" if self._answers else wording.silent(self._session.name)))
 
     def _compared(self, plan: diff_grouping.Plan) -> None:
         entry = self.entry
@@ -254,18 +262,16 @@ class JournalPanel(QWidget):
         self._inner.show_content()
 
     def _not_compared(self, error: BaseException) -> None:
-        self._inner.show_failed(error)
+        self._inner.show_failed(error, lambda: self._chosen(self.list.currentIndex()))
 
     def _why_not(self, entry: Entry) -> str:
         if entry.why_not or not entry.undoable:
             return entry.why_not
         if entry.source != self._session.source:
             return tr("It was written to {source}; open that to undo it.", source=entry.source)
-        return (
-            tr("{name} is open read-only.", name=wording.source(self._session.name, first=True))
-            if self._session.read_only
-            else ""
-        )
+        if self._session.read_only:
+            return tr("{name} is open read-only.", name=wording.source(self._session.name, first=True))
+        return "" if self._answers else wording.silent(self._session.name)
 
     def _copy(self) -> None:
         if self.entry is not None:

@@ -64,6 +64,7 @@ class MigratePanel(QWidget):
         self._session, self.ns = session, ns
         self._task: tasks.Task | None = None
         self._counts: Counter[str] = Counter()
+        self._answers = True
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
         self._pressed: QWidget | None = None  # what had the focus when work began
         boxes.ground(self, "surface")
@@ -207,6 +208,11 @@ class MigratePanel(QWidget):
         """Offer to copy, or not, as the connection allows now."""
         self._ready()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to try, to copy and to take back only while the server answers."""
+        self._answers = answers
+        self._ready()
+
     def _ready(self) -> None:
         busy = self._task is not None and self._task.running
         why = (
@@ -214,13 +220,15 @@ class MigratePanel(QWidget):
             if self._session.read_only
             else ""
         )
-        why = self._misnamed or why
+        silent = "" if self._answers else wording.silent(self._session.name)
+        untried = self._misnamed or silent
+        why = self._misnamed or why or silent
         parts = (self.dry, self.go, self.back, self.layout_choice, self.target, self.newest)
         if busy and (pressed := next((part for part in parts if part.hasFocus()), None)) is not None:
             self._pressed = pressed
             self.states.setFocus()  # a control that is disabled hands the focus on, to wherever the next one is
-        self.dry.setEnabled(not busy and not self._misnamed)
-        self.dry.setToolTip(wording.tip(self._misnamed))
+        self.dry.setEnabled(not busy and not untried)
+        self.dry.setToolTip(wording.tip(untried))
         for part in (self.go, self.back):
             part.setEnabled(not busy and not why)
             part.setToolTip(wording.tip(why))

@@ -43,6 +43,7 @@ class PendingPanel(QWidget):
         self._task: tasks.Task | None = None
         self._doing: What = "finish"
         self._production = False
+        self._answers = True
         self._done_so_far: tuple[int, int | None] = (0, None)
         self.tokens: list[PendingToken] = []  # all that were found; the list shows those that its filters take
         boxes.ground(self, "surface")
@@ -61,6 +62,7 @@ class PendingPanel(QWidget):
         split = boxes.split(upper, self.preview, sizes=(340, 260))
         self.states = StateStack(split)
         self.states.turned.connect(self._say_filters)
+        self.states.turned.connect(self._said)
         self.filters = self._filter_row()
         column.addWidget(self.filters)
         column.addWidget(self.states, 1)
@@ -181,7 +183,11 @@ class PendingPanel(QWidget):
             self._task.cancel()
 
     def _stopped(self) -> None:
-        self.states.show_content()
+        if self._is_listed:
+            self.states.show_content()
+        else:
+            self.tokens = []
+            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _failed(self, error: BaseException) -> None:
         self.states.show_failed(error, self.refresh)
@@ -203,6 +209,11 @@ class PendingPanel(QWidget):
         self.places.setVisible(len(places) > 1)
         self._filter_changed()
         self._say_filters()
+
+    @property
+    def _is_listed(self) -> bool:
+        """Whether tokens are on show, and not a state in their place."""
+        return self.states.kind == "content"
 
     @property
     def _filter(self) -> Filter:
@@ -257,8 +268,23 @@ class PendingPanel(QWidget):
         """Offer to finish and drop, or not, as the connection allows now."""
         self._said()
 
+    def say_answering(self, answers: bool) -> None:
+        """Offer to finish and drop only while the server answers."""
+        self._answers = answers
+        self._said()
+
+    def _why_not(self) -> str:
+        """Why nothing can be written, whatever is ticked; "" where it can."""
+        if self._session.read_only:
+            return tr(
+                "{name} is open read-only; to finish or drop tokens, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
+        return "" if self._answers else wording.silent(self._session.name)
+
     def _said(self) -> None:
-        ticked, rows = self.model.ticked(), self.model.rows
+        rows = self.model.rows if self._is_listed else []
+        ticked = self.model.ticked() if rows else []
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
         able = sum(self.model.can_tick(row) for row in rows)
         self._all.setText(
@@ -271,23 +297,18 @@ class PendingPanel(QWidget):
         self._all.setIcon(icons.tick(len(ticked), able))
         self._all.setEnabled(old > 0 or bool(ticked))
         self._all.setToolTip(tr("Tick all that are old enough") if len(ticked) < old else tr("Untick all"))
-        self.report.setText(self._report())
+        self.report.setText("" if self.states.is_unread else self._report())
+        self._save.setEnabled(bool(rows))
         count = wording.many(len(ticked), "token")
         self.go.setText(tr("Finish {count}", count=count) if ticked else tr("Finish"))
         self.drop.setText(tr("Drop {count}…", count=count) if ticked else tr("Drop…"))
-        why = ""
-        if self._session.read_only:
-            why = tr(
-                "{name} is open read-only; to finish or drop tokens, allow writes.",
-                name=wording.source(self._session.name, first=True),
-            )
-        elif not ticked:
-            why = tr("No token is ticked.")
+        never = self._why_not()
+        why = never if never or ticked else tr("No token is ticked.")
         for one in (self.go, self.drop):
             one.setEnabled(not why and not self.busy)
             one.setToolTip(wording.tip(why))
-        self.older.setEnabled(not self._session.read_only and bool(self.tokens) and not self.busy)
-        self.older.setToolTip(wording.tip(why if self._session.read_only else ""))
+        self.older.setEnabled(not never and bool(self.tokens) and not self.states.is_unread and not self.busy)
+        self.older.setToolTip(wording.tip(never))
 
     def _report(self) -> str:
         if self.busy:

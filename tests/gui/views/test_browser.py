@@ -20,6 +20,7 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import NS, wait_idle
 
 
@@ -410,3 +411,24 @@ def test_versions_are_found_by_what_the_layout_keeps_beside_the_content_too(sess
     assert found.looked == 11
     (none,) = session.matching(NS, [id], '{ "_id": "another" }')
     assert none.versions == ()
+
+
+def test_nothing_is_said_of_rows_that_could_not_be_read_again(
+    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.list.setCurrentIndex(panel.model.index(3, 0))
+    chosen = panel.row
+    assert panel.pager.text == "1–50 of 2,483 documents"
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "documents", denied)
+        panel.refresh()
+        wait_idle(qtbot)
+        assert panel.pager.text == ""
+        assert not panel.pager._on.isEnabled()
+        assert panel.row is None
+        assert panel.picked == []
+    try_again(panel.states)
+    wait_idle(qtbot)
+    assert panel.pager.text == "1–50 of 2,483 documents"
+    assert chosen is not None
+    assert panel.row == chosen

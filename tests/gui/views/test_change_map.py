@@ -22,15 +22,18 @@ from gui.views.history import map_axis, map_painter, map_sizes
 from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import VALUE, BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
+from gui.views.history.field_panel import FieldPanel
 from gui.views.history.map_model import MapModel, MapRow
 from gui.views.history.map_parts import MapLegend
 from gui.window.tab_area import TabArea
 from model.errors import NotFound, Refused
 from model.history.chain import Chain, Follower
+from model.history.chain_reading import ChainReading
 from model.records import Version
 from model.session import Session, things
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.refusals import denied, try_again
 
 NS, ID = "insurance.contracts", Value.of("K-118240")
 Idle = Callable[[], None]
@@ -622,3 +625,57 @@ def test_the_legend_says_every_mark_in_as_many_lines_as_it_takes(qtbot: QtBot) -
         boxes = [one.geometry() for one in legend.meanings]
         assert all(legend.rect().contains(box) for box in boxes)
         assert not any(left.intersects(right) for left, right in combinations(boxes, 2))
+
+
+def test_nothing_is_restored_without_an_answer(panel: ChangeMapPanel) -> None:
+    go(panel, "premium.gross", 43)
+    assert panel.restore.isEnabled()
+    panel.say_answering(False)
+    assert not panel.restore.isEnabled()
+    assert panel.restore.toolTip() == "The sample does not answer now, so nothing can be written."
+    panel.say_answering(True)
+    assert panel.restore.isEnabled()
+
+
+def test_a_field_whose_versions_could_not_be_read_again_offers_nothing(
+    session: Session, qtbot: QtBot, idle: Idle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = FieldPanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.resize(1200, 800)
+    panel.show()
+    panel.show_field(("premium", "gross"))
+    idle()
+    assert panel.compare_button.isEnabled()
+    assert panel.find_button.isEnabled()
+    with monkeypatch.context() as patched:
+        patched.setattr(ChainReading, "read", denied)
+        panel.refresh()
+        idle()
+        assert not panel.compare_button.isEnabled()
+        assert not panel.find_button.isEnabled()
+    try_again(panel.stack)
+    idle()
+    assert panel.compare_button.isEnabled()
+    assert panel.find_button.isEnabled()
+
+
+def test_a_right_that_is_missing_is_no_fault_of_the_condition(
+    session: Session, qtbot: QtBot, idle: Idle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = BisectPanel(session, NS, ID)
+    qtbot.addWidget(panel)
+    panel.resize(1200, 800)
+    panel.show()
+    panel.ask('{ "riders": { $size: 2 } }')
+    idle()
+    assert panel.summary.isVisible()
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "bisect", denied)
+        panel.run()
+        idle()
+        assert not panel.summary.isVisible()
+        assert not panel.trouble.isVisible()
+    try_again(panel.stack)
+    idle()
+    assert panel.summary.isVisible()

@@ -773,3 +773,13 @@ def test_a_delta_that_is_copied_leads_from_a_to_b(shown: Shown) -> None:
     exec(QGuiApplication.clipboard().text(), there)
     a, b = (shown.source.contents[number(n)] for n in (1, 2))
     assert bson.encode(there["apply"](bson.decode(a))) == b
+
+
+def test_nothing_is_restored_without_an_answer(shown: Shown) -> None:
+    panel = shown.panel
+    assert panel.restore.isEnabled()
+    panel.say_answering(False)
+    assert not panel.restore.isEnabled()
+    assert panel.why_not_restore() == "This connection does not answer now."
+    panel.say_answering(True)
+    assert panel.restore.isEnabled()

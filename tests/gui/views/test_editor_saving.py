@@ -19,6 +19,7 @@ from model.records import Outcome
 from model.values.canonical import Value
 from tests.gui.document_scenes import ID, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
 from tests.gui.field_support import Open, cell, get, node, type_into
+from tests.gui.refusals import denied, try_again
 
 # --- drafts
 
@@ -351,3 +352,33 @@ def test_a_deleted_document_is_created_again_from_the_edit(
         panel.act_on(conflict, "create_again")
     assert desk.content == MINE
     assert not panel.is_dirty
+
+
+def test_nothing_is_saved_without_an_answer_and_typing_goes_on(opened: Open, desk: Desk) -> None:
+    panel = opened(desk)
+    panel.say_answering(False)
+    type_into(panel, ("status",), "lapsed")
+    assert panel.is_dirty
+    assert panel.save_reason.endswith("does not answer now, so nothing can be written.")
+    assert not panel.foot.save.isEnabled()
+    panel.say_answering(True)
+    assert panel.save_reason == ""
+
+
+def test_no_field_is_added_to_a_document_that_is_not_there(
+    qtbot: QtBot, desk: Desk, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(desk, "open_document", denied)
+        panel = EditorPanel(desk.as_session(), NS, ID)
+        shown(qtbot, panel)
+        assert not panel.head.add.isEnabled()
+        idle()
+        assert not panel.head.add.isEnabled()
+    try_again(panel.states)
+    idle()
+    assert panel.head.add.isEnabled()
+    monkeypatch.setattr(desk, "open_document", denied)
+    panel.reload()
+    idle()
+    assert not panel.head.add.isEnabled()

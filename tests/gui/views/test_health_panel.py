@@ -19,6 +19,7 @@ from gui.views.repair.repair_panel import RepairPanel
 from model.health import Counted
 from model.profile import Profile, table
 from model.session import Session
+from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 
 TARIFFS = "insurance.tariffs"
@@ -200,3 +201,19 @@ def test_a_scan_from_the_page_counts_the_documents_in_which_watched_conditions_h
         assert counted.watched == {TARIFFS: {"Has rates": holds, "Never": 0}}
         qtbot.waitUntil(lambda: panel.scans.rowCount() == 1 and not tasks.tasks.running, timeout=PATIENCE)
         assert f"Has rates {holds}" in str(panel.scans.index(0, 4).data())
+
+
+def test_no_verdict_stands_over_scans_that_could_not_be_read(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.health.keep(scan(1, A3=15))
+    panel = shown(qtbot, HealthPanel(session, TARIFFS))
+    assert panel.said.isVisible()
+    with monkeypatch.context() as patched:
+        patched.setattr(session.health, "scans", denied)
+        panel.refresh()
+        idle(qtbot)
+        assert not panel.said.isVisible()
+    try_again(panel.states)
+    idle(qtbot)
+    assert panel.said.isVisible()

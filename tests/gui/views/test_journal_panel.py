@@ -10,6 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from gui.messages import area
+from gui.parts.differences import diff_grouping
 from gui.style.cells import CELL, Cell
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
@@ -17,6 +18,7 @@ from model.records import Draft
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.refusals import denied, try_again
 
 NS = "insurance.contracts"
 ID = Value.of("K-204118")
@@ -179,3 +181,25 @@ def test_writes_to_an_earlier_sample_are_told_from_those_to_this_one(
     assert [badge.text for badge in cell.badges] == ["Applied"]
     assert panel.model.index(0, 3).data(CELL).spans[0].token == "text3"
     assert not panel.undo.isEnabled() or panel.entry != panel.model.rows[0]
+
+
+def test_nothing_is_undone_without_an_answer(panel: JournalPanel) -> None:
+    assert panel.undo.isEnabled()
+    panel.say_answering(False)
+    assert not panel.undo.isEnabled()
+    assert not panel.check.isEnabled()
+    assert panel.undo.toolTip() == "The sample does not answer now, so nothing can be written."
+    panel.say_answering(True)
+    assert panel.undo.isEnabled()
+
+
+def test_a_comparison_that_failed_can_be_tried_again(
+    panel: JournalPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(diff_grouping, "plan", denied)
+        panel.refresh()
+        idle()
+    try_again(panel._inner)
+    idle()
+    assert panel._inner.kind == "content"

@@ -187,3 +187,11 @@ def test_a_read_only_connection_can_look_and_not_copy(qtbot: QtBot, session: Ses
     assert not made.go.isEnabled()
     assert "read-only" in made.go.toolTip()
     assert made.dry.isEnabled()
+
+
+def test_nothing_is_tried_or_copied_without_an_answer(panel: MigratePanel) -> None:
+    panel.say_answering(False)
+    assert [each.isEnabled() for each in (panel.dry, panel.go, panel.back)] == [False] * 3
+    assert panel.dry.toolTip() == "The sample does not answer now, so nothing can be written."
+    panel.say_answering(True)
+    assert [each.isEnabled() for each in (panel.dry, panel.go, panel.back)] == [True] * 3

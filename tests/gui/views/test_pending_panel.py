@@ -21,6 +21,7 @@ from model.records import Checkpoint, PendingToken
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, wait_idle
 
 NS = "insurance.stats"
@@ -349,3 +350,46 @@ def test_the_tick_of_the_list_stands_below_those_of_its_rows(panel: PendingPanel
 def test_the_preview_s_fields_stand_below_their_header(panel: PendingPanel) -> None:
     cell = panel.preview.model.cell(panel.preview.model.index(0, 0))
     assert cell.indent == 8  # the padding that a header's first section has beyond a cell's
+
+
+def offered(panel: PendingPanel) -> list[str]:
+    """What the foot offers to do to tokens."""
+    return [each.text() for each in (panel.go, panel.drop, panel.older, panel._save) if each.isEnabled()]
+
+
+def test_nothing_is_offered_for_tokens_that_could_not_be_read_again(
+    panel: PendingPanel, session: Session, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(offered(panel)) == 4
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "pending", denied)
+        panel.refresh()
+        idle()
+        assert offered(panel) == []
+        assert panel.report.text() == ""
+    try_again(panel.states)
+    idle()
+    assert "5 would be finished" in panel.report.text()
+    assert len(offered(panel)) == 4
+
+
+def test_a_reading_that_is_stopped_before_anything_was_listed_says_so(
+    panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "pending", denied)
+        panel.refresh()
+        idle()
+    try_again(panel.states)
+    panel._stop()
+    idle()
+    assert panel.states.state.title == "Reading was stopped"
+    assert offered(panel) == []
+
+
+def test_nothing_is_finished_without_an_answer(panel: PendingPanel) -> None:
+    panel.say_answering(False)
+    assert [each.isEnabled() for each in (panel.go, panel.drop, panel.older)] == [False] * 3
+    assert panel.go.toolTip() == "The sample does not answer now, so nothing can be written."
+    panel.say_answering(True)
+    assert panel.go.isEnabled()

@@ -465,3 +465,13 @@ def test_with_little_room_the_preview_names_each_collection_whole(qtbot: QtBot, 
     places = [full_width(preview.lines.cell(preview.lines.index(row, 1))) for row in range(len(preview.lines.rows))]
     for header in (preview.table.header(), preview.at_stake.header()):
         qtbot.waitUntil(lambda: header.sectionSize(1) >= max(places))  # noqa: B023
+
+
+def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    assert panel.go.isEnabled()
+    panel.say_answering(False)
+    assert not panel.go.isEnabled()
+    assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
+    panel.say_answering(True)
+    assert panel.go.isEnabled()

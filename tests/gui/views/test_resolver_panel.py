@@ -531,3 +531,14 @@ def test_in_a_very_narrow_panel_the_sides_have_the_room_and_the_rows_of_buttons_
     panel.resize(1392, 795)
     qtbot.waitUntil(lambda: not table.isColumnHidden(DECISION))
     assert panel.head.undo.text() == "Undo"
+
+
+def test_nothing_is_saved_without_an_answer_and_what_is_decided_stays(panel: ResolverPanel) -> None:
+    panel.choose_all("mine")
+    left = panel.unresolved
+    panel.say_answering(False)
+    assert panel.save_reason.endswith("does not answer now, so nothing can be written.")
+    assert not panel.head.save.isEnabled()
+    panel.say_answering(True)
+    assert panel.unresolved == left
+    assert not panel.save_reason.endswith("written.")

@@ -14,12 +14,14 @@ from pytestqt.qtbot import QtBot
 
 from gui import tasks
 from gui.messages import MessageArea, Question
+from gui.parts.differences import diff_grouping
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.localserver import LocalServer
 from model.session import Conflict, Session
-from model.taking_back import Chosen
+from model.taking_back import Chosen, TakenBack, TakingBack
 from model.values.canonical import Value
 from tests.gui.activity_scenes import imported, newest
+from tests.gui.refusals import denied, try_again
 
 NS = "shop.orders"
 Database = pymongo.database.Database[dict[str, Any]]
@@ -169,3 +171,51 @@ def test_read_only_and_production_are_minded(qtbot: QtBot, session: Session, dat
     question.reject()
     idle(qtbot)
     assert newest(database) == before
+
+
+def test_a_dry_run_that_breaks_off_offers_nothing_and_is_tried_again(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, session)
+    assert panel.go.isEnabled()
+    drawn = TakingBack.drawn
+
+    def broken(batch: TakingBack, *given: Any) -> Iterator[TakenBack]:
+        yield next(iter(drawn(batch, *given)))
+        denied()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TakingBack, "drawn", broken)
+        panel.dry_run()
+        idle(qtbot)
+        assert len(panel.model.drawn) == 1
+        assert not panel.go.isEnabled()
+        assert panel.report.text() == ""
+    try_again(panel.states)
+    assert panel.states.kind == "content"
+    idle(qtbot)
+    assert panel.go.isEnabled()
+
+
+def test_a_comparison_that_failed_can_be_tried_again(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, session)
+    with monkeypatch.context() as patched:
+        patched.setattr(diff_grouping, "plan", denied)
+        panel._look()
+        idle(qtbot)
+    try_again(panel._inner)
+    idle(qtbot)
+    assert panel._inner.kind == "content"
+    assert panel.changes.plan is not None
+
+
+def test_nothing_is_taken_back_or_decided_without_an_answer(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.say_answering(False)
+    assert not panel.go.isEnabled()
+    assert not panel.decide.isEnabled()
+    assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
+    panel.say_answering(True)
+    assert panel.go.isEnabled()

@@ -83,6 +83,8 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     assert checked.panel.run.toolTip() == "staging does not answer now, so nothing can be measured."
     assert not checked.panel.run.isEnabled()
     assert badge_of(window, session) == "not connected"
+    assert "writable" not in page.facts()
+    assert page.reasons()["writable"] == "staging does not answer now, so nothing can be written."
     page.do_refresh()
     qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text())
     assert len(page.browser.model.rows) == 3
@@ -96,6 +98,7 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4)
     assert session in window.sessions
     assert checked.panel.run.isEnabled()
+    assert "writable" in page.facts()
 
 
 @pytest.mark.deep
@@ -117,13 +120,15 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     QTest.keyClicks(field, "41")
     QTest.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: page.dirty)
+    assert page.editor.save_reason == "staging does not answer now, so nothing can be written."
+    assert not page.editor.foot.save.isEnabled()
     page.do_save()
-    qtbot.waitUntil(lambda: "refused" in page.editor.notices.lines)
     assert page.dirty
     qtbot.waitUntil(lambda: bool(session.drafts.all()))
     door.open()
     qtbot.waitUntil(lambda: not window.workspace.lost.isVisible())
     assert page.dirty  # coming back does not take the edit away
+    assert page.editor.save_reason == ""
     page.do_save()
     qtbot.waitUntil(lambda: not page.dirty)
     with pymongo.MongoClient(door._target) as client:

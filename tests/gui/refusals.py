@@ -1,0 +1,22 @@
+"""Reads that are refused, and the button that tries them again."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from PySide6.QtWidgets import QPushButton
+
+from gui.style.states import StateStack
+from model.errors import NotAllowed
+
+
+def denied(*_: object, **__: object) -> NoReturn:
+    """Stands for any read."""
+    raise NotAllowed("User eva may not find there; grant her read on the database.")
+
+
+def try_again(stack: StateStack) -> None:
+    """Press the button of a state that says what could not be read."""
+    assert stack.kind == "failed"
+    (pressed,) = [each for each in stack.state.findChildren(QPushButton) if each.text() == "Try again"]
+    pressed.click()
