@@ -384,10 +384,42 @@ class TakingBackPanel(QWidget):
         if done:
             said = tr("Taken back in {documents}", documents=wording.many(done, "document"))
             messages.tell(self, said, partial(self.undo, self.run))
-        unknown = [end for end in ends if end.kind == "unknown"]
-        if unknown:
-            messages.doubt(self, translated(unknown[0].detail), self.dry_run, unknown[0].token or "")
+        self._doubt()
         self._follow_on()
+
+    def _doubt(self) -> None:
+        """Say which write is not known to have arrived, with the way to look for all of them."""
+        unknown = [end for end in self.model.ends.values() if end.kind == "unknown"]
+        if unknown:
+            messages.doubt(self, translated(unknown[0].detail), partial(self._check, unknown), unknown[0].token or "")
+
+    def _check(self, unknown: Sequence[Outcome]) -> None:
+        session = self._session
+        tasks.run(
+            lambda _: [(each.id, session.look_again(each.entry)) for each in unknown if each.entry is not None],
+            done=self._checked,
+            failed=self._not_checked,
+            owner=self,
+            key="check",
+            title=tr("Checking"),
+        )
+
+    def _checked(self, found: list[tuple[Value, Outcome]]) -> None:
+        lost = {id for id, end in found if end.kind not in ("applied", "unknown")}
+        for id, end in found:
+            self.model.ends[id] = end
+        for id in lost:
+            del self.model.ends[id]
+        self.model.redraw()
+        self._look()
+        self._say()
+        self._doubt()
+        if lost:
+            self.dry_run(lost)
+
+    def _not_checked(self, error: BaseException) -> None:
+        messages.fail(self, error)
+        self._doubt()
 
     def _broke(self, run: list[str], error: BaseException) -> None:
         self._ended(run)

@@ -10,13 +10,15 @@ import pymongo
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.messages import MessageArea, Question
+from gui.messages import MessageArea, Question, area
 from gui.parts.differences import diff_grouping
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.localserver import LocalServer
+from model.records import Outcome
 from model.session import Conflict, Session
 from model.taking_back import Chosen, TakenBack, TakingBack
 from model.values.canonical import Value
@@ -219,3 +221,27 @@ def test_nothing_is_taken_back_or_decided_without_an_answer(qtbot: QtBot, sessio
     assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
     panel.say_answering(True)
     assert panel.go.isEnabled()
+
+
+@pytest.mark.parametrize(("kind", "left"), [("applied", "applied"), ("refused", None), ("unknown", "unknown")])
+def test_check_again_looks_for_each_write_that_is_in_doubt(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch, kind: Any, left: str | None
+) -> None:
+    panel = shown(qtbot, session)
+    id = SECOND[0].id
+    panel.model.ends[id] = Outcome("unknown", NS, id, "The connection was lost.", entry="e1")
+    asked: list[str] = []
+
+    def look_again(_: Session, entry: str) -> Outcome:
+        asked.append(entry)
+        return Outcome(kind, NS, id, "Found out.", entry=entry)
+
+    monkeypatch.setattr(Session, "look_again", look_again)
+    panel._ended(["r1"])
+    (check,) = [each for each in area(panel).findChildren(QPushButton) if each.text() == "Check again"]
+    check.click()
+    idle(qtbot)
+    assert asked == ["e1"]
+    end = panel.model.ends.get(id)
+    assert (end.kind if end is not None else None) == left
+    assert panel.model.can_tick(SECOND[0]) == (left is None)
