@@ -1,4 +1,4 @@
-"""Reads that are refused, and the button that tries them again."""
+"""Reads that are refused or never answered, and the button that tries them again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from typing import NoReturn
 from PySide6.QtWidgets import QPushButton
 
 from gui.style.states import StateStack
-from model.errors import NotAllowed
+from model.errors import NotAllowed, Unreachable
 
 
 def denied(*_: object, **__: object) -> NoReturn:
     """Stands for any read."""
     raise NotAllowed("User eva may not find there; grant her read on the database.")
+
+
+def silent(*_: object, **__: object) -> NoReturn:
+    """Stands for any read from a server that does not answer."""
+    raise Unreachable("The server did not answer in time; try again.")
 
 
 def try_again(stack: StateStack) -> None:

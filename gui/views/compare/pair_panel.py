@@ -95,6 +95,7 @@ class PairPanel(QWidget):
         """Compare two other documents."""
         self.left, self.right = left, right
         self.diff.set_source(PairSource(left, right), left.ns)
+        self.stack.forget_content()
         self.refresh()
 
     def refresh(self) -> None:

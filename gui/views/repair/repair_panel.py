@@ -207,6 +207,7 @@ class RepairPanel(QWidget):
 
     def _scan_failed(self, error: BaseException) -> None:
         self.pane.end()
+        self.states.forget_content()
         self.states.show_failed(error, self.scan, tr("The scan did not come to its end"))
         self.changed.emit()
 

@@ -352,6 +352,7 @@ class MigratePanel(QWidget):
         self.report.setText(tr("{said}. The old collection stays as it is.", said=said))
 
     def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
+        self.states.forget_content()
         self.states.show_failed(error, again, tr("{title} did not come to its end", title=title))
 
     def _stopped(self, said: str) -> None:

@@ -16,6 +16,7 @@ from gui.messages import Question
 from gui.views.tools.migrate_panel import MigratePanel
 from model.session import Session
 from model.values.canonical import Value
+from tests.gui.refusals import silent, try_again
 
 NS = "insurance.tariffs"
 
@@ -195,3 +196,19 @@ def test_nothing_is_tried_or_copied_without_an_answer(panel: MigratePanel) -> No
     assert panel.dry.toolTip() == "The sample does not answer now, so nothing can be written."
     panel.say_answering(True)
     assert [each.isEnabled() for each in (panel.dry, panel.go, panel.back)] == [True] * 3
+
+
+def test_a_dry_run_that_broke_off_shows_no_empty_list_as_what_it_found(
+    qtbot: QtBot, panel: MigratePanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.try_it()
+    idle(qtbot)
+    said_before = panel.report.text()
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "migration", silent)
+        panel.try_it()
+        idle(qtbot)
+        assert panel.report.text() == ""
+    try_again(panel.states)
+    idle(qtbot)
+    assert panel.report.text() == said_before

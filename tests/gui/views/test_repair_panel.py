@@ -28,6 +28,7 @@ from model.localserver.sample import IndexSpec, build
 from model.localserver.sample.contracts import TOLD
 from model.repair.plan import Plan
 from model.session import Session
+from tests.gui.refusals import silent, try_again
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 
 CONTRACTS, HISTORY, STATS = "insurance.contracts", "insurance.contracts_history", "insurance.stats"
@@ -475,3 +476,18 @@ def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -
     assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
     panel.say_answering(True)
     assert panel.go.isEnabled()
+
+
+def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = phantoms(qtbot, session)
+    found = len(panel.model.rows)
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "scan", silent)
+        panel.scan()
+        idle(qtbot)
+    try_again(panel.states)
+    qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
+    choose(qtbot, panel, "A3")
+    assert len(panel.model.rows) == found

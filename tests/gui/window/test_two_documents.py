@@ -23,6 +23,7 @@ from model.localserver import LocalServer
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.refusals import silent, try_again
 from tests.gui.window.windows import PATIENCE, collection, document, open_source, sheet, wait_idle
 
 NS = "insurance.contracts"
@@ -223,3 +224,18 @@ def test_a_pair_follows_both_connections_and_closes_with_either(
     qtbot.waitUntil(followed, timeout=PATIENCE)
     window.connecting.disconnect_session(other)
     assert two not in window.workspace.tab_area.pages
+
+
+def test_two_other_documents_that_cannot_be_read_are_not_shown_as_those_before(
+    qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right, other = (DocumentSide(sample, NS, Value.of(id)) for id in ("K-204109", "K-204115", "K-204117"))
+    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
+    page = pair(qtbot, window)
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "history", silent)
+        page.panel.show_pair(left, other)
+        wait_idle(qtbot)
+    try_again(page.panel.stack)
+    wait_idle(qtbot, lambda: page.panel.stack.kind == "content")
+    assert "K-204117" in headers(page)[1]
