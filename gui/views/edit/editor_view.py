@@ -120,11 +120,16 @@ class EditorView(QWidget):
         return self.tree.isHidden() or self.json.isAncestorOf(self.window().focusWidget() or self.window())
 
     def put_views(self, which: int) -> None:
-        """Show the tree, the JSON or both in step."""
+        """Show the tree, the JSON or both in step; either comes into sight at the field that the other stands at."""
+        had_tree, had_json = not self.tree.isHidden(), not self.json.isHidden()
         self.tree.setVisible(which != JSON)
         self.json.setVisible(which != TREE)
         self._fit()
         self._halve()
+        if not had_json:
+            self._tree_moved(self.tree.currentIndex())
+        elif not had_tree:
+            self._json_moved(self.json.text.path)
 
     def _halve(self) -> None:
         """Give fields and JSON half of the room each."""

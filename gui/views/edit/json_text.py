@@ -98,6 +98,7 @@ class JsonText(QPlainTextEdit):
         self._later.setSingleShot(True)
         self._later.setInterval(150)
         self._later.timeout.connect(self.read_outline)
+        self._later.timeout.connect(self._moved)  # the cursor may have come elsewhere meanwhile
         self.textChanged.connect(self._later.start)
         self.blockCountChanged.connect(self._fit_gutter)
         self.updateRequest.connect(self._scrolled)
@@ -154,11 +155,16 @@ class JsonText(QPlainTextEdit):
         self.outline = outline(typed) if len(typed) <= OUTLINED else Outline()
         self._gutter.update()
 
+    @property
+    def path(self) -> Path:
+        """The path of the field that the cursor is in."""
+        return self.outline.path_at(self.textCursor().position())
+
     def _moved(self) -> None:
         block = self.textCursor().block()
         if not block.isVisible():
             self._show_line(block)
-        path = self.outline.path_at(self.textCursor().position())
+        path = self.path
         if path != self._path and not self._later.isActive():
             self._path = path
             if self.hasFocus():
@@ -170,7 +176,7 @@ class JsonText(QPlainTextEdit):
         if self._later.isActive():
             self.read_outline()
         place = self.outline.place_of(path)
-        if place is None or path == self._path:
+        if place is None or path == self.path:
             return
         self._path = path
         cursor = self.textCursor()

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import theme
-from gui.views.edit.editor_parts import BOTH
+from gui.views.edit.editor_parts import BOTH, JSON, TREE
 from gui.views.edit.json_view import JsonView, taken, written
 from gui.views.edit.outline import outline, parts
 from model import text
@@ -251,6 +251,39 @@ def test_tree_and_json_stand_side_by_side_and_go_together(desk: Desk, opened: Op
     panel.tree.setFocus()
     panel.undo()
     assert '"status": "lapsed"' in here.typed()
+
+
+def test_tree_and_json_come_into_sight_at_the_field_of_the_other(desk: Desk, opened: Open, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    here = panel.json.text
+    panel.reveal(("holder", "phone"))
+    for which in (JSON, BOTH):
+        panel.show_view(TREE)
+        panel.show_view(which)
+        assert here.path == ("holder", "phone")
+    panel.show_view(JSON)
+    cursor = here.textCursor()
+    cursor.setPosition(here.typed().index('"interval"') + 3)
+    here.setTextCursor(cursor)
+    panel.show_view(TREE)
+    node = panel.model.node(panel.tree.currentIndex())
+    assert node is not None
+    assert panel.model.path(node) == ("billing", "interval")
+
+
+def test_a_field_that_the_cursor_came_to_right_after_typing_is_chosen_in_the_tree(
+    desk: Desk, opened: Open, qtbot: QtBot
+) -> None:
+    panel = opened(desk)
+    panel.show_view(BOTH)
+    here = panel.json.text
+    here.setFocus()
+    here.setPlainText(here.typed().replace("monthly", "yearly"))
+    cursor = here.textCursor()
+    cursor.setPosition(here.typed().index('"phone"') + 3)
+    here.setTextCursor(cursor)
+    wanted = panel.model.find(("holder", "phone"))
+    qtbot.waitUntil(lambda: panel.tree.currentIndex().siblingAtColumn(0) == wanted.siblingAtColumn(0))
 
 
 def test_the_texts_own_undo_goes_back_over_edits_in_the_tree(desk: Desk, opened: Open, qtbot: QtBot) -> None:
