@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -216,6 +216,7 @@ class MessageArea(QWidget):
         self.setGeometry(self._box())
         self.raise_()
 
+    @Slot(QWidget, QWidget)
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
         if now is not None and self.isAncestorOf(now) and old is not None and not self.isAncestorOf(old):
             self._back = old
@@ -255,6 +256,7 @@ class MessageArea(QWidget):
         self.show()
         return line
 
+    @Slot(object)
     def remove(self, line: MessageLine) -> None:
         """Take a message away; focus inside it goes back to the page."""
         if line not in self.lines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from shiboken6 import isValid
 
@@ -114,6 +114,7 @@ class FocusKeeper(QObject):
             return put_back(now)
         return focus_ring.step(self._window, forward)
 
+    @Slot(QWidget, QWidget)
     def _moved(self, _: QWidget | None, now: QWidget | None) -> None:
         if now is None:
             self._soon.start(0)

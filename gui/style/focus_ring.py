@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakSet
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -33,6 +33,7 @@ class _Rings(QObject):
         self._by_key = False  # what happens now was asked for by a key
         app.focusChanged.connect(self._moved)
 
+    @Slot(QWidget, QWidget)
     def _moved(self, before: QWidget | None, now: QWidget | None) -> None:
         if self._ring is not None and isValid(self._ring):
             self._ring.leave()

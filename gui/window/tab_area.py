@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
 from gui import messages, tasks
@@ -203,6 +203,7 @@ class TabArea(QWidget):
         place = self._places.get(id(self.page))
         focus_keeper.give(place if focus_keeper.can_have(place) else self.page or self.tabs.plus)
 
+    @Slot(QWidget, QWidget)
     def _focus_moved(self, _: QWidget | None, now: QWidget | None) -> None:
         page = self.page
         if page is not None and now is not None and page.isAncestorOf(now):
