@@ -36,6 +36,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -48,7 +49,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.style import icons, symbols, theme, wording
+from gui.style import icons, preferences, symbols, theme, wording
 from model.hidden_characters import visible
 from model.text.display import plain as seen
 
@@ -469,7 +470,9 @@ class CellTree(QTreeView):
         self._narrow_room = 0.0
         self._was_narrow: bool | None = None
         self._dispensable: tuple[int, ...] = ()
-        self._is_fitting = self._sized_by_hand = False
+        self._is_fitting = self._sized_by_hand = self._is_fit_due = False
+        self._measured: dict[int, dict[int, tuple[float, float]]] = {}  # by row, then column, while these are the words
+        self._hears_of_words = False
         self._soon, self._later = QTimer(self), QTimer(self)  # once for all rows, or words, that come together
         for timer, wait in ((self._soon, 0), (self._later, LATER)):
             timer.setSingleShot(True)
@@ -502,6 +505,10 @@ class CellTree(QTreeView):
         """Show rows that have none below them; ``name`` is for screen readers, ``widths`` are of the first columns."""
         self.setRootIsDecorated(False)
         self.setIndentation(0)
+        self._hears_of_words = True
+        for moved in (model.modelReset, model.layoutChanged, model.rowsInserted, model.rowsRemoved, model.rowsMoved):
+            moved.connect(self._forget_words)
+        preferences.signals.changed.connect(self._forget_words)  # times are in another zone
         self.setModel(model)
         self.setAccessibleName(name)
         model.modelReset.connect(self._soon.start)
@@ -553,8 +560,18 @@ class CellTree(QTreeView):
 
         Room goes to words first, up to ``LONG``, then to headers, to ids that were cut in the middle, and to the widths
         given; what is left goes to longer words. Where it is not enough for all, a column that lacks little gets that,
-        and the others share.
+        and the others share. In a view that nobody sees this waits until it is shown.
         """
+        self._is_fit_due = not self.isVisible()
+        if not self._is_fit_due:
+            self._fit_columns()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._is_fit_due:
+            self.fit_columns()
+
+    def _fit_columns(self) -> None:
         is_narrow = self.viewport().width() < theme.px(self._narrow_room)
         if not self._given or (self._sized_by_hand and (not self._narrow or is_narrow == self._was_narrow)):
             return
@@ -620,18 +637,29 @@ class CellTree(QTreeView):
 
     def _needs(self, columns: int) -> tuple[list[int], list[int]]:
         """The widths in which the words of the first rows can be read, and those in which none are cut; 0: no words."""
-        model, long, middle, room = self.model(), theme.px(LONG), theme.px(MIDDLE), self.viewport().width()
+        if not self._hears_of_words:
+            self._forget_words()
+        rows, enough = min(self.model().rowCount(), MEASURED), max(self.viewport().width(), theme.px(LONG))
         words, whole = [0.0] * columns, [0.0] * columns
-        for row in range(min(model.rowCount(), MEASURED)):
-            for at in range(columns):
-                if whole[at] > max(room, long):  # long values need not be worked out to be measured
-                    continue
-                cell = model.index(row, at).data(CELL)
-                if isinstance(cell, Cell) and (cell.spans or cell.badges or cell.marks):
-                    wide = full_width(cell)
-                    whole[at] = max(whole[at], wide)
-                    words[at] = max(words[at], min(wide, middle if cell.middle else long))
+        for at in range(columns):
+            for row in range(rows):
+                measured = self._measured.setdefault(row, {})
+                if at not in measured:
+                    measured[at] = self._measure(row, at)
+                said, wide = measured[at]
+                words[at], whole[at] = max(words[at], said), max(whole[at], wide)
+                if wide > enough:  # long values need not be worked out to be measured
+                    break
         return [math.ceil(need) for need in words], [math.ceil(need) for need in whole]
+
+    def _measure(self, row: int, column: int) -> tuple[float, float]:
+        """The width in which the words of a cell can be read, and the one in which none are cut; 0: no words."""
+        model = self.model()
+        cell = model.data(model.index(row, column), CELL)
+        if not isinstance(cell, Cell) or not (cell.spans or cell.badges or cell.marks):
+            return 0.0, 0.0
+        wide = full_width(cell)
+        return min(wide, theme.px(MIDDLE if cell.middle else LONG)), wide
 
     def _head_width(self, at: int) -> int:
         """The width that a header needs so that its words are not cut."""
@@ -641,7 +669,12 @@ class CellTree(QTreeView):
         beside = theme.px(16 + 8 * (at == 0) + 16 * is_sorted + 2 * HEAD_MARGIN)
         return math.ceil(_width((False, 11, 600), said)) + beside if said else 0
 
-    def _words_came(self) -> None:
+    def _forget_words(self) -> None:
+        self._measured.clear()
+
+    def _words_came(self, first: QModelIndex, last: QModelIndex) -> None:
+        for row in range(first.row(), min(last.row() + 1, MEASURED)):
+            self._measured.pop(row, None)
         if self._given and not self._later.isActive():
             self._later.start()
 
@@ -690,9 +723,10 @@ class CellTree(QTreeView):
         """Give the first columns widths for a view with room for all; ``dispensable`` as in :meth:`narrow_below`."""
         self._given, self._dispensable = tuple(widths), tuple(dispensable)
         self._sized_by_hand = False
-        self.fit_columns()
+        self._fit_columns()
 
     def _restyle(self) -> None:
+        self._forget_words()
         if not self._sized_by_hand:
             QTimer.singleShot(0, self, self._fit_again)  # the zoom sizes the columns by then
         self.header().setFixedHeight(theme.px(28))

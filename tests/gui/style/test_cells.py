@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QStyleOptionViewItem, QTo
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
-from gui.style import icons, symbols, theme, wording, zooming
+from gui.style import icons, preferences, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.style.clear_cross import ClearCross
 from gui.style.states import tool
@@ -435,6 +436,13 @@ class _Told(Names):
         return plain(said, middle=index.column() == 2)
 
 
+class QuietDelegate(CellDelegate):
+    """Paints nothing."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        return
+
+
 def _listed(qtbot: QtBot, width: int, row: str) -> tuple[CellTree, _Told]:
     made, model = CellTree(), _Told()
     made.as_list(model, "Rows")
@@ -473,6 +481,73 @@ def test_columns_are_fitted_to_words_that_come_into_rows_that_are_there(qtbot: Q
     model.touch(0)
     qtbot.waitUntil(lambda: not _cut(made, model))
     assert sum(made.columnWidth(at) for at in range(4)) == made.viewport().width()
+
+
+class _Counted(_Told):
+    """Rows that say which of their cells was worked out how often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[tuple[int, int]] = Counter()
+
+    def cell(self, index: Index) -> Cell:
+        self.asked[index.row(), index.column()] += 1
+        return super().cell(index)
+
+
+@pytest.fixture
+def counted(qtbot: QtBot) -> tuple[CellTree, _Counted]:
+    """A list in sight, of which only measuring asks for cells, and its rows."""
+    made, model = CellTree(delegate=QuietDelegate()), _Counted()
+    made.as_list(model, "Rows", (60, 60, 60))
+    qtbot.addWidget(made)
+    made.resize(560, 200)
+    made.show()
+    model.fill([f"{at}|23 Nov|K-{at}|ended" for at in range(5)])
+    qtbot.waitUntil(lambda: not made._soon.isActive())
+    return made, model
+
+
+def test_words_are_measured_once_and_again_only_in_rows_that_have_others(counted: tuple[CellTree, _Counted]) -> None:
+    made, model = counted
+    for width in (500, 450, 560):
+        made.resize(width, 200)
+        made.fit_columns()
+    assert model.asked == dict.fromkeys(((row, at) for row in range(5) for at in range(4)), 1)
+    model.asked.clear()
+    model.rows[2] = "2|23 November 2026|K-2|ended"
+    model.touch(2)
+    made.fit_columns()
+    assert model.asked == dict.fromkeys(((2, at) for at in range(4)), 1)
+    assert not _cut(made, model)
+
+
+@pytest.mark.parametrize("way", ["insertion", "removal", "another zone", "another zoom"])
+def test_words_are_measured_again_after(way: str, counted: tuple[CellTree, _Counted]) -> None:
+    made, model = counted
+    model.asked.clear()
+    if way == "insertion":
+        model.add(["5|23 November 2026 07:19|K-5|ended"])
+    elif way == "removal":
+        model.fill(model.rows[:3])
+    elif way == "another zone":
+        preferences.signals.changed.emit("zone")
+    else:
+        theme.signals.changed.emit()
+    made.fit_columns()
+    assert set(model.asked.values()) == {1}
+    assert len(model.asked) == len(model.rows) * 4
+
+
+def test_a_list_that_nobody_sees_is_measured_once_it_is_shown(counted: tuple[CellTree, _Counted]) -> None:
+    made, model = counted
+    made.hide()
+    model.asked.clear()
+    model.fill(["0|23 November 2026 07:19:12 h|K-0|would be removed"])
+    made.fit_columns()
+    assert not model.asked
+    made.show()
+    assert not _cut(made, model)
 
 
 def test_a_column_that_can_be_done_without_goes_where_others_would_be_cut_and_comes_back(qtbot: QtBot) -> None:
