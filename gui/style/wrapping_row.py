@@ -3,33 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLayout, QLayoutItem, QSpacerItem, QWidget, QWidgetItem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Part:
-    """One item of the row, and its share of room that nobody needs."""
+    """One item of the row, its share of room that nobody needs, and its sizes as the item has told them."""
 
     item: QLayoutItem
     share: int
+    _heights: dict[int, int] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def is_space(self) -> bool:
         """Whether nothing is seen of it."""
         return self.item.spacerItem() is not None
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The least width, in pixels; a space may vanish."""
-        return 0 if self.is_space else self.item.minimumSize().width()
+        return 0 if self.is_space else self._least.width()
 
-    @property
+    @cached_property
     def wanted(self) -> int:
         """The width that it would like, in pixels."""
-        return max(self.least, self.item.sizeHint().width())
+        return max(self.least, self._hint.width())
+
+    @cached_property
+    def wraps(self) -> bool:
+        """Whether its height depends on its width."""
+        return self.item.hasHeightForWidth()
+
+    @cached_property
+    def height(self) -> int:
+        """The height that it would like, in pixels, whatever its width is."""
+        return self._hint.height()
+
+    def height_at(self, width: int) -> int:
+        """The height that it wants at a width."""
+        if not self.wraps:
+            return self.height
+        if width not in self._heights:
+            self._heights[width] = self.item.heightForWidth(width)
+        return self._heights[width]
+
+    def room(self, width: int, height: int) -> int:
+        """The height that it takes of a line."""
+        if self.item.expandingDirections() & Qt.Orientation.Vertical:
+            return height
+        return min(height, max(self.height_at(width), self._least.height()))
+
+    @cached_property
+    def _least(self) -> QSize:
+        return self.item.minimumSize()
+
+    @cached_property
+    def _hint(self) -> QSize:
+        return self.item.sizeHint()
 
 
 class WrappingRow(QLayout):
@@ -44,7 +78,9 @@ class WrappingRow(QLayout):
     def __init__(self, owner: QWidget | None = None, least: Callable[[], int] = lambda: 0) -> None:
         super().__init__(*(() if owner is None else (owner,)))
         self._least = least  # the height of the whole row; one that is set on its owner would hold for any lines
-        self._parts: list[_Part] = []
+        self._items: list[tuple[QLayoutItem, int]] = []  # each with its share
+        self._shown: list[_Part] | None = None  # those with a place in the row, until anything about them changes
+        self._lines: dict[int, list[tuple[list[_Part], int]]] = {}  # of a width: the parts of each line, its height
         self._height = 0
         self._width = 0
 
@@ -71,33 +107,44 @@ class WrappingRow(QLayout):
         self._add(item, 0)
 
     def _add(self, item: QLayoutItem, share: int) -> None:
-        self._parts.append(_Part(item, share))
+        self._items.append((item, share))
         self.invalidate()
 
     # --- what Qt asks
 
     def count(self) -> int:
-        return len(self._parts)
+        return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        return self._parts[index].item if 0 <= index < len(self._parts) else None
+        return self._items[index][0] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        return self._parts.pop(index).item if 0 <= index < len(self._parts) else None
+        if not 0 <= index < len(self._items):
+            return None
+        self._forget()
+        return self._items.pop(index)[0]
+
+    def invalidate(self) -> None:
+        self._forget()
+        super().invalidate()
+
+    def _forget(self) -> None:
+        self._shown = None
+        self._lines.clear()
 
     def expandingDirections(self) -> Qt.Orientation:
         return Qt.Orientation.Horizontal
 
     def sizeHint(self) -> QSize:
-        shown = self._shown()
+        shown = self._parts()
         return self._size(sum(part.wanted for part in shown) + self._gaps(shown))
 
     def minimumSize(self) -> QSize:
-        return self._size(max((part.least for part in self._shown()), default=0))
+        return self._size(max((part.least for part in self._parts()), default=0))
 
     def _size(self, wide: int) -> QSize:
         edges, lines = self.contentsMargins(), self._broken(self._width)
-        high = sum(self._high(line, self._width) for line in lines) + self.spacing() * (len(lines) - 1)
+        high = sum(high for _, high in lines) + self.spacing() * (len(lines) - 1)
         high = max(self._least(), high + edges.top() + edges.bottom())
         return QSize(wide + edges.left() + edges.right(), high)
 
@@ -106,13 +153,13 @@ class WrappingRow(QLayout):
         inner = rect.marginsRemoved(self.contentsMargins())
         self._width = inner.width()
         lines = self._broken(self._width)
-        heights = [self._high(line, self._width) for line in lines]
-        y = inner.y() + max(0, inner.height() - sum(heights) - self.spacing() * (len(lines) - 1)) // 2
-        for line, high in zip(lines, heights, strict=True):
+        height = sum(high for _, high in lines)
+        y = inner.y() + max(0, inner.height() - height - self.spacing() * (len(lines) - 1)) // 2
+        for line, high in lines:
             self._arrange(line, QRect(inner.x(), y, inner.width(), high))
             y += high + self.spacing()
-        if sum(heights) != self._height:
-            self._height = sum(heights)
+        if height != self._height:
+            self._height = height
             QTimer.singleShot(0, self, self._tell)  # a layout that is being arranged takes no other size
 
     def _tell(self) -> None:
@@ -124,19 +171,27 @@ class WrappingRow(QLayout):
 
     # --- lines
 
-    def _shown(self) -> list[_Part]:
-        return [part for part in self._parts if part.is_space or not part.item.isEmpty()]
+    def _parts(self) -> list[_Part]:
+        if self._shown is None:
+            parts = (_Part(item, share) for item, share in self._items)
+            self._shown = [part for part in parts if part.is_space or not part.item.isEmpty()]
+        return self._shown
 
     def _gaps(self, line: Sequence[_Part]) -> int:
         """The room between the parts of a line; a space brings its own."""
         seen = sum(not part.is_space for part in line)
         return self.spacing() * max(0, seen - 1)
 
-    def _broken(self, width: int) -> list[list[_Part]]:
-        """The parts line by line; one line while nothing is known of the width."""
+    def _broken(self, width: int) -> list[tuple[list[_Part], int]]:
+        """The parts line by line, each with its height; one line while nothing is known of the width."""
+        if width not in self._lines:
+            self._lines[width] = [(line, self._high(line, width)) for line in self._break(width)]
+        return self._lines[width]
+
+    def _break(self, width: int) -> list[list[_Part]]:
         lines: list[list[_Part]] = [[]]
         taken, seen = 0, False  # of the last line: its width so far, and whether there is anything but space in it
-        for part in self._shown():
+        for part in self._parts():
             if not part.is_space:
                 wide = part.least + (taken + self.spacing() if seen else 0)
                 if width and seen and wide > width:
@@ -150,10 +205,10 @@ class WrappingRow(QLayout):
     def _high(self, line: Sequence[_Part], width: int) -> int:
         """The height of a line of a width, 0 for one that is not known yet, in which words wrap."""
         shown = [part for part in line if not part.is_space]
-        if not width or not any(part.item.hasHeightForWidth() for part in shown):
-            return max((part.item.sizeHint().height() for part in shown), default=0)
+        if not width or not any(part.wraps for part in shown):
+            return max((part.height for part in shown), default=0)
         widths = self._widths(line, width)
-        return max(_height(part.item, wide) for part, wide in zip(line, widths, strict=True) if not part.is_space)
+        return max(part.height_at(wide) for part, wide in zip(line, widths, strict=True) if not part.is_space)
 
     def _widths(self, line: Sequence[_Part], width: int) -> list[int]:
         """What each part wants, less where that is too much; what is left over goes to those with a share."""
@@ -175,13 +230,6 @@ class WrappingRow(QLayout):
             if not part.is_space:
                 x += 0 if first else self.spacing()
                 first = False
-                high = room.height()
-                if not part.item.expandingDirections() & Qt.Orientation.Vertical:
-                    high = min(high, max(_height(part.item, wide), part.item.minimumSize().height()))
+                high = part.room(wide, room.height())
                 part.item.setGeometry(QRect(x, room.y() + (room.height() - high) // 2, wide, high))
             x += wide
-
-
-def _height(item: QLayoutItem, width: int) -> int:
-    """The height that an item of a width wants."""
-    return item.heightForWidth(width) if item.hasHeightForWidth() else item.sizeHint().height()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -151,3 +151,43 @@ def test_its_least_height_is_no_bound_for_further_lines(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: owner.minimumSizeHint().height() == 40)
     owner.resize(120, 200)
     qtbot.waitUntil(lambda: owner.minimumSizeHint().height() == 3 * 20 + 2 * 8)
+
+
+class _Asked(QWidget):
+    """A part that counts how often it is asked for its size."""
+
+    def __init__(self, owner: QWidget) -> None:
+        super().__init__(owner)
+        self.asked = 0
+        self.wide = 100
+
+    def sizeHint(self) -> QSize:
+        self.asked += 1
+        return QSize(self.wide, 20)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+def test_parts_are_asked_for_their_sizes_again_only_after_one_of_them_changed(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner, x=0, y=0, gap=8)
+    parts = [_Asked(owner) for _ in range(4)]
+    for part in parts:
+        row.addWidget(part)
+    owner.resize(432, 60)
+    owner.show()
+    qtbot.waitUntil(lambda: parts[-1].x() == 324)
+    row.sizeHint()
+    before = [part.asked for part in parts]
+    for width in (425, 424, 426, 440):
+        row.setGeometry(QRect(0, 0, width, 60))
+        assert (row.sizeHint().width(), row.minimumSize().width()) == (424, 100)
+    assert [part.asked for part in parts] == [count + 4 * 2 for count in before]  # by Qt, as it places them
+    parts[0].wide = 150
+    parts[0].updateGeometry()
+    qtbot.waitUntil(lambda: parts[-1].y() > parts[0].y())
+    assert all(part.asked > count for part, count in zip(parts, before, strict=True))
+    parts[1].hide()
+    qtbot.waitUntil(lambda: parts[-1].y() == parts[0].y())
