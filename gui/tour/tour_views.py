@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from importlib.resources import as_file, files
 
 from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from gui import messages, tasks
 from gui.language import tr
@@ -24,8 +24,9 @@ from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.document_side import DocumentSide
 from gui.parts.values.value_pane import ValueDialog
-from gui.style.states import PATIENCE, StateStack
+from gui.style.states import PATIENCE
 from gui.tour.gallery import Gallery
+from gui.tour.outage import Outage
 from gui.views.activity.activity_model import AUTHOR
 from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
@@ -35,8 +36,8 @@ from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model import text
-from model.errors import NotAllowed, Refused, Unreachable
-from model.records import Draft, Outcome
+from model.errors import Refused
+from model.records import Draft
 from model.session import Connections, SavedConnection, Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -59,8 +60,8 @@ EDITS = {
     ("deductible",): '{"$numberDecimal": "250.00"}',
     ("notes",): '"Roof redone 2024. Call ahead."',
 }
-WRITING = ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")
-"""The views beside the editor that write, so that it may be unknown how a write ended."""
+WRITING = ("list", "pending", "journal", "migrate", "repair")
+"""Views that write, so that it may be unknown how a write ended; others are told so by a write of their own."""
 UNSETTLED = "It is not known whether v15 was saved: the connection was lost behind the write. It may still arrive."
 LONGEST = 600_000  # milliseconds that one view may take; on a computer with much else to do, one needs minutes
 SOON = 1000  # milliseconds; longer waits are for people, not for work
@@ -153,6 +154,7 @@ class TourViews:
         self._close_sheets()
         window.connecting.open_sample()
         settle(lambda: bool(window.sessions) and isinstance(window.workspace.tab_area.page, CollectionPage))
+        self._outage = Outage(self._session)
         yield "main", window
         yield from self._browsing()
         yield from self._restoring()
@@ -252,7 +254,7 @@ class TourViews:
         yield "bad-filter", self._still()
         page.browser.clear_filter()
         settle()
-        yield from self._without_content("list", page.browser.states)
+        yield from self._without_content("list", page)
         yield from self._in_the_way("list", page)
         yield from self._querying(page)
 
@@ -293,7 +295,7 @@ class TourViews:
         times = window.workspace.tab_area.page
         assert isinstance(times, TimesPage)
         yield "two-times-first", self._still()
-        for line, years in ((times.panel.first, 9), (times.panel.then, 8)):
+        for line, years in ((times.panel.first, 30), (times.panel.then, 29)):
             line.put(THEN - years * dt.timedelta(days=365))
         times.panel.run.click()
         yield "two-times-empty", self._still()
@@ -302,7 +304,7 @@ class TourViews:
         times.panel.run.click()
         settle(lambda: bool(times.panel.model.rows))
         yield "two-times", self._still()
-        yield from self._without_content("two-times", times.panel.states)
+        yield from self._without_content("two-times", times)
         yield from self._in_the_way("two-times", times)
         window.commands.do_close_tab()
         gone = session.find_id(NS, GONE)
@@ -408,8 +410,11 @@ class TourViews:
         settle(lambda: isinstance(window.workspace.tab_area.page, MergePage))
         yield "resolver", window
         merging = window.workspace.tab_area.page
-        assert merging is not None
+        assert isinstance(merging, MergePage)
         yield from self._in_the_way("resolver", merging)
+        merging.resolver.choose_all("mine")
+        settle(lambda: not merging.resolver.save_reason)
+        yield from self._unknown("resolver-unknown", NS, merging.resolver.save)
 
     def _restoring(self) -> Iterator[tuple[str, QWidget]]:
         session, page = self._session, self.window.workspace.tab_area.page
@@ -442,7 +447,7 @@ class TourViews:
             settle(lambda: len(window.sessions) == open_ones)
 
     def _in_each_state(self) -> Iterator[tuple[str, QWidget]]:
-        """The states of a page that a person seldom wants to bring about: no server is slow or out of reach here."""
+        """The states of a page that a person seldom wants to bring about."""
         session, window = self._session, self.window
         id = session.find_id(NS, STATED)
         page = window.workspace.open(session, PageRequest("document", NS, id))
@@ -455,25 +460,24 @@ class TourViews:
         notices.put("layout", "note", doubt, [("Write by it all the same", _nothing)])
         yield "doubt", self._still()
         notices.clear("layout")
-        lost = "The connection was lost after the write was sent. It may still arrive; saving is held until then."
-        notices.doubt("It is not known whether v7 was saved", Outcome("unknown", NS, id, lost, token="6b00"), _nothing)
-        yield "unknown", self._still()
-        notices.clear("doubt")
-        page.editor.states.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
-        yield "failed", self._still()
-        page.editor.states.show_content()
-        page.editor.states.show_loading(f"Reading {STATED}", _nothing)
-        page.editor.states.progress(37, 60)
-        yield "loading", self._waiting()
-        page.editor.states.show_content()
+        other = canonical.put(canonical.EMPTY, ("status",), Value.of("lapsed"))
+        page.editor.take_over(other, ("status",), "the letter")
+        yield from self._unknown("unknown", NS, page.do_save)
+        page.editor.discard()
         window.workspace.tab_area.close_page(page)
+        self._outage.silence()
+        unread = window.workspace.open(session, PageRequest("document", NS, id))
+        yield "failed", self._still()
+        self._try_again(unread)
+        yield "loading", self._waiting()
+        self._outage.end()
+        settle()
+        window.workspace.tab_area.close_page(unread)
 
     def _of_front(self, name: str) -> Iterator[tuple[str, QWidget]]:
         page = self.window.workspace.tab_area.page
         assert page is not None
-        stacks = page.findChildren(StateStack)
-        largest = max(stacks, key=lambda each: each.width() * each.height() * each.isVisible())
-        yield from self._without_content(name, largest)
+        yield from self._without_content(name, page)
         yield from self._in_the_way(name, page)
 
     def _in_the_way(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
@@ -484,6 +488,16 @@ class TourViews:
             line = messages.doubt(page, UNSETTLED, _nothing, token="6b00")
             yield f"{name}-unknown", self._still()
             line.leave()
+
+    def _unknown(self, name: str, ns: str, write: Callable[[], object]) -> Iterator[tuple[str, QWidget]]:
+        """A view after a write whose end nobody knows; then it is looked for."""
+        self._outage.lose_write(ns)
+        write()
+        yield name, self._still()
+        self._outage.end()
+        lines = (each for each in self.window.findChildren(MessageLine) if each.kind == "unknown" and each.isVisible())
+        next(lines).buttons[0].click()
+        settle()
 
     def _read_only(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
         """A page on a connection that allows no writes."""
@@ -498,27 +512,40 @@ class TourViews:
 
     def _offline(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
         """A page whose server does not answer any more."""
-        session, window = self._session, self.window
-        watch = ConnectionWatch(session, page)
-        watch.lost, watch.left = watch.seen, 8
-        settle()  # what is done until then would take the line away again
-        window.workspace.lost.put(watch)
-        window.title.show_session(session, True, answers=False)
-        page.say_answering(False)
-        QApplication.sendPostedEvents()
-        yield name, window
-        window.workspace.lost.put(None)
-        window.update_state()  # which tells the page as well
+        watch = ConnectionWatch(self._session, page)
+        watch.changed.connect(self.window.update_state)
+        watch.found.connect(page.after_silence)
+        self.window._sessions._watches[id(self._session)] = watch
+        self._outage.silence()
+        watch.ask()
+        settle()
+        watch._timer.stop()  # no second passes in a picture
+        yield name, self.window
+        self._outage.end()
+        watch.ask()
+        settle()
+        del self.window._sessions._watches[id(self._session)]
+        watch.deleteLater()
 
-    def _without_content(self, name: str, stack: StateStack) -> Iterator[tuple[str, QWidget]]:
-        """A view whose content could not be read, and one that is read for the first time."""
-        denied = "User eva may not find in insurance.contracts; grant her read on the database insurance."
-        stack.show_failed(NotAllowed(denied), _nothing)
-        yield f"{name}-failed", self._still()
-        stack.show_loading("Reading insurance.contracts", _nothing)
-        stack.progress(37, 60)
+    def _without_content(
+        self, name: str, page: Page, read: Callable[[], object] | None = None
+    ) -> Iterator[tuple[str, QWidget]]:
+        """A view whose content may not be read, and one that reads it for the first time, after Try again."""
+        self._outage.deny()
+        (read or page.do_refresh)()
+        settle()
+        yield f"{name}-failed", self.window
+        self._try_again(page)
         yield f"{name}-loading", self._waiting()
-        stack.show_content()
+        self._outage.end()
+        settle()
+
+    def _try_again(self, page: Page) -> None:
+        """Press the button of the state, and let the reading take its time."""
+        ways = (tr("Try again"), tr("Scan again"))
+        again = next(each for each in page.findChildren(QPushButton) if each.isVisible() and each.text() in ways)
+        self._outage.hold()
+        again.click()
 
     def _waiting(self) -> QWidget:
         """The window, once it says that it is waiting."""
@@ -590,12 +617,14 @@ class TourViews:
 
     def _activity(self) -> Iterator[tuple[str, QWidget]]:
         window = self.window
+        self._outage.silence()
         page = window.workspace.open(self._session, PageRequest("activity", "insurance.claims"))
         assert isinstance(page, ActivityPage)
         panel = page.panel
-        panel.stack.show_loading("Reading documents", _nothing)
-        panel.stack.progress(37, 600)
+        yield "activity-failed", self._still()
+        self._try_again(page)
         yield "activity-loading", self._waiting()
+        self._outage.end()
         yield "activity", self._still()
         yield from self._in_the_way("activity", page)
         panel.grouping.button(AUTHOR).click()
@@ -608,10 +637,6 @@ class TourViews:
         panel.filter.author.setText("hb-9")
         panel.look()
         yield "activity-empty", self._still()
-        panel.filter.clear()
-        settle()
-        panel.stack.show_failed(Unreachable("sample: did not answer within 5 s."), _nothing)
-        yield "activity-failed", self._still()
         window.workspace.tab_area.close_page(page)
 
     def _live(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
@@ -648,6 +673,7 @@ class TourViews:
         yield from self._of_front("take-back")
         plan.panel.list.setCurrentIndex(plan.panel.model.index(0, 1))
         yield "take-back-later-edit", self._still()
+        yield from self._unknown("take-back-unknown", plan.ns, plan.panel.go.click)
         self.window.workspace.tab_area.close_page(plan)
         page.panel.filter.since.clear()
 
@@ -684,7 +710,8 @@ class TourViews:
         yield "migrate-empty", self._still()
         moving.panel.try_it()
         yield "migrate", self._still()
-        yield from self._of_front("migrate")
+        yield from self._without_content("migrate", moving, moving.panel.try_it)
+        yield from self._in_the_way("migrate", moving)
         for each in list(window.workspace.tab_area.pages):
             if each.kind in ("blame", "field", "bisect", "pending", "journal", "migrate") or each is counted:
                 window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour

@@ -1,0 +1,81 @@
+"""The tour's outages: a server that refuses, falls silent, takes its time, or loses its answers to writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from model.errors import NotAllowed, Refused, Unreachable
+from model.session import Session
+
+DENIED = "User eva may not find in insurance.contracts; grant her read on the database insurance."
+SILENT = "sample: did not answer within 5 s; check that the server is up, then try again."
+LOST = "The connection was lost while the write was on its way."
+READS = ("find", "aggregate", "count", "collections", "collection_ids", "indexes", "in_scratch", "explain")
+
+
+class Outage:
+    """Stands before a session's server and files; until something else is said, everything passes."""
+
+    def __init__(self, session: Session) -> None:
+        self._server = session._opened.server
+        self._open = threading.Event()
+        self._send, self._facts = self._server.send, self._server.facts
+        kept = ((session.journal, "entries"), (session.drafts, "all"), (session.health, "scans"))
+        for owner, name in (*((self._server, name) for name in READS), *kept):
+            setattr(owner, name, self._guarded(getattr(owner, name)))
+        for name, guarded in (("send", self._sent), ("facts", self._asked)):
+            setattr(self._server, name, guarded)
+        self.end()
+
+    def end(self) -> None:
+        """Let everything pass again, and what waits as well."""
+        self._error: Refused | None = None
+        self._loses = ""
+        self._open.set()
+
+    def deny(self) -> None:
+        """Refuse to read."""
+        self._error = NotAllowed(DENIED)
+
+    def silence(self) -> None:
+        """Answer nothing."""
+        self._error = Unreachable(SILENT)
+
+    def hold(self) -> None:
+        """Let whoever asks wait until the end."""
+        self._error = None
+        self._open.clear()
+
+    def lose_write(self, ns: str) -> None:
+        """Answer until a collection is written; that is not known to arrive, and nothing is answered from then on."""
+        self._loses = ns
+
+    def _pass(self) -> None:
+        self._open.wait()
+        if self._error is not None:
+            raise self._error
+
+    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*given: Any, **named: Any) -> Any:
+            self._pass()
+            return call(*given, **named)
+
+        return guarded
+
+    def _asked(self, refresh: bool = False) -> Any:
+        if refresh:
+            self._pass()
+        return self._facts(refresh)
+
+    def _sent(self, write: Any) -> Any:
+        if write.ns != self._loses:
+            return self._send(write)
+        self.silence()
+        allowed, self._server.read_only = self._server.read_only, True
+        try:
+            return replace(self._send(write), applied="unknown", retry=True, sentence=LOST, error=Unreachable(LOST))
+        finally:
+            self._server.read_only = allowed
