@@ -54,6 +54,13 @@ def item(said: str, most: int = 60) -> str:
     return label(seen if len(seen) <= most else f"{seen[:half]}…{seen[-half:]}")
 
 
+def by_size(count: int, is_array: bool) -> str:
+    """A container by its size: ``{ 6 fields }``, ``[ 3 ]``."""
+    if is_array:
+        return f"[ {count} ]" if count else "[ ]"
+    return "{ }" if count == 0 else tr("{ 1 field }") if count == 1 else tr("{{ {n:,} fields }}", n=count)
+
+
 def title(said: str) -> str:
     """Words for a window's title, in which Qt would take ``[*]`` for the place of its mark of changes."""
     return text.plain(said).replace("[*]", "[*][*]")

@@ -148,7 +148,7 @@ def explained(read: Read, answer: Mapping[str, Any], indexes: Sequence[Mapping[s
         needed = needed or returned > FEW
     missing = wanted if needed else ""
     if missing:
-        sentence = f"{sentence[:-1]}; index missing: {missing}."
+        sentence += f" Index missing: {missing}."
     plan = text.readable(canonical.encode({name: part for name, part in answer.items() if name in TOLD}))
     return Explained(read.ns, sentence, missing, examined, returned, plan)
 

@@ -201,6 +201,10 @@ def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> Connect
             return ConnectionStep("Rights", "warning", f"The databases may not be listed; {wanted}.")
     if not told and not databases and who.get("authenticatedUsers"):
         return ConnectionStep("Rights", "warning", "This user sees no database; ask for the role read.")
+    if not told and not databases:
+        return ConnectionStep("Rights", "ok", "There is no database yet.")
+    if not told and len(databases) == 1:
+        return ConnectionStep("Rights", "ok", f"One database is to be seen: {databases[0]}.")
     if not told:
         return ConnectionStep("Rights", "ok", f"{len(databases)} databases are to be seen: {_listed(databases)}.")
     writes, reads = _where(told, _WRITES), _where(told, _READS)

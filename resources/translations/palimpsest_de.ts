@@ -724,6 +724,10 @@ Nummern: {numbering}</translation>
       <translation>Wie es am {moment} stand ({zone}), nur zum Lesen.</translation>
     </message>
     <message>
+      <source>As it stood on {moment}.</source>
+      <translation>Stand vom {moment}.</translation>
+    </message>
+    <message>
       <source>As it was from the start</source>
       <translation>Wie es von Anfang an war</translation>
     </message>
@@ -5253,7 +5257,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>The database’s: only it changed</source>
-      <translation>Das der Datenbank: nur sie änderte</translation>
+      <translation>Nur die Datenbank</translation>
     </message>
     <message>
       <source>The details are copied</source>
@@ -7841,7 +7845,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>the others merge by themselves and are shown</source>
-      <translation>die übrigen führen sich von selbst zusammen und werden gezeigt</translation>
+      <translation>die übrigen werden von selbst zusammengeführt und gezeigt</translation>
     </message>
     <message>
       <source>the present content</source>
@@ -7893,7 +7897,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>those {asked}</source>
-      <translation>diesen: {asked}</translation>
+      <translation>diesen {asked}</translation>
     </message>
     <message>
       <source>three</source>
@@ -8938,6 +8942,10 @@ Nummern: {numbering}</translation>
       <translation>{size} je Seite</translation>
     </message>
     <message>
+      <source>{some} be proven.</source>
+      <translation>{some} zu belegen.</translation>
+    </message>
+    <message>
       <source>{some} be proven. {each}.</source>
       <translation>{some} zu belegen. {each}.</translation>
     </message>
@@ -9263,6 +9271,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source> Here they are not marked: a gap is told as either, and no repair is offered for it.</source>
       <translation> Hier werden sie nicht markiert: Eine Lücke gilt als beides, und es wird keine Reparatur dafür angeboten.</translation>
+    </message>
+    <message>
+      <source> Index missing: {0}.</source>
+      <translation> Fehlender Index: {0}.</translation>
     </message>
     <message>
       <source> Merge the undo with it, or restore the earlier version or some of its fields.</source>
@@ -10985,6 +10997,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eins über der gelesenen Version; nur ein Schreiber kann sie haben, und wer es sonst versuchte, erfährt von einem Konflikt. Es gibt keine Lücken, so dass ein Verlust zu sehen ist. Die Nummer einer Version, die ganz oben gelöscht wird, wird noch einmal vergeben.</translation>
     </message>
     <message>
+      <source>One database is to be seen: {0}.</source>
+      <translation>Eine Datenbank ist sichtbar: {0}.</translation>
+    </message>
+    <message>
       <source>One insert of the very bytes that the quarantine kept.</source>
       <translation>Eine Einfügung genau der Bytes, die die Quarantäne aufbewahrt hat.</translation>
     </message>
@@ -12311,6 +12327,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>There is no counter {0}, which the profile states.</source>
       <translation>Es gibt keinen Zähler {0}, den das Profil angibt.</translation>
+    </message>
+    <message>
+      <source>There is no database yet.</source>
+      <translation>Es gibt noch keine Datenbank.</translation>
     </message>
     <message>
       <source>There is no database {0} in {1}; check its name.</source>
@@ -17479,10 +17499,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}; expected a name in double quotes.</source>
       <translation>{0}; erwartet wird ein Name in doppelten Anführungszeichen.</translation>
-    </message>
-    <message>
-      <source>{0}; index missing: {1}.</source>
-      <translation>{0}; fehlender Index: {1}.</translation>
     </message>
     <message>
       <source>{0}; it is not to be written, see B1</source>

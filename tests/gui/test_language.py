@@ -14,6 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from gui import language
 from gui.language import plural, tr, translated
+from gui.parts.fields.field_model import VALUE as FIELD_VALUE
+from gui.parts.fields.field_model import FieldModel
 from gui.style import preferences, wording
 from gui.views.browse.documents_model import health_said
 from gui.views.browse.insert_sheet import InsertSheet
@@ -244,3 +246,15 @@ def test_a_comparison_in_words_and_the_grounds_of_an_import_are_said_in_the_lang
     finally:
         language.choose("en")
     assert said == ['status wurde von "active" zu "lapsed".', "Ein Dokument mit dieser Id ist da.", told[-1]]
+
+
+@pytest.mark.usefixtures("german")
+def test_sizes_of_containers_advice_before_a_merge_and_missing_indexes_are_german() -> None:
+    fields = FieldModel()
+    fields.set_content(canonical.encode({"holder": {"name": "Eva", "city": "Ulm"}, "riders": []}), None)
+    fields.set_open(fields.index(0, 0), True)
+    assert fields.cell(fields.index(0, FIELD_VALUE)).text == "{ 2 Felder }"
+    assert wording.by_size(0, is_array=True) == "[ ]"
+    missing = "Scans 2,483 documents and finds 3. Index missing: { status: 1 }."
+    assert translated(missing) == "Durchsucht 2.483 Dokumente und findet 3. Index fehlt: { status: 1 }."
+    assert tr("those {asked}", asked=tr("two")) == "diesen zwei"

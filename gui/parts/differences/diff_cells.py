@@ -44,7 +44,7 @@ def sides(node: DiffNode, zone: str, room: int) -> tuple[Cell, Cell]:
     if reorder is not None:
         return _orders(reorder, room)
     if place is not None and place.inside:
-        words = [f"[ {n} ]" if place.is_array else _count(n) for n in (place.size_a, place.size_b)]
+        words = [wording.by_size(n, place.is_array) for n in (place.size_a, place.size_b)]
         return value(words[0], "text2"), value(words[1], "text2")
     op = place.also or place.op if place is not None else None
     a, b = node.value("a"), node.value("b")
@@ -63,7 +63,7 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
     place = node.place
     a, b = node.value("a"), node.value("b")
     if place is not None and place.inside and place.reorder is None:
-        old, new = (f"[ {n} ]" if place.is_array else _count(n) for n in (place.size_a, place.size_b))
+        old, new = (wording.by_size(n, place.is_array) for n in (place.size_a, place.size_b))
         return value(old if old == new else f"{old}  →  {new}", "text2")
     tint = "reorder" if place is not None and place.reorder is not None else node.tint
     if not tint or node.kind == "same":
@@ -126,10 +126,6 @@ def _one_sided(v: Value | None, ground: str, zone: str) -> Cell:
 def value_spans(spans: tuple[Span, ...], ground: str) -> Cell:
     """A value's cell out of runs of text."""
     return Cell(spans=spans, mono=True, size=12, ground=ground)
-
-
-def _count(n: int) -> str:
-    return "{ }" if n == 0 else tr("{ 1 field }") if n == 1 else tr("{{ {n:,} fields }}", n=n)
 
 
 def shown(v: Value | None, zone: str) -> str:

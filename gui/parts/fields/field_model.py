@@ -19,10 +19,10 @@ from gui.parts.fields.field_nodes import FieldEntry, FieldNode, kept
 from gui.style import symbols
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.style.cells import value as mono
-from gui.style.wording import many, size
+from gui.style.wording import by_size, many, size
 from model import text
 from model.errors import Refused, Unreadable
-from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, name_of
+from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, SYMBOL, Path, Value, elements, name_of
 
 if TYPE_CHECKING:
     from gui.parts.fields.edit_steps import Spot
@@ -489,7 +489,9 @@ def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
     value = node.value
     if value.is_container:
         try:
-            return text.short(value) if node.is_open else text.shown(value, zone, 200), 0
+            if node.is_open:
+                return by_size(sum(1 for _ in elements(value.data)), value.type == ARRAY), 0
+            return text.shown(value, zone, 200), 0
         except Unreadable:  # somewhere inside
             return tr("cannot be read"), len(value.data)
     length = len(value.data)

@@ -281,7 +281,7 @@ def test_a_query_is_explained_in_words_with_the_index_that_is_missing_and_those_
     wait_idle(qtbot, lambda: bool(asked.sentences) and bool(asked.model.rows))
     (sentence,) = asked.sentences
     assert sentence.startswith("Scans 2,483 documents")
-    assert sentence.endswith("index missing: { status: 1 }.")
+    assert sentence.endswith("Index missing: { status: 1 }.")
     assert [row.name for row in asked.model.rows] == ["_id_"]
     said = next(each for each in asked.findChildren(QLabel) if each.text().startswith("Scans 2,483 documents"))
     assert said.text().split(" ")[-1] == "{\N{NO-BREAK SPACE}status:\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}}."

@@ -35,7 +35,7 @@ def test_a_scan_says_how_many_documents_it_looks_at_and_which_index_is_missing(s
     assert (found.examined, found.returned) == (300, 30)
     assert found.missing == "{ status: 1 }"
     assert found.sentence == (
-        "Scans 300 documents in the order of the index _id_ and finds 30; index missing: { status: 1 }."
+        "Scans 300 documents in the order of the index _id_ and finds 30. Index missing: { status: 1 }."
     )
     assert "winningPlan" in json.loads(found.plan)["queryPlanner"]
 
@@ -102,7 +102,7 @@ FETCH = {"stage": "FETCH", "inputStage": {"stage": "IXSCAN", "indexName": "statu
     ("asked", "said", "sentence"),
     [
         (read("{kind: 1}"), answer(SCAN, 2483, 0, 3),
-         "Scans 2,483 documents and finds 3; index missing: { kind: 1 }."),
+         "Scans 2,483 documents and finds 3. Index missing: { kind: 1 }."),
         (read("{_id: 1}"), answer({"stage": "IDHACK"}, 1, 1, 1),
          "Goes straight to the document by its _id, and finds 1."),
         (read("{_id: 1}"), answer({"stage": "EXPRESS_IXSCAN", "indexName": "_id_"}, 1, 1, 1),
@@ -110,10 +110,10 @@ FETCH = {"stage": "FETCH", "inputStage": {"stage": "IXSCAN", "indexName": "statu
         (read("{status: 1}"), answer({"stage": "PROJECTION_COVERED", "inputStage": FETCH["inputStage"]}, 0, 9, 9),
          "Answers from the index status_1 alone, and finds 9."),
         (read("{status: 1, n: {$gt: 5}}"), answer(FETCH, 5000, 5000, 2),
-         "Uses the index status_1: looks at 5,000 documents and finds 2; index missing: { status: 1, n: 1 }."),
+         "Uses the index status_1: looks at 5,000 documents and finds 2. Index missing: { status: 1, n: 1 }."),
         (read("{status: 1}", "at descending"), answer({"stage": "SORT", "inputStage": FETCH}, 900, 900, 900),
-         "Uses the index status_1: looks at 900 documents and finds 900. 900 documents are then sorted in memory; "
-         "index missing: { status: 1, at: -1 }."),
+         "Uses the index status_1: looks at 900 documents and finds 900. 900 documents are then sorted in memory. "
+         "Index missing: { status: 1, at: -1 }."),
         (read(""), answer(SCAN, 1, 0, 1), "Reads 1 document, all there are, as no filter narrows them."),
     ],
 )  # fmt: skip
@@ -127,7 +127,7 @@ def test_an_answer_is_understood_in_every_shape_that_servers_give_it() -> None:
     pipeline = {"stages": [{"$cursor": plain}, {"$group": {"_id": None}}], "ok": 1.0}
     cluster = {"shards": {"a": answer(SCAN, 2000, 0, 1), "b": answer(SCAN, 483, 0, 2)}, "ok": 1.0}
     said = {explained(read("{status: 1}"), each, [ID]).sentence for each in (plain, newer, pipeline, cluster)}
-    assert said == {"Scans 2,483 documents and finds 3; index missing: { status: 1 }."}
+    assert said == {"Scans 2,483 documents and finds 3. Index missing: { status: 1 }."}
 
 
 @pytest.mark.parametrize(

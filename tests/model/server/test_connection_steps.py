@@ -9,8 +9,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from pymongo import MongoClient
 
 from model.errors import Unreachable
+from model.localserver import LocalServer
 from model.server.connection_steps import ConnectionStep, try_connection
 from model.server.server import Server
 from model.session import Session
@@ -150,6 +152,17 @@ def test_what_a_user_may_do_is_named() -> None:
         nobody = steps(address(plain))["Rights"]
     assert (nothing.result, nobody.result) == ("warning", "warning")
     assert nobody.said == "The databases may not be listed; name a user."
+
+
+def test_how_many_databases_are_to_be_seen_is_said_in_words() -> None:
+    with LocalServer() as empty:
+        uri = empty.uri
+        assert steps(uri)["Rights"].said == "There is no database yet."
+        with MongoClient[dict[str, object]](uri) as client:
+            client["shop"]["orders"].insert_one({"_id": 1})
+            assert steps(uri)["Rights"].said == "One database is to be seen: shop."
+            client["audit"]["log"].insert_one({"_id": 1})
+        assert steps(uri)["Rights"].said.startswith("2 databases are to be seen: ")
 
 
 def test_a_host_that_is_not_known_or_not_there_ends_the_try() -> None:
