@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gui import copying
 from gui.language import tr, translated
 from gui.messages import MessageLine
+from gui.style import wording
 
 if TYPE_CHECKING:
     from gui.style.states import Choice
@@ -28,14 +29,27 @@ class Notices(QWidget):
         self.hide()
 
     def put(
-        self, name: str, kind: str, said: str, choices: Sequence[Choice] = (), closable: bool = True
+        self,
+        name: str,
+        kind: str,
+        said: str,
+        choices: Sequence[Choice] = (),
+        closable: bool = True,
+        brief: str = "",
     ) -> MessageLine:
-        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done, past."""
+        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done, past.
+
+        Where it is ``brief``, the tooltip has all that is said.
+        """
+        whole, said = said if brief else "", brief or said
         there = self.lines.get(name)
-        if there is not None and (there.kind, there.text) == (kind, said):
+        if there is not None and (there.kind, there.text, there.accessibleDescription()) == (kind, said, whole):
             return there
         self.clear(name)
         line = MessageLine(kind, said, choices)
+        if whole:
+            line.setToolTip(wording.tip(whole))
+            line.setAccessibleDescription(whole)
         line.close_button.setVisible(closable)
         if closable:  # else not even its own buttons take it away
             line.gone.connect(lambda _: self.clear(name))

@@ -42,8 +42,24 @@ class Scrolling(QScrollArea):
         self._inside = inside
 
     def sizeHint(self) -> QSize:
-        return self._inside.sizeHint()
+        return QSize(self._inside.sizeHint().width(), self._wanted)
+
+    @property
+    def _wanted(self) -> int:
+        """The height at which nothing scrolls, at the width of now."""
+        layout = self._inside.layout()
+        if layout is None or not layout.hasHeightForWidth():
+            return self._inside.sizeHint().height()
+        return layout.totalHeightForWidth(max(self.width(), self._least_width))
+
+    @property
+    def _least_width(self) -> int:
+        return self._inside.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is no room for all."""
+        return self.height() < self._wanted
 
     def minimumSizeHint(self) -> QSize:
-        bar = self.verticalScrollBar().sizeHint().width()
-        return QSize(self._inside.minimumSizeHint().width() + bar, theme.px(96))
+        return QSize(self._least_width, min(theme.px(96), self._wanted))

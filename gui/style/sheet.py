@@ -85,6 +85,7 @@ class Sheet(QDialog):
         self._veil.show()
         self._veil.raise_()
         self.show()
+        self._place()  # words that wrap in parts of it have their widths only now
         app = QApplication.instance()
         assert app is not None
         app.installEventFilter(self)
@@ -100,6 +101,11 @@ class Sheet(QDialog):
     def room(self) -> int:
         """The width of the dialog, in pixels."""
         return min(theme.px(self._width), self._host.width() - 2 * self._edge)
+
+    @property
+    def inset(self) -> int:
+        """The pixels between the edges of the dialog and its parts: fewer where it is as wide as the window lets it."""
+        return theme.px(24 if self.room == theme.px(self._width) else 16)
 
     @property
     def _edge(self) -> int:

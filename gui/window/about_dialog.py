@@ -85,7 +85,7 @@ class AboutDialog(Sheet):
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             form.addRow(words(name, "strong"), value)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(16))
         column.addLayout(head)
         column.addWidget(

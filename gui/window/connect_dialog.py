@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QFormLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
@@ -31,6 +31,12 @@ class _Parts(QStackedWidget):
 
     Where that does not fit, it is as high as the part that is shown needs, and only such a part scrolls.
     """
+
+    is_low = False
+
+    def sizeHint(self) -> QSize:
+        wanted = super().sizeHint()
+        return QSize(wanted.width(), self.minimumSizeHint().height()) if self.is_low else wanted
 
     def hasHeightForWidth(self) -> bool:
         return False
@@ -123,16 +129,20 @@ class ConnectDialog(Sheet):
             self._stack.addWidget(upright)
         self.parts.idClicked.connect(self._part_chosen)
         column = QVBoxLayout(self)
-        edge = theme.px(16 if is_narrow else 24)
-        column.setContentsMargins(edge, edge, edge, edge)
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(12))
         column.addWidget(words(tr("Connect"), "title"))
         column.addWidget(top)
         column.addLayout(parts)
-        self._area = Scrolling(self._stack)
+        answered = QWidget()
+        inner = boxes.column(answered)
+        inner.setSpacing(theme.px(12))
+        inner.addWidget(self._stack)
+        inner.addWidget(self.trouble)
+        inner.addWidget(self.steps)
+        inner.addStretch(1)
+        self._area = Scrolling(answered)
         column.addWidget(self._area)
-        column.addWidget(self.trouble)
-        column.addWidget(self.steps)
         column.addWidget(self.busy)
         column.addWidget(hair())
         row = QHBoxLayout()
@@ -152,8 +162,22 @@ class ConnectDialog(Sheet):
         for box in self._stack.findChildren(QWidget):
             box.ensurePolished()  # boxes that were never shown would be taken for lower than they are
         align(self.findChildren(QFormLayout))
-        self._area.updateGeometry()
-        super()._place()
+        for is_low in (False, True):
+            self._stack.is_low = is_low
+            self._stack.updateGeometry()
+            self._area.updateGeometry()
+            super()._place()
+            if not self._area.is_cut:
+                break
+
+    def _show_answer(self) -> None:
+        """Fit to the answer, and scroll to it where there is no room for all."""
+        self._place()
+        QTimer.singleShot(0, self, self._scroll_to_answer)  # once it has its place
+
+    def _scroll_to_answer(self) -> None:
+        bar = self._area.verticalScrollBar()
+        bar.setValue(bar.maximum())
 
     def show_part(self, name: str) -> None:
         """Show one of the parts of the boxes: Server, Login, TLS."""
@@ -245,7 +269,7 @@ class ConnectDialog(Sheet):
 
     def _tried(self, step: ConnectionStep) -> None:
         self.steps.add(step)
-        self._place()
+        self._show_answer()
 
     def _trial_over(self, _: object = None) -> None:
         self._trial = None
@@ -293,8 +317,8 @@ class ConnectDialog(Sheet):
         self.idle()
         self.trouble.setText(tasks.describe(error)[0])
         self.trouble.show()
-        self._place()
         self.uri.setFocus()
+        self._show_answer()
 
     def reject(self) -> None:
         if self._trial is not None:

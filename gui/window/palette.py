@@ -17,6 +17,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import hair, words
 
 SHOWN = 200
+ROW, ROWS, BESIDE = 28, 11, 112  # u; at most so many rows are seen at once, in a low window those there is room for
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Palette(Sheet):
         self.input.textChanged.connect(self._search)
         self.input.installEventFilter(self)
         self.model = _Model()
-        self.list = CellTree(row_height=28)
+        self.list = CellTree(row_height=ROW)
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
         self.list.setIndentation(0)
@@ -77,7 +78,6 @@ class Palette(Sheet):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.led = True
         self.list.clicked.connect(self._take)
-        self.list.setFixedHeight(theme.px(28 * 11))
         self.none = words(tr("Nothing is called that"), "second")
         self.none.setContentsMargins(theme.px(24), theme.px(4), 0, 0)  # below the typed words
         column = QVBoxLayout(self)
@@ -95,6 +95,11 @@ class Palette(Sheet):
 
     def first(self) -> QWidget | None:
         return self.input
+
+    def _place(self) -> None:
+        room = (self._host.height() - theme.px(BESIDE)) // theme.px(ROW)
+        self.list.setFixedHeight(theme.px(ROW) * max(2, min(ROWS, room)))
+        super()._place()
 
     def _search(self, needle: str) -> None:
         found = [hit for hit in self._hits if matches(hit, needle)]

@@ -11,7 +11,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 
 from gui import messages, tasks
-from gui.actions import Actions, Item, keys_text, resolve
+from gui.actions import TITLES, Actions, Item, keys_text, resolve
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
@@ -227,7 +227,8 @@ class WindowCommands(QObject):
         for item, action in self._actions.all():
             if item.id not in ("palette", "menus", "next-pane", "previous-pane", "context-menu"):
                 name, why = action.text().rstrip("…"), self._actions.why(item.id)
-                made.append(Hit(name, partial(trigger, item.id), item.icon, item.menu, keys_text(item), why))
+                menu = TITLES[item.menu].replace("&", "")
+                made.append(Hit(name, partial(trigger, item.id), item.icon, menu, keys_text(item), why))
         return made
 
     def _collections(self, anew: bool = False) -> list[Hit]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
@@ -29,6 +29,8 @@ from model.over_time.history_list import HistoryList
 from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
+
+LOW = 400  # u; a window that is lower has no room for rows beside many words
 
 
 class BrowserPanel(QWidget):
@@ -361,7 +363,9 @@ class BrowserPanel(QWidget):
         if query.is_of_now or found is None:
             self.notices.clear("times")
             return
+        brief = tr("Deleted documents")
         if query.moment:
+            brief = tr("As it stood on {moment}.", moment=wording.moment(query.at, exact=True))
             said = tr(
                 "As it stood on {moment} ({zone}), to be read only.",
                 moment=wording.moment(query.at, exact=True),
@@ -373,6 +377,7 @@ class BrowserPanel(QWidget):
                 each = ". ".join(f"{DOUBTS[kind]}: {wording.count(n)}" for kind, n in doubts.most_common())
                 some = wording.many(doubts.total(), "document cannot", "documents cannot")
                 said += " " + tr("{some} be proven. {each}.", some=some, each=each)
+                brief += " " + tr("{some} be proven.", some=some)
             else:
                 said += " " + tr("All of it is proven.")
         else:
@@ -383,7 +388,16 @@ class BrowserPanel(QWidget):
             choices.append((tr("Another time…"), self.bar.choose_time))
         elif not self._session.read_only and self._page is not None and self._page.rows:
             choices.insert(0, (tr("Restore…"), self._restore_chosen))
-        self.notices.put("times", "past", said, choices, closable=False)
+        self.notices.put("times", "past", said, choices, closable=False, brief=brief if self._is_low else "")
+
+    @property
+    def _is_low(self) -> bool:
+        """Whether the window has no room for rows beside all words of a notice."""
+        return self.window().height() < theme.px(LOW)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._say_times()
 
     def _restore_chosen(self) -> None:
         if self.row is not None:

@@ -98,7 +98,7 @@ class ExplainSheet(Sheet):
         foot.addWidget(self._close)
         asked = words(self._query.words, "second", wrap=True)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(8))
         column.addWidget(words(tr("How this query is answered"), "title"))
         column.addWidget(asked)

@@ -132,7 +132,7 @@ class QueryOptions(Sheet):
         foot.addWidget(button(tr("Cancel"), self.reject))
         foot.addWidget(self.run)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(12))
         column.addWidget(words(tr("Order, columns and limits"), "title"))
         column.addLayout(form)

@@ -67,7 +67,7 @@ class OtherDocument(Sheet):
         foot.addWidget(button(tr("Cancel"), self.reject))
         foot.addWidget(self.compare)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(8))
         column.addWidget(words(title, "title", wrap=True))
         column.addWidget(words(there.place, "second", wrap=True))

@@ -200,20 +200,21 @@ class EditorFoot(QWidget):
         row.addWidget(self.said)
         self.kept = words("", "second")
         row.addWidget(self.kept)
-        row.addStretch(1)
         self.reason = ReasonLine()
         self.reason.hide()
-        row.addWidget(self.reason, 2)
         self.undo = button(tr("Undo"), None, "quiet", icon="arrow-counter-clockwise")
+        self.undo.setAccessibleName(tr("Undo"))
         self.discard = button(tr("Discard…"), None)
         self.save = button(tr("Save   Ctrl+S"), None, "main")
         self.save.setAccessibleName(tr("Save"))
-        ends = boxes.row(x=0, y=0)
+        self._ends = ends = boxes.row(x=0, y=0)
+        ends.addStretch(1)
+        ends.addWidget(self.reason, 2)
         ends.addWidget(self.undo)
         ends.addSpacing(theme.px(4))
         ends.addWidget(self.discard)
         ends.addWidget(self.save)
-        row.addLayout(ends)
+        row.addLayout(ends, 1)
 
     def ask_reason(self, on: bool) -> None:
         """Ask for a reason, or for none."""
@@ -225,8 +226,10 @@ class EditorFoot(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Say when the draft was kept where there is room for it beside a reason."""
-        self.kept.setVisible(self.reason.isHidden() or self.width() >= theme.px(NARROW))
+        """Leave a reason the room of a word where there is little."""
+        is_narrow = self.reason.isVisibleTo(self) and self.width() < theme.px(NARROW)
+        say(self.undo, "" if is_narrow else tr("Undo"))
+        self._ends.setStretch(0, not is_narrow)
 
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
         """Say what is unsaved, and why it cannot be saved where it cannot."""

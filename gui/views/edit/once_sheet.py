@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, 
 from gui import tasks
 from gui.language import tr
 from gui.style import theme
+from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from model import text
@@ -43,12 +44,14 @@ class OnceSheet(Sheet):
         self._lines = lines
         self.setAccessibleName(title)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(8))
         column.addWidget(words(title, "title", wrap=True))
         column.addWidget(words(about, "second", wrap=True))
         column.addSpacing(theme.px(4))
-        form = QFormLayout()
+        asked = QWidget()
+        form = QFormLayout(asked)
+        form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(theme.px(12))
         form.setVerticalSpacing(theme.px(8))
         self.fields: dict[str, QLineEdit] = {}
@@ -61,9 +64,11 @@ class OnceSheet(Sheet):
             field.returnPressed.connect(self._agree)
             form.addRow(line.label, field)
             self.fields[line.name] = field
-        column.addLayout(form)
+        column.addWidget(Scrolling(asked))
         self.trouble = words("", "error", wrap=True)
+        self.trouble.hide()
         column.addWidget(self.trouble)
+        column.addSpacing(theme.px(8))
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         row.addStretch(1)
@@ -89,15 +94,16 @@ class OnceSheet(Sheet):
         except Refused as error:
             self.refuse(error)
             return
-        self.trouble.setText("")
+        self.trouble.hide()
         self.verb.setEnabled(False)
         self.agreed.emit(said)
 
     def refuse(self, error: BaseException | str) -> None:
         """Say why nothing was written."""
         self.trouble.setText(error if isinstance(error, str) else tasks.describe(error)[0])
+        self.trouble.show()
         self._filled()
-        self.setFixedHeight(self.sizeHint().height())
+        self._place()
 
 
 def _read(line: FormLine, typed: str) -> Value | str | int | None:

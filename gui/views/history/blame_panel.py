@@ -124,7 +124,8 @@ class BlamePanel(ChainPanel):
         self._all: tuple[Blame, ...] = ()
         self.model = BlameModel()
         self.list = FieldList(row_height=28)
-        self.list.as_list(self.model, tr("Fields and the versions that last set them"), WIDTHS)
+        self.list.as_list(self.model, tr("Fields and the versions that last set them"))
+        self.list.resize_columns(WIDTHS, dispensable=(VALUE,))
         self.list.setTreePosition(FIELD)  # the column that the arrows begin at
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)

@@ -17,6 +17,7 @@ from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, around
 from gui.style import boxes, preferences, theme
 from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
+from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, button, words
 from gui.style.wording import many, version
@@ -31,6 +32,7 @@ WIDTH, COLUMNS, BADGES = 784, (208, 160), 144
 THEIRS, BADGE = 2, 3  # the column of what is in the database, and the one that says who changed it
 BESIDE = 300  # the room that is needed above and below the list
 LONGEST = 4000  # characters of a text in which the difference is looked for
+ROW = 28  # u
 ROWS = 8  # more than these scroll
 NUMBERS = (
     tr("no"),
@@ -250,11 +252,14 @@ class ConflictPrompt(Sheet):
         self.buttons = {}
         self.table = None
         self._page = QWidget()
-        column = QVBoxLayout(self._page)
-        column.setContentsMargins(0, 0, 0, theme.px(24))
-        column.setSpacing(0)
+        page = boxes.column(self._page)
+        page.setContentsMargins(0, 0, 0, self.inset)
+        page.setSpacing(theme.px(8))
+        told = QWidget()
+        column = boxes.column(told)
+        page.addWidget(Scrolling(told))
         head = QHBoxLayout()
-        head.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(20))
+        head.setContentsMargins(self.inset, self.inset, self.inset, self.inset - theme.px(4))
         head.setSpacing(theme.px(16))
         glyph = Glyph(icon, token, 22)
         head.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop)
@@ -273,7 +278,7 @@ class ConflictPrompt(Sheet):
     def _list(self, column: QVBoxLayout, rows: list[Clash]) -> None:
         if not rows:
             return
-        table = CellTree(row_height=28)
+        table = CellTree(row_height=ROW)
         model = ClashModel(rows, table)
         table.as_list(model, tr("What changed in the database"), COLUMNS)
         header = table.header()
@@ -295,18 +300,26 @@ class ConflictPrompt(Sheet):
     def _place(self) -> None:
         """Fit to the window; in a low one fewer rows are seen at once."""
         if self.table is not None:
-            self.table.setFixedHeight(self.fitting(28 * (min(self.table.model().rowCount(), ROWS) + 1) + 2, BESIDE))
+            room = (self._host.height() - theme.px(BESIDE)) // theme.px(ROW)
+            rows = min(self.table.model().rowCount(), ROWS, max(2, room - 1))
+            self.table.setFixedHeight(theme.px(ROW * (rows + 1) + 2))
         super()._place()
 
     def _text(self, column: QVBoxLayout, sentence: str) -> None:
         body = words(sentence, "body2", wrap=True)
         self.body = body
-        body.setContentsMargins(theme.px(24), theme.px(16) if self.table is not None else 0, theme.px(24), theme.px(20))
+        above, below = (self.inset - theme.px(gap) for gap in (8, 12))
+        body.setContentsMargins(self.inset, above if self.table is not None else 0, self.inset, below)
         column.addWidget(body)
 
-    def _row(self, column: QVBoxLayout) -> WrappingRow:
-        row = boxes.wrapping(x=24, y=0)
-        column.addLayout(row)
+    def _row(self) -> WrappingRow:
+        """The row of buttons, in sight whatever scrolls above it."""
+        row = boxes.wrapping(y=0)
+        row.setContentsMargins(self.inset, 0, self.inset, 0)
+        assert self._page is not None
+        page = self._page.layout()
+        assert isinstance(page, QVBoxLayout)
+        page.addLayout(row)
         return row
 
     def _button(self, row: WrappingRow | QHBoxLayout, name: str, label: str, *marks: str) -> QPushButton:
@@ -356,7 +369,7 @@ class ConflictPrompt(Sheet):
         )
         self._list(column, self.rows)
         self._text(column, _advice(self.rows))
-        self._ways(column)
+        self._ways()
 
     def _types(self) -> None:
         column = self._new_page(
@@ -370,10 +383,10 @@ class ConflictPrompt(Sheet):
             column,
             tr("The values read the same; they are stored as another type or in another order. ") + _advice(self.rows),
         )
-        self._ways(column)
+        self._ways()
 
-    def _ways(self, column: QVBoxLayout) -> None:
-        row = self._row(column)
+    def _ways(self) -> None:
+        row = self._row()
         self._first = self._button(row, "review", tr("Review and merge"), "main")
         self._button(row, "take", tr("Take the database’s"))
         self._button(row, "save_new", tr("Save as a new document"))
@@ -394,7 +407,7 @@ class ConflictPrompt(Sheet):
         self._text(
             column, tr("Create again saves your edit as a new document with the same id. Discard forgets your edit.")
         )
-        row = self._row(column)
+        row = self._row()
         self._first = self._button(row, "create_again", tr("Create again"), "main")
         self._button(row, "discard", tr("Discard"))
         row.addStretch(1)
@@ -409,7 +422,7 @@ class ConflictPrompt(Sheet):
             (f"{moved}. " if moved else "") + tr("Nothing was written."),
         )
         self._text(column, tr("Someone made the same change meanwhile, so there is nothing left to save."))
-        row = self._row(column)
+        row = self._row()
         self._first = self._button(row, "take", tr("Show what is there"), "main")
         row.addStretch(1)
         self._button(row, "cancel", tr("Cancel"))
@@ -424,7 +437,7 @@ class ConflictPrompt(Sheet):
             tr("Someone changed this document and changed it back. Nobody’s work is lost by saving your edit")
             + (tr(" over {now}.", now=now) if now else "."),
         )
-        row = self._row(column)
+        row = self._row()
         self._first = self._button(
             row, "overwrite", tr("Save over {now}", now=now) if now else tr("Save my edit"), "main"
         )
@@ -458,7 +471,7 @@ class ConflictPrompt(Sheet):
                 said=tr("at ") + now if now else tr("as it is shown here"),
             ),
         )
-        row = self._row(column)
+        row = self._row()
         row.addStretch(1)
         self._first = self._button(row, "back", tr("Cancel"))
         self._button(

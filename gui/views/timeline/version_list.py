@@ -32,7 +32,7 @@ from gui.style import symbols, theme
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
-WIDTHS = (40, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
+WIDTHS = (26, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
@@ -137,7 +137,7 @@ class VersionList(CellTree):
         self.as_list(model, tr("Versions, newest first"))
         model.chosen.connect(self.viewport().update)
         self.header().setSectionResizeMode(MARK, QHeaderView.ResizeMode.Fixed)
-        self.resize_columns(WIDTHS, dispensable=(SIZE, HASH, STORED))
+        self.resize_columns(WIDTHS, dispensable=(SIZE, HASH, STORED, OPERATION))
 
     def fit(self) -> None:
         """Show the columns that have something in any row."""

@@ -19,13 +19,13 @@ from gui.actions import TITLES
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.history_pages import FieldPage
+from gui.pages.history_pages import BlamePage, FieldPage
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
 from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import CheckPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
-from gui.parts.versions_model import AT
+from gui.parts.versions_model import AT, VersionsModel
 from gui.style import theme, zooming
 from gui.style.cells import CELL, Cell, CellTree, full_width
 from gui.style.scrolling import Scrolling
@@ -36,13 +36,21 @@ from gui.views.browse.query_options import QueryOptions
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.compare.times_panel import AT as AFTER_AT
 from gui.views.edit.editor_parts import BOTH, EditorFoot
+from gui.views.edit.once_sheet import OnceSheet
+from gui.views.history.blame_panel import BY, SET
+from gui.views.history.blame_panel import FIELD as FIELD_NAME
+from gui.views.history.blame_panel import VALUE as VALUE_NOW
+from gui.views.history.blame_panel import WHEN as SET_AT
+from gui.views.merge.conflict_prompt import ConflictPrompt
 from gui.views.merge.decision_table import DECISION, SIDES, DecisionTable
 from gui.views.repair.taking_back_model import SAID
+from gui.views.timeline.version_list import VersionList
 from gui.views.tools.journal_panel import WHEN
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
+from gui.window.palette import Palette
 from gui.window.window import Window
-from model.records import Draft, Outcome
+from model.records import Draft, Outcome, Version
 from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Value
@@ -615,7 +623,7 @@ def test_in_a_narrow_window_the_error_of_a_filter_stands_below_all_buttons_of_th
 
 
 @pytest.mark.usefixtures("twice_as_large")
-def test_in_a_narrow_window_a_reason_stands_beside_what_is_unsaved(qtbot: QtBot) -> None:
+def test_in_a_narrow_window_a_reason_stands_beside_the_buttons_and_makes_them_no_lower(qtbot: QtBot) -> None:
     foot = EditorFoot()
     qtbot.addWidget(foot)
     foot.show_state(True, 1, "v1", "")
@@ -623,7 +631,143 @@ def test_in_a_narrow_window_a_reason_stands_beside_what_is_unsaved(qtbot: QtBot)
     foot.ask_reason(True)
     foot.resize(880, 200)
     foot.show()
-    qtbot.waitUntil(lambda: abs(foot.reason.geometry().center().y() - foot.said.geometry().center().y()) < 4)
-    assert foot.kept.isHidden()
+    qtbot.waitUntil(lambda: abs(foot.reason.geometry().center().y() - foot.save.geometry().center().y()) < 4)
+    assert foot.said.geometry().bottom() < foot.reason.y()
+    assert foot.reason.width() >= theme.px(130)
+    asked = foot.minimumSizeHint().height()
+    assert foot.undo.text() == ""
     foot.ask_reason(False)
-    assert not foot.kept.isHidden()
+    assert foot.undo.text() == foot.undo.accessibleName() == "Undo"
+    qtbot.waitUntil(lambda: foot.minimumSizeHint().height() <= asked)
+
+
+def _is_in_sight(part: QWidget) -> bool:
+    return not part.rect().isEmpty() and part.visibleRegion().boundingRect() == part.rect()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_of_a_connection_that_is_tried_the_last_step_and_the_buttons_are_in_sight(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    window.connecting.ask(Opening("mongodb://eva:secret@127.0.0.1:9/shop?tls=true&authMechanism=MONGODB-AWS"))
+    dialog = window.findChildren(ConnectDialog)[-1]
+    dialog.show_part("TLS")
+    dialog.test.click()
+    wait_idle(qtbot, lambda: bool(dialog.steps.steps) and dialog.steps.steps[-1].result == "failed")
+    last = dialog.steps.findChildren(QLabel)[-1]
+    for part in (last, dialog.uri, dialog.test, dialog.go):
+        qtbot.waitUntil(partial(_is_in_sight, part))
+    dialog.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    id = session.find_id(NS, ID)
+    base = session.version(NS, id, session.find_version(NS, id, "12"))
+    assert base.content is not None
+    mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
+    prompt = ConflictPrompt(window, session.conflict(NS, id, base, mine), NS, id)
+    prompt.open()
+    for _ in range(2):
+        for part in prompt.buttons.values():
+            qtbot.waitUntil(partial(_is_in_sight, part))
+        if "ask_overwrite" in prompt.buttons:
+            prompt.buttons["ask_overwrite"].click()
+    assert "overwrite" in prompt.buttons
+    prompt.reject()
+    page = window.workspace.open(session, PageRequest("collection", "reporting.campaigns"))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot, lambda: page.id is not None)
+    page.do_process_entry()
+    asked = sheet(window)
+    assert isinstance(asked, OnceSheet)
+    qtbot.waitUntil(lambda: not asked.is_scrolled)
+    first = asked.first()
+    assert first is not None
+    for part in (first, asked.verb):
+        qtbot.waitUntil(partial(_is_in_sight, part))
+    asked.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    page = window.workspace.open(session, PageRequest("blame", NS, session.find_id(NS, "K-118240")))
+    assert isinstance(page, BlamePage)
+    view, model = page.panel.list, page.panel.model
+    wait_idle(qtbot, lambda: len(model.rows) > 3)
+
+    def is_whole(row: int, column: int) -> bool:
+        index = model.index(row, column)
+        return full_width(model.cell(index)) <= view.visualRect(index).width() + 1
+
+    qtbot.waitUntil(lambda: all(is_whole(row, column) for row in range(3) for column in (FIELD_NAME, SET, BY, SET_AT)))
+    window.resize(1920, 1000)
+    qtbot.waitUntil(lambda: not view.isColumnHidden(VALUE_NOW))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_the_notice_of_deleted_documents_leaves_rows_in_sight_and_says_all_in_its_tooltip(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    browser = collection(window).browser
+    browser.bar.toggle_deleted()
+    wait_idle(qtbot, lambda: "times" in browser.notices.lines and bool(browser.model.rows))
+    line = browser.notices.lines["times"]
+    told, brief = line.toolTip(), line.text
+    assert len(told) > 2 * len(brief)
+    row = browser.list.visualRect(browser.model.index(0, 0))
+    corner = browser.list.viewport().mapTo(window, row.bottomLeft())
+    qtbot.waitUntil(lambda: _page_view(window).mapTo(window, QPoint(0, _page_view(window).height())).y() >= corner.y())
+    window.resize(1920, 1000)
+    qtbot.waitUntil(lambda: browser.notices.lines["times"].text == told)
+    assert browser.notices.lines["times"].toolTip() == ""
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_in_a_narrow_list_of_versions_headers_and_times_are_read_beside_operations(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longer = {"Changed": "Geändert", "Date": "Datum", "Stored in": "Gespeichert in"}
+    monkeypatch.setattr(VersionsModel, "headers", tuple(longer.get(said, said) for said in VersionsModel.headers))
+    model = VersionsModel()
+    listed = VersionList(model)
+    qtbot.addWidget(listed)
+    listed.resize(860, 300)
+    listed.show()
+    at = dt.datetime(2026, 11, 22, 16, 53, tzinfo=dt.UTC)
+    plain = Version(Value.of(18), at, None, "document", "present", True, None, None, changed=8)
+    draft = plain.but(v=Value.of(17), stored="archive", current=False, detail="draft")
+    signed = plain.but(author="ana", reason="edit 18", operation="update")
+
+    def cut() -> list[int]:
+        return [
+            column
+            for column in range(len(model.headers))
+            if not listed.isColumnHidden(column)
+            if listed.columnWidth(column)
+            < max(listed._head_width(column), full_width(model.cell(model.index(0, column))))
+        ]
+
+    for versions in ([plain, draft], [signed]):
+        model.reset(versions)
+        model.choose(None, 0)
+        listed.fit()
+        qtbot.waitUntil(lambda: not cut())
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_the_palette_is_no_higher_than_a_low_window_and_names_the_menus_as_they_are_shown(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TITLES, "File", "&Datei")
+    window = new_window(qtbot, 1024, 640)
+    window.commands.do_palette()
+    found = sheet(window)
+    assert isinstance(found, Palette)
+    assert not found.is_scrolled
+    assert found.list.height() % theme.px(28) == 0
+    assert {hit.remark for hit in found.model.rows} >= {said.replace("&", "") for said in TITLES.values()}
+    found.reject()
