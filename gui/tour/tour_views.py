@@ -462,6 +462,8 @@ class TourViews:
         notices.clear("layout")
         other = canonical.put(canonical.EMPTY, ("status",), Value.of("lapsed"))
         page.editor.take_over(other, ("status",), "the letter")
+        for line in list(window.messages.lines):
+            line.leave()
         yield from self._unknown("unknown", NS, page.do_save)
         page.editor.discard()
         window.workspace.tab_area.close_page(page)
