@@ -43,6 +43,7 @@ class OpenWindows(QObject):
         window.another_asked.connect(self.open)
         window.quit_asked.connect(self.quit)
         window.closed.connect(partial(self._closed, window))
+        window.stays.connect(self._stay)
         window.show()
         return window
 
@@ -84,13 +85,20 @@ class OpenWindows(QObject):
         return False
 
     def quit(self) -> None:
-        """Close all windows, unless one of them has a question."""
+        """Close one window after the other; where one has a question, the rest waits for the answer."""
         preferences.remember(_KEPT, len(self.all))
         self._leaving = True
-        for window in list(self.all):
-            if not window.close():
-                break
+        self._close_next()
+
+    def _close_next(self) -> None:
+        if self.all:
+            self.all[0].close()
+        else:
+            self._leaving = False
+
+    def _stay(self) -> None:
         self._leaving = False
+        preferences.remember(_KEPT, len(self.all))
 
     def show_error(self, error: BaseException) -> None:
         """Show an error that nobody caught."""
@@ -99,10 +107,13 @@ class OpenWindows(QObject):
 
     def _closed(self, window: Window) -> None:
         if window in self.all:
+            was_next = window is self.all[0]
             self.all.remove(window)
+            window.deleteLater()
             if not self._leaving:
                 preferences.remember(_KEPT, max(1, len(self.all)))
-            window.deleteLater()
+            elif was_next:
+                self._close_next()
 
 
 def run(request: Mapping[str, Any], apart: bool = False) -> int:

@@ -48,6 +48,7 @@ class Window(QMainWindow):
     another_asked = Signal()
     quit_asked = Signal()
     closed = Signal()
+    stays = Signal()  # it was to be closed, and somebody said no
 
     def __init__(self, number: int = 1) -> None:
         """``number`` tells windows apart that are open at once: each has a place and tabs of its own."""
@@ -247,7 +248,7 @@ class Window(QMainWindow):
         if unsaved and not self._closing:
             event.ignore()
             kept = wording.many(len(unsaved), "edit is", "edits are")
-            messages.confirm(
+            question = messages.confirm(
                 self,
                 tr("Close the window?"),
                 tr(
@@ -258,6 +259,7 @@ class Window(QMainWindow):
                 tr("Close and keep the drafts"),
                 self._close_anyway,
             )
+            question.rejected.connect(self.stays)
             return
         self.workspace.tab_area.leave()
         preferences.keep_shape(self._shape, self.saveGeometry())
