@@ -123,7 +123,7 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     wait_idle(qtbot)
     said = read(sheet(window))
     assert "Scans 2,483 documents" in said
-    assert 'index missing: { v: -1, "premium.gross": 1 }.' in said
+    assert 'Index missing: { v: -1, "premium.gross": 1 }.' in said
     press(window, "Escape")
 
     click(button(bar, "Earlier and saved queries"))
