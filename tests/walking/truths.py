@@ -104,7 +104,8 @@ def _document(page: DocumentPage) -> Iterator[str]:
         yield f"the clean editor stands on {wording.version(base.v)} and not on {name}"
     if not editor.is_dirty and editor.content != (base.content if may_be_behind else there.content):
         yield "the fields"
-    if not behind and _locked(page) != dict([*editor.model.before, *editor.model.behind]):
+    rows = editor.model.root.children or ()
+    if not behind and _locked(page) != {row.name: row.value for row in rows if row.kind == "locked"}:
         yield "the locked fields"
     if editor.head.base.said != (f"from {wording.version(base.v)}" if base.v is not None else ""):
         yield f"the header says {editor.head.base.said!r}"

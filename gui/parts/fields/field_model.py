@@ -63,7 +63,9 @@ class FieldModel(CellModel):
 
     def set_locked(self, before: Sequence[tuple[str, Value]], behind: Sequence[tuple[str, Value]] = ()) -> None:
         """The top-level fields that are shown with a lock, above and below the others."""
-        self.before, self.behind = tuple(before), tuple(behind)
+        if (now := (tuple(before), tuple(behind))) != (self.before, self.behind):
+            self.before, self.behind = now
+            self._fit(self.root, self.root.value, always=True)
 
     @property
     def locked_names(self) -> frozenset[str]:

@@ -153,6 +153,13 @@ def test_a_save_that_is_applied_leaves_nothing_unsaved_and_no_draft(opened: Open
     assert not panel.is_dirty
     qtbot.waitUntil(lambda: desk.draft() is None)
     qtbot.waitUntil(lambda: panel.head.base.said == "from v13")
+    qtbot.waitUntil(lambda: _locked(panel)["v"] == "13")
+
+
+def _locked(panel: EditorPanel) -> dict[str, str]:
+    """What the rows of the fields show that the layout keeps for itself."""
+    rows = [row for row in panel.model.root.children or () if row.kind == "locked"]
+    return {row.name: "".join(span.text for span in cell(panel, (row.name,), VALUE).spans) for row in rows}
 
 
 def test_what_was_saved_can_be_undone_as_a_further_edit(opened: Open, desk: Desk, qtbot: QtBot) -> None:
