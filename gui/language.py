@@ -123,7 +123,9 @@ def use(translator: QTranslator | None) -> None:
 def install() -> None:
     """Give the application the words of Qt's own dialogs and menus, and the language's numbers."""
     QLocale.setDefault(locale())
-    if _code != "en" and not _others:
+    while _others:
+        QCoreApplication.removeTranslator(_others.pop())
+    if _code != "en":
         made = QTranslator()
         if made.load(f"qtbase_{_code}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
             _others.append(made)
