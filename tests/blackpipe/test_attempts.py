@@ -10,6 +10,7 @@ from typing import Any, cast
 import bson
 import pymongo
 import pytest
+from pymongo import monitoring
 from pymongo.topology_description import TopologyDescription
 
 from model.localserver.wire import Command
@@ -127,6 +128,8 @@ def test_the_driver_tells_of_what_is_sent_only_while_a_write_is(
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr(Attempts, "started", lambda attempts, event: told.append(event.command_name))
+    alone = monitoring._LISTENERS._replace(command_listeners=[])
+    monkeypatch.setattr(monitoring, "_LISTENERS", alone)  # other tests of this process may listen for good
     with Server.connect(pipe.uri) as server:
         server.count(NS)
         assert list(server.find(NS, limit=1))
