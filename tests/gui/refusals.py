@@ -6,8 +6,9 @@ from typing import NoReturn
 
 from PySide6.QtWidgets import QPushButton
 
+from gui import tasks
 from gui.style.states import StateStack
-from model.errors import NotAllowed, Unreachable
+from model.errors import Cancelled, NotAllowed, Unreachable
 
 
 def denied(*_: object, **__: object) -> NoReturn:
@@ -18,6 +19,14 @@ def denied(*_: object, **__: object) -> NoReturn:
 def silent(*_: object, **__: object) -> NoReturn:
     """Stands for any read from a server that does not answer."""
     raise Unreachable("The server did not answer in time; try again.")
+
+
+def going_on(*given: object, **named: object) -> NoReturn:
+    """Stands for any read that goes on until somebody stops it."""
+    progress = named.get("checkpoint", given[-1])
+    assert isinstance(progress, tasks.Progress)
+    progress.stop.wait()
+    raise Cancelled
 
 
 def try_again(stack: StateStack) -> None:

@@ -20,7 +20,7 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.refusals import denied, try_again
+from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import NS, wait_idle
 
 
@@ -129,10 +129,14 @@ def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
     assert "$nonsense" in panel.bar.input.text()
 
 
-def test_a_refresh_that_was_stopped_is_said_until_the_next_one(panel: BrowserPanel, qtbot: QtBot) -> None:
-    panel.refresh()
-    panel.stop()
-    wait_idle(qtbot)
+def test_a_refresh_that_was_stopped_is_said_until_the_next_one(
+    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "documents", going_on)
+        panel.refresh()
+        panel.stop()
+        wait_idle(qtbot)
     assert (panel.states.kind, panel.bar.error) == ("content", "Reading was stopped; these rows were read before it.")
     panel.refresh()
     wait_idle(qtbot)

@@ -21,7 +21,7 @@ from model.records import Checkpoint, PendingToken
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.refusals import denied, try_again
+from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import new_window, wait_idle
 
 NS = "insurance.stats"
@@ -380,6 +380,7 @@ def test_a_reading_that_is_stopped_before_anything_was_listed_says_so(
         patched.setattr(Session, "pending", denied)
         panel.refresh()
         idle()
+    monkeypatch.setattr(Session, "pending", going_on)
     try_again(panel.states)
     panel._stop()
     idle()

@@ -120,7 +120,7 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     whole = browser.ran
 
     click(button(bar, "Explain this query, and the indexes"))
-    wait_idle(qtbot)
+    wait_idle(qtbot, lambda: "Scans" in read(sheet(window)))
     said = read(sheet(window))
     assert "Scans 2,483 documents" in said
     assert 'Index missing: { v: -1, "premium.gross": 1 }.' in said
