@@ -327,6 +327,10 @@ class Layout(ABC):
         reason = self._barred(version) or self.foreign.objection(version.raw or c.EMPTY)
         return reason or self.writer.hindrance(version)
 
+    def guards_any(self, size: int) -> bool:
+        """Whether writes over a document of this many bytes are known to be guarded here, whatever is in it."""
+        return self.numbered
+
     def removable(self, version: Version) -> str:
         """Why the document with this current version may not be deleted, one sentence; "" where it may."""
         return self._barred(version) or self.writer.undeletable(version)

@@ -40,7 +40,8 @@ class CurrentDocuments:
         self.foreign = ForeignGuard(profile)
         self._lazily = LazyVersions(profile, profile.id, own, self._read)
         self.row = RowReader(profile.id if inside else own.id, own.version, (own.at, own.token), inside).row
-        self._able: Abilities | None = None
+        self.known_abilities: Abilities | None = None
+        """What this server's expressions can tell apart, once somebody has asked."""
 
     # --- one stored document
 
@@ -110,9 +111,9 @@ class CurrentDocuments:
 
     def abilities(self, physical: Value) -> Abilities:
         """The abilities of this server's expressions, found out once over a document that exists."""
-        if self._able is None:
-            self._able = guards.abilities(self.server, self.ns, physical)
-        return self._able
+        if self.known_abilities is None:
+            self.known_abilities = guards.abilities(self.server, self.ns, physical)
+        return self.known_abilities
 
     # --- lists
 

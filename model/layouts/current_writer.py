@@ -146,7 +146,7 @@ class CurrentWriter:
     def __init__(
         self, server: Port, current: CurrentDocuments, guard: Guarding, landing: Landing | None = None
     ) -> None:
-        self._server, self._current, self._guard, self._landing = server, current, guard, landing or Landing()
+        self._server, self.current, self._guard, self._landing = server, current, guard, landing or Landing()
         self._profile, self._ns = current.profile, current.ns
         self.outcomes = Outcomes(self._ns, current.version, current.bears, current.made)
         self.unique = (self._profile.id,)
@@ -171,14 +171,14 @@ class CurrentWriter:
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
         """The number of the version that follows ``base``, drawn from a counter where there is one; None without."""
-        if not self._current.numbered:
+        if not self.current.numbered:
             return None
         proposed = numbering.following(base.v, self._profile, stamp.at)
         return numbering.draw(self._server, self._profile, id, proposed)
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
         """The number that the next version would get now, and the write that draws it, where one is drawn."""
-        if not self._current.numbered:
+        if not self.current.numbered:
             return None, []
         v, write = numbering.drawing(
             self._server, self._profile, id, numbering.following(base.v, self._profile, stamp.at)
@@ -187,7 +187,7 @@ class CurrentWriter:
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
         """The number of a new document; None where there are none."""
-        if not self._current.numbered:
+        if not self.current.numbered:
             return None
         return numbering.draw(self._server, self._profile, id, numbering.first(self._profile, stamp.at))
 
@@ -199,7 +199,7 @@ class CurrentWriter:
 
     def own_values(self, base: bytes | None, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
         """The values of the layout's own fields when it writes ``content`` over the current version ``base``."""
-        own = self._current.own
+        own = self.current.own
         values: dict[str, Value | None] = {}
         if own.version and v is not None:
             values[own.version] = v
@@ -219,9 +219,9 @@ class CurrentWriter:
         assert base.raw is not None
         assert base.content is not None
         physical = guards.physical_id(base.raw)
-        values = {**values, **self._current.foreign.moved(base.raw)}
+        values = {**values, **self.current.foreign.moved(base.raw)}
         self.refuse_dots(base.raw, content)
-        new = compose(base.raw, self._current.own.names, content, values)
+        new = compose(base.raw, self.current.own.names, content, values)
         check_size(new)
         where = guards.by_id(physical)
         edit = update_operators.operators(base.content, content)
@@ -239,8 +239,8 @@ class CurrentWriter:
         Where no filter can express that, it is version and token alone; without these it raises ``Refused``.
         """
         assert base.raw is not None
-        able = self._current.abilities(guards.physical_id(base.raw))
-        versioned = bool(self._current.own.version)
+        able = self.current.abilities(guards.physical_id(base.raw))
+        versioned = bool(self.current.own.version)
         try:
             clauses = guards.whole(base.raw, able, True, beside).filter
         except Refused:
@@ -249,18 +249,23 @@ class CurrentWriter:
             clauses = {}
         return clauses | (self._guard.clauses(base) if versioned else {})
 
+    def guards_any(self, size: int) -> bool:
+        """Whether this server was found to guard the replacement and the removal of any document of so many bytes."""
+        able = self.current.known_abilities
+        return able is not None and able.counts and able.fields and size <= guards.SMALL
+
     def refuse_dots(self, raw: bytes, content: bytes) -> None:
         """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
         if b"." not in raw and b"." not in content:
             return
         dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
-        if dotted is not None and not self._current.abilities(guards.physical_id(raw)).fields:
+        if dotted is not None and not self.current.abilities(guards.physical_id(raw)).fields:
             raise update_operators.dotted(dotted)
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version at the root."""
-        own = self._current.own
-        values = self.own_values(None, content, stamp, v) | self._current.foreign.first(self._server)
+        own = self.current.own
+        values = self.own_values(None, content, stamp, v) | self.current.foreign.first(self._server)
         pairs = self.new_ids(id, stamp)
         leads = own.version and v is not None and own.version != own.hash
         if leads and v is not None:
@@ -278,7 +283,7 @@ class CurrentWriter:
 
     def stored_alone(self, id: Value, version: Version) -> bytes:
         """The stored document of a version that is moved here from another layout; equal bytes each time."""
-        own = self._current.own
+        own = self.current.own
         content = stored_form.content_of(version, own.names)
         pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
         stamps = stored_form.stamps(self._profile, id, version, stored_form.FIRST, numbered=False)
@@ -290,7 +295,7 @@ class CurrentWriter:
 
     def occupied(self, id: Value) -> bool:
         """Whether there is a current document with this id."""
-        return self._current.exists(id)
+        return self.current.exists(id)
 
     def ended(self, id: Value) -> Version | None:
         """None: a document that is deleted leaves no version here."""
@@ -298,7 +303,7 @@ class CurrentWriter:
 
     def undeletable(self, base: Version) -> str:
         """Why this server cannot guard the delete of a document without versions, one sentence; "" where it can."""
-        if self._current.numbered or base.raw is None:
+        if self.current.numbered or base.raw is None:
             return ""
         try:
             self.whole_guard(base, 0)
@@ -328,10 +333,10 @@ class CurrentWriter:
     def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
         """The answer of :meth:`landed`; it is ``unchanged`` where the base is there as it was read."""
         try:
-            raw = self._current.raw(id)
+            raw = self.current.raw(id)
         except NotFound:
             return self._landing.before(id, token, base, None)
-        if self._current.bears(raw, token):
+        if self.current.bears(raw, token):
             return True
         if base is not None and base.raw is not None and raw == base.raw:
             return unchanged
@@ -343,7 +348,7 @@ class CurrentWriter:
         """The one guarded delete of the document."""
         assert base.raw is not None
         where = guards.by_id(guards.physical_id(base.raw)) | self._guard.clauses(base)
-        if not self._current.numbered:
+        if not self.current.numbered:
             where |= self.whole_guard(base, 0)
         return Write(self._ns, "delete", where, None, "the document")
 
@@ -372,7 +377,7 @@ class CurrentWriter:
     def stands(self, raw: bytes) -> bool | None:
         """Whether a document is there, or a later state of it; None where another one may have its id."""
         id = document_ids.id_of(raw, self._profile.id) or guards.physical_id(raw)
-        gone = self.gone(id, self._current.made(raw))
+        gone = self.gone(id, self.current.made(raw))
         return None if gone is None else not gone
 
     def gone(self, id: Value, base: Version) -> bool | None:
@@ -380,7 +385,7 @@ class CurrentWriter:
 
         A delete wants the document gone, whoever removed it. One that is there may be a new one.
         """
-        here = self._current
+        here = self.current
         try:
             raw = here.raw(id)
         except NotFound:

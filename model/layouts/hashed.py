@@ -65,7 +65,7 @@ class HashWriter(CurrentWriter):
 
         def there() -> bool | None:
             try:
-                raw = self._current.raw(id)
+                raw = self.current.raw(id)
             except NotFound:
                 return False if base is None else None
             if self.is_made(raw, makes):
@@ -76,7 +76,7 @@ class HashWriter(CurrentWriter):
 
     def is_made(self, raw: bytes, makes: bytes) -> bool:
         """Whether a stored document has the content and the hash of another, whatever the order of its fields."""
-        name, content = (self._profile.hash,), self._current.content
+        name, content = (self._profile.hash,), self.current.content
         parts = [hashed_part(content(each), self._profile) for each in (raw, makes)]
         return c.get(raw, name) == c.get(makes, name) and (parts[0] == parts[1] or update_operators.reordered(*parts))
 
@@ -128,6 +128,10 @@ class Hashed(Layout):
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
         steps = self._writer.swap(base, content, values)
         return steps if self.profile.token else replace(steps, repeatable=False)
+
+    def guards_any(self, size: int) -> bool:
+        """Whether this server was found to tell all values apart and to count fields, in one command."""
+        return self._writer.guards_any(size)
 
     def explain(self, base: Version) -> str:
         """The guard of the swap."""

@@ -71,6 +71,10 @@ class Plain(Layout):
         raw, _ = self._check(base)
         return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None))
 
+    def guards_any(self, size: int) -> bool:
+        """Whether this server was found to tell all values apart and to count fields, in one command."""
+        return self._writer.guards_any(size)
+
     def explain(self, base: Version) -> str:
         """The guard of the swap."""
         said = "The swap applies only if every field is still exactly as it was read."

@@ -345,7 +345,7 @@ class Writer:
             return ""  # what was deleted is inserted again
         try:
             layout = self._layout(ns)
-            current = None if layout.numbered else self._current(ns, id)  # a number guards every write over it
+            current = None if layout.guards_any(len(record.after)) else self._current(ns, id)
             if current is None or current.content != record.after:
                 return ""
             if record.before is None:

@@ -393,3 +393,19 @@ def test_one_version_and_the_first_hundred_are_read_without_the_thousands_behind
         page = list(islice(session.history(ns, id), 100))
         assert [each.v for each in page] == [Value.of(v) for v in range(versions, versions - 100, -1)]
         assert (len(log.names), log.rows) == history
+
+
+def test_an_import_asks_once_and_not_for_each_document_whether_it_can_be_undone(
+    local: LocalServer, log: CommandLog
+) -> None:
+    sent = []
+    for documents in (3, 30):
+        local.load(f"db.c{documents}", [bson.encode(plain(0, at)) for at in range(10)])
+        wanted = [bson.encode(plain(1, at)) for at in range(documents)]
+        with Session.open(local.uri) as session:
+            run = session.batches.insert(f"db.c{documents}", lambda wanted=wanted: wanted)
+            assert len(list(run)) == documents
+            log.clear()
+            assert session.way_back(run.id) == ("", True)
+        sent.append(len(log.names))
+    assert sent[0] == sent[1] > 0

@@ -15,6 +15,7 @@ from bson import ObjectId
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
 from model.layouts.base import Layout
+from model.layouts.current_writer import CurrentWriter
 from model.layouts.recognise import bind
 from model.layouts.stamp import Stamp
 from model.profile import CollectionProfile, stated
@@ -190,8 +191,8 @@ def layout_of(port: WriterPort, of: Variant, fresh: bool = True) -> Layout:
     Asking takes twenty reads, in which nothing can go wrong: half of the time of a schedule.
     """
     bound = bind(port, of.profile)
-    if not fresh:
-        bound._able = _abilities(of)
+    if not fresh and isinstance(bound.writer, CurrentWriter):
+        bound.writer.current.known_abilities = _abilities(of)
     return bound
 
 
