@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from model.errors import Unreadable
 from model.hidden_characters import visible
-from model.text.display import plain, short, shown
+from model.text.display import plain, shown
 from model.text.json_reader import read
 from model.text.json_tree import tree
 from model.text.json_writer import Style, write
@@ -45,7 +45,6 @@ __all__ = [
     "plain",
     "readable",
     "relaxed",
-    "short",
     "shown",
     "to_text",
     "value_from_text",

@@ -40,16 +40,6 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
-def short(value: Value) -> str:
-    """A container by its size: ``{ 6 fields }``, ``[ 3 ]``; any other value as :func:`shown`."""
-    if not value.is_container:
-        return shown(value)
-    count = sum(1 for _ in c.elements(value.data))
-    if value.type == c.ARRAY:
-        return f"[ {count} ]" if count else "[ ]"
-    return "{ }" if count == 0 else "{ 1 field }" if count == 1 else f"{{ {count} fields }}"
-
-
 def shown(value: Value, zone: str = "UTC", limit: int = 200) -> str:
     """One line of at most about ``limit`` characters; a string above 1 KB ends in its size, above 1 MB is only that.
 
@@ -146,7 +136,9 @@ def _container(value: Value, zone: str, limit: int) -> str:
         if kind == c.OBJECT_ID:
             body = f"…{inner.data.hex()[-4:]}"
         elif inner.is_container:
-            body = short(inner)
+            count = sum(1 for _ in c.elements(inner.data))  # without a word: no line is of one language
+            size = f" {count} " if count else " "
+            body = f"[{size}]" if kind == c.ARRAY else f"{{{size}}}"
         else:
             body = shown(inner, zone, limit)
         label = "" if is_array else f"{plain(name_text(c.name_of(name)))}: "

@@ -191,21 +191,19 @@ def test_a_large_whole_number_that_no_type_holds_is_refused(written: str) -> Non
         (Value.document(c.EMPTY), "{ }"),
         (text.loose_value('{_id: ObjectId("65f0a1c29b1e8a0012c4e41c"), code: "FLOOD", n: NumberDecimal("36.20")}'),
          '{ _id: …e41c, code: "FLOOD", n: 36.20 }'),
-        (text.loose_value('["household", {a: 1}, [1, 2]]'), '[ "household", { 1 field }, [ 2 ] ]'),
+        (text.loose_value('["household", {a: 1}, [1, 2]]'), '[ "household", { 1 }, [ 2 ] ]'),
         (text.loose_value("/^a/i"), "/^a/i"),
         (text.value_from_text('{"$code": "f(x)", "$scope": {"x": 1, "y": {"z": 2}}}'),
-         'Code("f(x)", { x: 1, y: { 1 field } })'),
+         'Code("f(x)", { x: 1, y: { 1 } })'),
     ],
 )  # fmt: skip
 def test_values_are_shown_as_people_know_them(value: Value, line: str) -> None:
     assert text.shown(value, "Europe/Berlin") == line
 
 
-def test_containers_are_cut_and_counted() -> None:
+def test_containers_are_cut() -> None:
     value = text.loose_value("{street: 'Elbchaussee 96', zip: '22763', city: 'Hamburg'}")
     assert text.shown(value, limit=40) == '{ street: "Elbchaussee 96", zip: "227… }'
-    assert text.short(value) == "{ 3 fields }"
-    assert text.short(text.loose_value("[1, 2, 3]")) == "[ 3 ]"
 
 
 @pytest.mark.parametrize(
