@@ -250,7 +250,7 @@ def _template(sentence: str, plainly: bool = False) -> str:
     for each in known.like(sentence):
         # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
         if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
-            if plainly and any(value.count(" ") >= LONG and not _known_as(value) for value in found.groups()):
+            if plainly and not all(map(_is_plain, found.groups())):
                 continue
             values: dict[str, str] = {}
             for at, (names, value) in enumerate(zip(each.together, found.groups(), strict=True), 1):
@@ -259,6 +259,17 @@ def _template(sentence: str, plainly: bool = False) -> str:
                     values[name] = _value(one, begins, each.said.startswith(f"{{{name}}}"))
             return _VALUE.sub(partial(_value_of, values), each.said)
     return ""
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a value is no clause that nobody knows, and no end of a sentence with another one behind it.
+
+    What is in brackets is data, however long.
+    """
+    if value.count(" ") < LONG or (value[0] + value[-1]) in ("{}", "[]"):
+        return True
+    behind = _END.split(value)[1:]
+    return bool(_known_as(value)) and not (behind and all(map(_known_as, behind)))
 
 
 def _apart(value: str, count: int) -> list[str]:

@@ -26,7 +26,9 @@ FILES = tr("Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)
 HISTORIES = tr("Lines of JSON (*.jsonl);;All files (*)")
 WHOLE = "", True
 """The way back of a run of which nothing is known that cannot be undone."""
-_STAYED: dict[Kind, str] = {"conflict": tr("changed meanwhile and stayed"), "refused": "refused", "skipped": "skipped"}
+_STAYED: dict[Kind, str] = {
+    "conflict": tr("changed meanwhile and stayed"), "refused": tr("refused"), "skipped": tr("skipped")
+}  # fmt: skip
 
 
 class BatchWrites(QObject):

@@ -255,6 +255,6 @@ def test_sizes_of_containers_advice_before_a_merge_and_missing_indexes_are_germa
     fields.set_open(fields.index(0, 0), True)
     assert fields.cell(fields.index(0, FIELD_VALUE)).text == "{ 2 Felder }"
     assert wording.by_size(0, is_array=True) == "[ ]"
-    missing = "Scans 2,483 documents and finds 3. Index missing: { status: 1 }."
-    assert translated(missing) == "Durchsucht 2.483 Dokumente und findet 3. Index fehlt: { status: 1 }."
+    missing = "Scans 2,483 documents and finds 2,359. Index missing: { status: 1 }."
+    assert translated(missing) == "Durchsucht 2.483 Dokumente und findet 2.359. Index fehlt: { status: 1 }."
     assert tr("those {asked}", asked=tr("two")) == "diesen zwei"
