@@ -99,6 +99,7 @@ class LoginForm(QWidget):
         self.resource = field(tr("api://… or the audience"), tr("Resource"))
         self.keep = QCheckBox(tr("Keep passwords in this computer's keyring"))
         self.keep.setChecked(True)
+        self._of_address = ""  # the password that the address brought
         self._hint = words("", "hint", wrap=True)
         self._labels = {name: PlainLabel() for name in ("user", "password")}
         self.form = form_of(self)
@@ -157,8 +158,9 @@ class LoginForm(QWidget):
         self.way.setCurrentIndex(self.way.findData(name))
         self._fit(self._now())
         change_text(self.user, address.user_name)
-        if address.user is not None or address.password is not None:
-            change_text(self.password, address.password_text)
+        if address.user is not None or address.password is not None or self.password.text() == self._of_address:
+            change_text(self.password, address.password_text)  # a person's own stays while there is no user
+            self._of_address = address.password_text
         change_text(self.source, address.option("authSource"))
         for box, key in (
             (self.token, "AWS_SESSION_TOKEN"),
@@ -208,6 +210,8 @@ class LoginForm(QWidget):
 
     def _user_typed(self, name: str) -> None:
         password = self.password.text()
+        if not name:
+            self._of_address = ""  # another name may follow
 
         def change(address: Address) -> Address:
             other = address.with_user(name)

@@ -262,6 +262,22 @@ def test_tls_files_are_only_asked_for_with_tls(dialog: ConnectDialog) -> None:
     assert dialog.tls.ca.isEnabled()
 
 
+def test_a_password_of_an_address_goes_with_it_and_a_typed_one_stays(dialog: ConnectDialog) -> None:
+    dialog.uri.setText("mongodb://eva:first@db.example/")
+    assert dialog.login.password.text() == "first"
+    dialog.uri.setText("mongodb://other.example/")
+    assert dialog.login.password.text() == ""
+    assert dialog.opening().source == "mongodb://other.example/"
+    dialog.login.password.setText("second")
+    dialog.uri.setText("mongodb://third.example/")
+    assert dialog.login.password.text() == "second"
+    dialog.login.user.setText("ann")
+    assert dialog.opening().source == "mongodb://ann:second@third.example/"
+    dialog.login.user.setText("")
+    dialog.login.user.setText("bob")
+    assert dialog.opening().source == "mongodb://bob:second@third.example/"
+
+
 def test_a_password_without_a_user_is_refused(dialog: ConnectDialog) -> None:
     dialog.login.password.setText(SECRET)
     dialog.go.click()
