@@ -4281,7 +4281,11 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Reading was stopped; these rows were read before it.</source>
-      <translation>Das Lesen wurde abgebrochen; diese Zeilen wurden vorher gelesen.</translation>
+      <translation>Das Lesen wurde angehalten; diese Zeilen wurden vorher gelesen.</translation>
+    </message>
+    <message>
+      <source>Reading was stopped; this was read before it.</source>
+      <translation>Das Lesen wurde angehalten; dies wurde vorher gelesen.</translation>
     </message>
     <message>
       <source>Reading what changed</source>

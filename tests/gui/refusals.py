@@ -32,5 +32,10 @@ def going_on(*given: object, **named: object) -> NoReturn:
 def try_again(stack: StateStack) -> None:
     """Press the button of a state that says what could not be read."""
     assert stack.kind == "failed"
-    (pressed,) = [each for each in stack.state.findChildren(QPushButton) if each.text() == "Try again"]
+    press(stack, "Try again")
+
+
+def press(stack: StateStack, said: str) -> None:
+    """Press the button of a state that has these words."""
+    (pressed,) = [each for each in stack.state.findChildren(QPushButton) if each.text() == said]
     pressed.click()

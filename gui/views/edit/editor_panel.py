@@ -152,15 +152,24 @@ class EditorPanel(DraftPanel):
 
     def _load(self, draft: Draft | None = None) -> None:
         session, ns, id = self._session, self.ns, self.id
-        self.states.show_loading(tr("Reading {id}", id=wording.plain(id)))
+        title = tr("Reading {id}", id=wording.plain(id))
+        self.states.show_loading(title, partial(self._stop_loading, draft))
         tasks.run(
             lambda _: load(session, ns, id, draft),
             done=self._loaded,
             failed=self._load_failed,
             owner=self,
             key="load",
-            title=tr("Reading {id}", id=wording.plain(id)),
+            title=title,
         )
+
+    def _stop_loading(self, draft: Draft | None) -> None:
+        tasks.drop(self, "load")  # at once, however long the server takes to answer
+        if self.is_loaded:
+            self.states.show_part(tr("Reading was stopped; this was read before it."), self.reload)
+        else:
+            again = partial(self._load, draft)
+            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), again)], "hourglass")
 
     def _load_failed(self, error: BaseException) -> None:
         if self.is_dirty and isinstance(error, NotFound):

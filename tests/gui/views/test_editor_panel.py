@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -12,12 +14,15 @@ from pytestqt.qtbot import QtBot
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, VALUE
 from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell
+from gui.views.edit.editor_panel import EditorPanel
 from gui.views.edit.editor_parts import BOTH
 from model import text
+from model.records import Opened
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.document_scenes import OPENED, Desk, put
+from tests.gui.document_scenes import ID, NS, OPENED, Desk, put, shown
 from tests.gui.field_support import Open, cell, get, node, type_into
+from tests.gui.refusals import press
 
 # --- what is shown
 
@@ -40,6 +45,29 @@ def test_dates_are_shown_in_the_zone_and_kept_to_the_millisecond(opened: Open, d
     assert panel.tree.edit_cell(panel.model.find(("period", "from")))
     QTest.keyClick(panel.tree.editor.widget, Qt.Key.Key_Return)
     assert panel.content == OPENED
+
+
+def test_a_reading_that_takes_long_is_stopped_at_once_and_begun_again(
+    qtbot: QtBot, desk: Desk, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, read = Event(), Desk.open_document
+
+    def slowly(self: Desk, ns: str, id: Value) -> Opened:
+        answers.wait()
+        return read(self, ns, id)
+
+    monkeypatch.setattr(Desk, "open_document", slowly)
+    panel = EditorPanel(desk.as_session(), NS, ID)
+    shown(qtbot, panel)
+    qtbot.waitUntil(lambda: panel.states.kind == "loading")
+    press(panel.states, "Stop")
+    assert panel.states.state.title == "Reading was stopped"
+    answers.set()
+    idle()
+    assert not panel.is_loaded
+    press(panel.states, "Read again")
+    qtbot.waitUntil(lambda: panel.is_loaded)
+    assert panel.states.kind == "content"
 
 
 # --- the tree keeps its shape
