@@ -218,6 +218,10 @@ class Opened:
     asks_author: bool = False  # whether a person is asked once for the name that versions bear
 
 
+EDIT_IN_DOUBT = "It is not known whether the edit was applied."
+"""How the detail of an edit with an unknown outcome begins; behind it stands why."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a write ended. ``conflict`` and ``refused`` mean: not in the database."""

@@ -11,10 +11,10 @@ from gui import copying
 from gui.language import tr, translated
 from gui.messages import MessageLine
 from gui.style import wording
+from model.records import EDIT_IN_DOUBT, Outcome
 
 if TYPE_CHECKING:
     from gui.style.states import Choice
-    from model.records import Outcome
 
 
 class Notices(QWidget):
@@ -60,13 +60,13 @@ class Notices(QWidget):
 
     def doubt(self, said: str, outcome: Outcome, check: Callable[[], object]) -> None:
         """Show that an outcome is not known; the line stays until it is."""
-        detail = f"{said}. {translated(outcome.detail)}" if outcome.detail else f"{said}."
+        why = translated(outcome.detail.removeprefix(EDIT_IN_DOUBT).strip())
         choices: list[Choice] = [(tr("Check again"), check)]
         token = outcome.token
         if token:
             choices.append((tr("Copy the write token"), lambda: copying.put(token)))
         self.clear("doubt")
-        self.put("doubt", "unknown", detail, choices, closable=False)
+        self.put("doubt", "unknown", f"{said}. {why}".strip(), choices, closable=False)
 
     def clear(self, name: str) -> None:
         """Take a line away, if it is shown."""

@@ -11,7 +11,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.layouts import update_operators
 from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
-from model.records import Outcome, Version
+from model.records import EDIT_IN_DOUBT, Outcome, Version
 from model.server.retry import End
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -58,7 +58,7 @@ class Outcomes:
             # A document deleted before the second try is put back by now, to the byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
         if end.kind == "unknown":
-            detail = _joined("It is not known whether the edit was applied.", end.sentence)
+            detail = _joined(EDIT_IN_DOUBT, end.sentence)
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
         return Outcome("refused", self._ns, id, end.sentence)
 

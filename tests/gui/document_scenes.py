@@ -14,7 +14,7 @@ from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
 from model.layouts.base import Layout
-from model.records import Draft, Opened, Outcome, Sending, Version
+from model.records import EDIT_IN_DOUBT, Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 from model.userdata.drafts import Drafts
 from model.values import canonical
@@ -189,7 +189,8 @@ class _Bound:
         return self._desk.version(NS, id, v)
 
 
-UNKNOWN = Outcome("unknown", NS, ID, "The connection was lost after the write was sent.", token="691f0a4e")
+LOST = "The connection was lost after the write was sent."
+UNKNOWN = Outcome("unknown", NS, ID, f"{EDIT_IN_DOUBT} {LOST}", token="691f0a4e")
 
 
 def shown(qtbot: QtBot, widget: QWidget, width: int = 1168, height: int = 795) -> None:

@@ -17,7 +17,7 @@ from model import text
 from model.errors import Unreachable
 from model.records import Outcome
 from model.values.canonical import Value
-from tests.gui.document_scenes import ID, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
+from tests.gui.document_scenes import ID, LOST, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
 from tests.gui.field_support import Open, cell, get, node, type_into
 from tests.gui.refusals import denied, try_again
 
@@ -211,7 +211,7 @@ def test_an_unknown_outcome_holds_saving_until_it_is_settled(opened: Open, desk:
     panel.save()
     qtbot.waitUntil(lambda: "doubt" in panel.notices.lines)
     line = panel.notices.lines["doubt"]
-    assert line.text.startswith("It is not known whether v13 was saved")
+    assert line.text == f"It is not known whether v13 was saved. {LOST}"
     assert line.kind == "unknown"
     assert [made.text() for made in line.buttons] == ["Check again", "Copy the write token"]
     assert "held" in panel.save_reason
