@@ -33,6 +33,7 @@ from model.records import Version
 from model.session import Session, things
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.document_scenes import shown
 from tests.gui.refusals import denied, try_again
 
 NS, ID = "insurance.contracts", Value.of("K-118240")
@@ -48,9 +49,7 @@ def session(homes: Path) -> Iterator[Session]:
 @pytest.fixture
 def panel(session: Session, qtbot: QtBot, idle: Idle) -> ChangeMapPanel:
     made = ChangeMapPanel(session, NS, ID)
-    qtbot.addWidget(made)
-    made.resize(1391, 795)
-    made.show()
+    shown(qtbot, made, 1391, 795)
     idle()
     qtbot.waitUntil(lambda: made.model.chain.complete)
     return made
@@ -93,9 +92,7 @@ def test_a_low_map_opens_at_the_newest_version_with_all_that_it_changed_in_sight
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
     panel = ChangeMapPanel(session, NS, ID)
-    qtbot.addWidget(panel)
-    panel.resize(976, 500)
-    panel.show()
+    shown(qtbot, panel, 976, 500)
     idle()
     qtbot.waitUntil(lambda: panel.model.chain.complete)
     grid, newest = panel.grid, panel.model.newest
@@ -386,9 +383,7 @@ def test_a_long_map_paints_only_what_is_in_sight(tiles: list[object], qtbot: QtB
     from gui.views.history.map_grid import MapView
 
     view = MapView(model)
-    qtbot.addWidget(view)
-    view.resize(1200, 600)
-    view.show()
+    shown(qtbot, view, 1200, 600)
     view.show_newest()
     view.grab()
     assert 0 < len(tiles) <= 12
@@ -401,9 +396,7 @@ def test_a_year_is_whole_above_two_versions(qtbot: QtBot) -> None:
     model = MapModel()
     model.put(chain(version(2, {"a": 2}, True), version(1, {"a": 1})))
     view = MapView(model)
-    qtbot.addWidget(view)
-    view.resize(900, 500)
-    view.show()
+    shown(qtbot, view, 900, 500)
     need = QFontMetricsF(theme.font(12, 600)).horizontalAdvance("2026") + 2 * theme.px(5)
     assert view.head.width() >= need
     assert view.grid.width() == view.head.width()
@@ -436,30 +429,28 @@ def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
     tabs = TabArea(lambda _: False)
-    qtbot.addWidget(tabs)
-    tabs.resize(1300, 800)
-    tabs.show()
+    shown(qtbot, tabs, 1300, 800)
     page = tabs.open(session, PageRequest("collection", NS))
     assert isinstance(page, CollectionPage)
     idle()
     page.show_document(ID)
     idle()
     page.do_change_map()
-    shown = tabs.page
-    assert isinstance(shown, ChangeMapPage)
-    assert shown.title == "Change map: K-118240"
+    mapped = tabs.page
+    assert isinstance(mapped, ChangeMapPage)
+    assert mapped.title == "Change map: K-118240"
     idle()
-    go(shown.panel, "premium.gross", 43)
-    shown.do_compare()
+    go(mapped.panel, "premium.gross", 43)
+    mapped.do_compare()
     idle()
     assert isinstance(tabs.page, CollectionPage)
     qtbot.waitUntil(lambda: page.diff.comparison is not None and page.diff.comparison.a.v == Value.of(42))
-    tabs.show_page(shown)
+    tabs.show_page(mapped)
     blame = tabs.open(session, PageRequest("blame", NS, ID))
     assert isinstance(blame, BlamePage)
     idle()
     blame.do_blame()
-    assert tabs.page is shown
+    assert tabs.page is mapped
     assert [one["kind"] for one in tabs.memory(session)] == ["collection", "map", "blame"]
     kept = tabs.memory(session)
     tabs.close_session(session)
@@ -641,9 +632,7 @@ def test_a_field_whose_versions_could_not_be_read_again_offers_nothing(
     session: Session, qtbot: QtBot, idle: Idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = FieldPanel(session, NS, ID)
-    qtbot.addWidget(panel)
-    panel.resize(1200, 800)
-    panel.show()
+    shown(qtbot, panel, 1200, 800)
     panel.show_field(("premium", "gross"))
     idle()
     assert panel.compare_button.isEnabled()
@@ -664,9 +653,7 @@ def test_a_right_that_is_missing_is_no_fault_of_the_condition(
     session: Session, qtbot: QtBot, idle: Idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = BisectPanel(session, NS, ID)
-    qtbot.addWidget(panel)
-    panel.resize(1200, 800)
-    panel.show()
+    shown(qtbot, panel, 1200, 800)
     panel.ask('{ "riders": { $size: 2 } }')
     idle()
     assert panel.summary.isVisible()

@@ -51,6 +51,7 @@ from gui.window.opening import Opening
 from gui.window.palette import Palette
 from gui.window.window import Window
 from model.records import Draft, Outcome, Version
+from model.session import Session
 from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Value
@@ -563,16 +564,22 @@ def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_
         qtbot.waitUntil(lambda column=column: all(is_whole(times.panel.list, row, column) for row in range(3)))
 
 
-@pytest.mark.usefixtures("twice_as_large", "each_language")
-def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: QtBot) -> None:
-    window = new_window(qtbot, 1024, 640)
-    session = open_sample(qtbot, window)
+def edited_from_v12(session: Session) -> Draft:
+    """An edit of the sample's document that meets what others have changed since."""
     id = session.find_id(NS, ID)
     base = session.version(NS, id, session.find_version(NS, id, "12"))
     assert base.content is not None
     mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
-    session.drafts.keep(Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC)))
-    page = window.workspace.open(session, PageRequest("document", NS, id))
+    return Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    draft = edited_from_v12(session)
+    session.drafts.keep(draft)
+    page = window.workspace.open(session, PageRequest("document", NS, draft.id))
     assert isinstance(page, DocumentPage)
     wait_idle(qtbot, lambda: page.editor.is_loaded)
     page.do_save()
@@ -663,11 +670,9 @@ def test_of_a_connection_that_is_tried_the_last_step_and_the_buttons_are_in_sigh
 def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    id = session.find_id(NS, ID)
-    base = session.version(NS, id, session.find_version(NS, id, "12"))
-    assert base.content is not None
-    mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
-    prompt = ConflictPrompt(window, session.conflict(NS, id, base, mine), NS, id)
+    mine = edited_from_v12(session)
+    conflict = session.conflict(NS, mine.id, session.version(NS, mine.id, mine.base_v), mine.content)
+    prompt = ConflictPrompt(window, conflict, NS, mine.id)
     prompt.open()
     for _ in range(2):
         for part in prompt.buttons.values():
