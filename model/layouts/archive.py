@@ -286,6 +286,10 @@ class Archive(Layout):
                 return True
         return False
 
+    def is_purged(self, id: Value) -> bool:
+        """Whether not even the copy is left that a delete makes of the last version."""
+        return next(self.archive.rows_of(id), None) is None
+
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert the document again, then the archive's rows that a purge removed with it.
 

@@ -611,6 +611,10 @@ class Layout(ABC):
         """
         raise Refused(type(self).read_only)
 
+    def is_purged(self, id: Value) -> bool:
+        """Whether the versions that a delete leaves behind were removed since; where it leaves none nobody can tell."""
+        return False
+
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
         """Insert removed documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
         if self.read_only:

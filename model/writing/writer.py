@@ -388,6 +388,8 @@ class Writer:
 
     def _put_back(self, record: Record, id: Value) -> Outcome:
         layout = self.catalogue.layout(record.entry.ns)
+        if record.entry.action == "delete" and layout.is_purged(id):
+            return self._moved_on(record, id, "was purged since")
         removed = _unpacked(record.stored or canonical.EMPTY)
         intent = self._intent(layout, record.entry.ns, id, "undo", None, record.before, record.entry.id)
 
