@@ -24,7 +24,7 @@ from gui.pages.times_page import TimesPage
 from gui.pages.tool_pages import MigratePage, PendingPage
 from gui.parts.document_side import DocumentSide
 from gui.parts.values.value_pane import ValueDialog
-from gui.style.states import PATIENCE
+from gui.style.states import PATIENCE, StateView
 from gui.tour.gallery import Gallery
 from gui.tour.outage import Outage
 from gui.views.activity.activity_model import AUTHOR
@@ -545,7 +545,8 @@ class TourViews:
     def _try_again(self, page: Page) -> None:
         """Press the button of the state, and let the reading take its time."""
         ways = (tr("Try again"), tr("Scan again"))
-        again = next(each for each in page.findChildren(QPushButton) if each.isVisible() and each.text() in ways)
+        offered = (each for state in page.findChildren(StateView) for each in state.findChildren(QPushButton))
+        again = next(each for each in offered if each.isVisible() and each.text() in ways)
         self._outage.hold()
         again.click()
 

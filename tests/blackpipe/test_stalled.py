@@ -90,8 +90,8 @@ def test_a_check_of_a_server_that_falls_silent_claims_nothing_and_names_what_it_
 
 @pytest.mark.deep
 @pytest.mark.parametrize("share", range(4))
-def test_a_third_of_all_actions_leave_a_server_that_falls_silent_anywhere(share: int) -> None:
+def test_a_sixth_of_all_actions_leaves_a_server_that_falls_silent_anywhere(share: int) -> None:
     draw = random.SystemRandom()
-    drawn = [(each, draw.choice((0.2, 0.5, 0.8, 0.95))) for each in draw.sample(ACTIONS[share::4], len(ACTIONS) // 12)]
+    drawn = [(each, draw.choice((0.2, 0.5, 0.8, 0.95))) for each in draw.sample(ACTIONS[share::4], len(ACTIONS) // 24)]
     print([(each.name, part) for each, part in drawn])
     assert not [said for each, part in drawn for said in wrong(each, (0, part))]

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QTranslator
 from PySide6.QtGui import QKeySequence
@@ -126,18 +120,6 @@ def test_the_compiled_catalogue_is_that_which_is_edited(code: str) -> None:
             assert tuple(compiled.translate(context, text.source, COUNTED, n) for n in (1, 2)) == forms
         else:
             assert compiled.translate(context, text.source) == forms[0], text.source
-
-
-@pytest.mark.long
-def test_a_view_in_a_language_of_signs_has_no_english_left_but_data(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.translating.bare_texts"], cwd=support.ROOT, check=False, encoding="utf-8",
-        env=os.environ | {"PALIMPSEST_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    seen = [json.loads(line) for line in done.stdout.splitlines()]
-    assert seen[-1][0] == "looked at"
-    assert seen[-1][2] > 500
 
 
 def test_a_word_of_english_is_seen_between_the_signs() -> None:

@@ -66,9 +66,9 @@ def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not() 
 @pytest.mark.deep
 @pytest.mark.long
 @pytest.mark.parametrize("name", PROFILES)
-def test_half_of_all_actions_work_on_every_server_or_say_why_not(name: str) -> None:
+def test_a_sixth_of_all_actions_works_on_every_server_or_says_why_not(name: str) -> None:
     seed = random.randrange(10**6)
-    drawn = random.Random(seed).sample(ACTIONS, len(ACTIONS) // 2)
+    drawn = random.Random(seed).sample(ACTIONS, len(ACTIONS) // 6)
     print(f"seed {seed}: {', '.join(action.name for action in drawn)}")
     assert not wrong(drawn, [name])
 
@@ -103,8 +103,13 @@ def test_a_query_that_a_server_gives_up_is_told_with_what_helps_and_nothing_is_w
 
 
 @pytest.mark.deep
-def test_every_action_on_a_server_that_gives_up_ends_in_a_sentence_or_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not unsaid([action for action in ACTIONS if action.name not in SAID_OTHERWISE], monkeypatch)
+def test_a_third_of_all_actions_on_a_server_that_gives_up_ends_in_a_sentence_or_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seed = random.randrange(10**6)
+    drawn = random.Random(seed).sample([each for each in ACTIONS if each.name not in SAID_OTHERWISE], len(ACTIONS) // 3)
+    print(f"seed {seed}: {', '.join(action.name for action in drawn)}")
+    assert not unsaid(drawn, monkeypatch)
 
 
 def test_a_collection_that_does_not_come_in_time_is_not_called_empty() -> None:

@@ -1,20 +1,14 @@
-"""``python -m tests.translating.bare_texts``: the texts of the sample's views that do not go through the door.
+"""Texts of views that do not go through the door.
 
 A translator that puts signs in place of all letters stands in for a language; what is still to be read is data, or was
-forgotten. Prints a JSON row for each forgotten text: the view, the widget's class, the text.
+forgotten.
 """
 
 from __future__ import annotations
 
 import ast
-import json
-import os
 import re
-import sys
-import tempfile
 from collections.abc import Iterator
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import Qt, QTranslator
 from PySide6.QtWidgets import (
@@ -30,7 +24,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import language
 from tests import support
 
 MODEL = support.ROOT / "model"
@@ -98,37 +91,9 @@ def said_by(widget: QWidget) -> Iterator[str]:
             yield from (str(model.headerData(at, across, role) or "") for at in range(model.columnCount()))
 
 
-def views() -> Iterator[tuple[str, QWidget, str]]:
-    """The texts of every view of the tour, with their widgets."""
-    from gui import app
-    from gui.tour.tour_views import TourViews
-
-    app.application(["palimpsest"])
-    tour = TourViews((1440, 900))
-    for name, _ in tour.views():
-        if name in ("states", "help", "about"):  # the tour's own page; the manual, in English; names and versions
-            continue
-        for top in QApplication.topLevelWidgets():
-            for widget in [top, *top.findChildren(QWidget)]:
-                if widget.isVisible() and not widget.objectName().startswith("Scroll"):  # Qt's own, at a row of tabs
-                    yield from ((name, widget, text) for text in said_by(widget) if text)
-    tour.close()
-
-
-def main() -> int:
-    """Print what was forgotten; 1 where there is anything."""
-    language.use(Signs())
-    known, seen, count = known_words(), set(), 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        os.environ["PALIMPSEST_HOME"] = home
-        for view, widget, text in views():
-            count += 1
-            if text not in seen and bare(text, known):
-                seen.add(text)
-                print(json.dumps([view, type(widget).__name__, text], ensure_ascii=False), flush=True)
-    print(json.dumps(["looked at", "texts", count]))
-    return 1 if seen else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def texts_in_sight() -> Iterator[tuple[QWidget, str]]:
+    """The texts of all that is shown now, with their widgets."""
+    for top in QApplication.topLevelWidgets():
+        for widget in [top, *top.findChildren(QWidget)]:
+            if widget.isVisible() and not widget.objectName().startswith("Scroll"):  # Qt's own, at a row of tabs
+                yield from ((widget, text) for text in said_by(widget) if text)

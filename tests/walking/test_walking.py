@@ -35,7 +35,7 @@ def world(qapp: QApplication) -> Iterator[World]:
 def test_no_view_is_stale_after_any_way_to_write(world: World) -> None:
     first = random.randrange(10**6)
     print(f"seeds from {first}")
-    for seed in range(first, first + by_depth(4, 12)):
+    for seed in range(first, first + by_depth(3, 6)):
         result = Sequence(world, seed).run()
         assert not result.wrong, (seed, result.views, result.done, result.wrong)
 
