@@ -41,7 +41,7 @@ def test_a_conflict_is_met_and_resolved_by_a_screen_reader_alone(qtbot: QtBot) -
     assert field is not None
 
     reader.set(f"{field[1]}, ", "Value", "weekly")
-    qtbot.waitUntil(lambda: reader.hears("Unsaved: 1 field"))
+    wait_idle(qtbot, lambda: reader.hears("Unsaved: 1 field") and reader.hears("v15 in the database"))
     reader.press("Save")
     wait_idle(qtbot, lambda: reader.hears("This document changed since you opened it"))
     assert reader.hears(f"{field[1]}")
