@@ -33,7 +33,7 @@ from model.userdata import folders
 from model.userdata.connections import without_password
 from model.userdata.journal import Record
 from model.values.canonical import Value
-from model.writing.writer import SETTLED_AFTER, Writer
+from model.writing.writer import Writer, not_there
 
 COUNT_MS = 10_000  # a collection is counted so long before a repair of it
 GAPS = ("A4", "V2", "R1", "D1")
@@ -338,9 +338,7 @@ class Repairs:
         if state == "after":
             return Outcome("applied", ns, id, "It arrived.")
         if state == "before":
-            if record.age < SETTLED_AFTER:
-                return Outcome("unknown", ns, id, "It is not in the database so far, and may still arrive.")
-            return Outcome("conflict", ns, id, "It is not in the database: it did not arrive in two minutes.")
+            return not_there(record, id)
         said = "The document has changed since, and nobody can tell whether this write was among the changes."
         return Outcome("unknown", ns, id, said)
 

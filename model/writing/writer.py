@@ -491,7 +491,7 @@ class Writer:
             return Outcome("applied", ns, None, said)
         if id is None:
             if self.catalogue.layout(ns).missing_index() is not None:
-                return self._waiting(record, None)
+                return not_there(record, None)
             return Outcome("applied", ns, None, "The index is there.")
         if record.layout in COUNTED:
             return self._found_count(record, id)
@@ -512,7 +512,7 @@ class Writer:
                 "applied", ns, id, "It arrived.", self._arrived(record, layout, id, self._current(ns, id))
             )
         if at_base or (record.before is None and current is None):
-            waiting = self._waiting(record, id)
+            waiting = not_there(record, id)
             return (self._settled(record, layout, id, False) or waiting) if waiting.kind == "conflict" else waiting
         if landed is None:
             text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
@@ -546,9 +546,8 @@ class Writer:
         return current.v if current is not None else None
 
     def _missed(self, record: Record, id: Value) -> Outcome:
-        return Outcome(
-            "conflict", record.entry.ns, id, "It is not in the database, and cannot arrive any more: the base is gone."
-        )
+        said = f"The write to {id_name(id)} is not in the database, and cannot arrive any more: its base is gone."
+        return Outcome("conflict", record.entry.ns, id, said)
 
     def _base(self, record: Record) -> Version | None:
         """The version that a write began from, as far as the journal knows it."""
@@ -572,7 +571,7 @@ class Writer:
                 gone = f"{id_name(id)} is gone, and nobody can tell what became of the token."
                 return Outcome("unknown", ns, id, gone)
             done, said = landed, f"The token {pending.DONE[what]}."
-        return Outcome("applied", ns, id, said) if done else self._waiting(record, id)
+        return Outcome("applied", ns, id, said) if done else not_there(record, id)
 
     def _found_numbered(self, record: Record, id: Value) -> Outcome:
         """How an insert under the next number has ended; that number may be another than the one tried first."""
@@ -580,13 +579,13 @@ class Writer:
         try:
             layout = self.catalogue.layout(ns)
         except NotFound:  # it would have begun the collection
-            return self._waiting(record, id)
+            return not_there(record, id)
         mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
         for raw in self.port.find(ns, mark, limit=1) if mark else ():
             number = canonical.get(raw, (field,))
             where = canonical.get(raw, (layout.profile.id,)) or id
             return Outcome("applied", ns, where, "It arrived.", value=number)
-        return self._waiting(record, id)
+        return not_there(record, id)
 
     def _found_removal(self, record: Record, id: Value) -> Outcome:
         """How a delete or a purge in doubt has ended."""
@@ -603,7 +602,7 @@ class Writer:
         if None in there:
             return Outcome("unknown", ns, id, _another(id))
         at_base = _base_hash(layout, layout.last(id)) == record.extra.get("base")
-        return self._waiting(record, id) if at_base else self._missed(record, id)
+        return not_there(record, id) if at_base else self._missed(record, id)
 
     def _is_left(self, record: Record, layout: Layout, id: Value) -> bool:
         """Whether the last version of a document is still there as a copy, which a purge makes before anything goes."""
@@ -625,16 +624,22 @@ class Writer:
             return Outcome("unknown", ns, id, some)
         if None in there:
             return Outcome("unknown", ns, id, _another(id))
-        return self._waiting(record, id)
+        return not_there(record, id)
 
     def _stand(self, layout: Layout, removed: bytes | None) -> list[bool | None]:
         """Whether each document of a delete is there, or a later state of it; None where nobody can tell."""
         return [layout.stands(ns, raw) for ns, raw in _unpacked(removed or canonical.EMPTY)]
 
-    def _waiting(self, record: Record, id: Value | None) -> Outcome:
-        if record.age < SETTLED_AFTER:
-            return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
-        return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+
+def not_there(record: Record, id: Value | None) -> Outcome:
+    """The outcome of a write that is not in the database: unknown as long as it may arrive, then a conflict."""
+    ns = record.entry.ns
+    name = ns if id is None else id_name(id)
+    if record.age < SETTLED_AFTER:
+        said = f"The write to {name} is not in the database so far, and may still arrive."
+        return Outcome("unknown", ns, id, said)
+    said = f"The write to {name} is not in the database: it did not arrive in two minutes."
+    return Outcome("conflict", ns, id, said)
 
 
 def _undone(outcome: Outcome, before: Value | None) -> Outcome:

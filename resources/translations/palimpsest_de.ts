@@ -3500,8 +3500,8 @@ Nummern: {numbering}</translation>
       <translation>Keine Versionen erkannt</translation>
     </message>
     <message>
-      <source>Nobody called {author} was met; an author's name matches as a whole.</source>
-      <translation>Niemand namens {author} kam vor; der Name eines Autors muss ganz übereinstimmen.</translation>
+      <source>Nobody called “{author}” was met; an author's name matches as a whole.</source>
+      <translation>Niemand namens „{author}“ kam vor; der Name eines Autors muss ganz übereinstimmen.</translation>
     </message>
     <message>
       <source>Nobody can prove that {name} was like this then: {said}.</source>
@@ -3592,8 +3592,8 @@ Nummern: {numbering}</translation>
       <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
     </message>
     <message>
-      <source>Nothing has {wanted} in its name, version or author.</source>
-      <translation>Nichts hat {wanted} im Namen, in der Version oder im Autor.</translation>
+      <source>Nothing has “{wanted}” in its name, version or author.</source>
+      <translation>Nichts hat „{wanted}“ im Namen, in der Version oder im Autor.</translation>
     </message>
     <message>
       <source>Nothing is called that</source>
@@ -10305,18 +10305,6 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist fort.</translation>
     </message>
     <message>
-      <source>It is not in the database so far, and may still arrive.</source>
-      <translation>Es ist bisher nicht in der Datenbank und kann noch ankommen.</translation>
-    </message>
-    <message>
-      <source>It is not in the database, and cannot arrive any more: the base is gone.</source>
-      <translation>Es ist nicht in der Datenbank und kann nicht mehr ankommen: Die Grundlage ist fort.</translation>
-    </message>
-    <message>
-      <source>It is not in the database: it did not arrive in two minutes.</source>
-      <translation>Es ist nicht in der Datenbank: Es ist in zwei Minuten nicht angekommen.</translation>
-    </message>
-    <message>
       <source>It is not known whether a copy was kept, so nothing was removed. {0}</source>
       <translation>Es ist nicht bekannt, ob eine Kopie aufbewahrt wurde, also wurde nichts entfernt. {0}</translation>
     </message>
@@ -12275,6 +12263,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The write ended in an unexpected {0}.</source>
       <translation>Der Schreibvorgang endete mit einem unerwarteten {0}.</translation>
+    </message>
+    <message>
+      <source>The write to {0} is not in the database so far, and may still arrive.</source>
+      <translation>Der Schreibvorgang an {0} ist bisher nicht in der Datenbank und kann noch ankommen.</translation>
+    </message>
+    <message>
+      <source>The write to {0} is not in the database, and cannot arrive any more: its base is gone.</source>
+      <translation>Der Schreibvorgang an {0} ist nicht in der Datenbank und kann nicht mehr ankommen: Seine Grundlage ist fort.</translation>
+    </message>
+    <message>
+      <source>The write to {0} is not in the database: it did not arrive in two minutes.</source>
+      <translation>Der Schreibvorgang an {0} ist nicht in der Datenbank: Er ist in zwei Minuten nicht angekommen.</translation>
     </message>
     <message>
       <source>The writers lost one another: the server did not answer in a minute; try again.</source>

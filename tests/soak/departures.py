@@ -24,8 +24,8 @@ from tests.soak.auditing import NOT_THERE, VERSIONS, Row, document_of, told_and_
 from tests.soak.ledger import Attempt
 
 LAST = "last"
-SOUGHT = "It is not in the database"
-"""The beginning of what is noted of a write in doubt that is looked for in vain."""
+SOUGHT = " is not in the database"
+"""A part of what is noted of a write in doubt that is looked for in vain."""
 Item: TypeAlias = tuple[str, str]
 """A namespace, and the token of a version that is stored there; of a document without versions, one of its marks."""
 Late: TypeAlias = Sequence[tuple[float, bytes]]
@@ -164,7 +164,7 @@ def _noted(p: CollectionProfile, id: str, books: Sequence[ground.Book], rows: Se
     for token, row in by_token.items():
         if row["kind"] == "applied" and token not in known:
             yield f"{_who(row)} says applied, and its version is neither there nor kept by a removal"
-        sought = row["detail"].startswith(SOUGHT) and token in taken  # when somebody looked, it was gone already
+        sought = SOUGHT in row["detail"] and token in taken  # when somebody looked, it was gone already
         if row["kind"] in NOT_THERE and token in known and not sought:
             yield f"{_who(row)} ({row['detail']}), and its version is there"
         if row["kind"] in ("begun", "unknown") and not removals:  # another life of a document may say nothing

@@ -156,6 +156,7 @@ class ActivityPanel(QWidget):
 
     def _foot(self) -> QWidget:
         self.foot = boxes.ground(QWidget(), "toolrow")
+        self.foot.hide()
         row = boxes.row(self.foot, 16, 4)
         self.shown = words("", "second")
         row.addWidget(self.shown, 1)
@@ -296,7 +297,7 @@ class ActivityPanel(QWidget):
             return
         help = tr("{documents} were read.", documents=wording.many(self._documents, "document"))
         if asked.author is not None and (self.newest is None or asked.author not in self.newest.authors):
-            help = tr("Nobody called {author} was met; an author's name matches as a whole.", author=asked.author)
+            help = tr("Nobody called “{author}” was met; an author's name matches as a whole.", author=asked.author)
         self.stack.show_empty(
             tr("No change matches"), help, [(tr("Clear the filter"), self.filter.clear)], icon="pulse"
         )

@@ -497,6 +497,7 @@ class BrowserPanel(QWidget):
             self.states.show_content()
         else:
             self.states.show_empty(tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel")
+            self.pager.show_page(0, 0, None, "", False, None)
 
     def _again(self) -> None:
         if self._info is None:

@@ -154,7 +154,8 @@ class BlamePanel(ChainPanel):
         name.setFont(theme.mono(12))
         row.addWidget(name)
         self.summary = words("", "second")
-        row.addWidget(self.summary, 1)
+        row.addWidget(self.summary)
+        row.addStretch()
         self.search = QLineEdit()
         self.search.setProperty("small", True)
         self.search.setPlaceholderText(tr("Field, version or name"))
@@ -201,7 +202,7 @@ class BlamePanel(ChainPanel):
         elif wanted:
             self.stack.show_empty(
                 tr("No field matches"),
-                tr("Nothing has {wanted} in its name, version or author.", wanted=self.search.text().strip()[:120]),
+                tr("Nothing has “{wanted}” in its name, version or author.", wanted=self.search.text().strip()[:120]),
                 [(tr("Show all fields"), self.search.clear)],
             )
         else:

@@ -89,13 +89,13 @@ class MigratePanel(QWidget):
         self.toml.setObjectName("plainjson")
         self.toml.setFont(theme.mono(11))
         self.toml.setAccessibleName(tr("What to put into a profile"))
-        self.report = words(tr("Nothing has been written yet."), wrap=True)
+        self.report = words("", wrap=True)
         self._assemble(now)
         self.layout_choice.currentIndexChanged.connect(self._chosen)
         self.target.textChanged.connect(self._other)
         self.newest.toggled.connect(self._other)
         self._chosen()
-        self.report.setText(tr("Nothing has been written yet."))
+        self._report(tr("Nothing has been written yet."))
 
     def _assemble(self, now: str) -> None:
         head = QVBoxLayout()
@@ -146,15 +146,17 @@ class MigratePanel(QWidget):
         self.states = StateStack(split)
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.states.setAccessibleName(tr("What happens"))
-        foot = QHBoxLayout()
-        foot.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
-        foot.addWidget(self.report)
+        self._foot = QWidget()
+        foot = boxes.column(self._foot)
+        foot.addWidget(states.hair())
+        foot.addLayout(said := QHBoxLayout())
+        said.setContentsMargins(theme.px(16), theme.px(10), theme.px(16), theme.px(10))
+        said.addWidget(self.report)
         whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
         whole.addWidget(self.states, 1)
-        whole.addWidget(states.hair())
-        whole.addLayout(foot)
+        whole.addWidget(self._foot)
         self.setFocusProxy(self.layout_choice)
 
     # --- what is asked for
@@ -168,7 +170,7 @@ class MigratePanel(QWidget):
     def _other(self, *_: object) -> None:
         """Drop the findings about the move, as another one is asked for now."""
         self.model.fill([])
-        self.report.setText("")
+        self._report("")
         self._inner.show_empty(
             tr("What would be copied?"),
             tr("A dry run says for each document how copying would end, and writes nothing."),
@@ -258,7 +260,7 @@ class MigratePanel(QWidget):
     ) -> None:
         make = self._making()
         self._counts.clear()
-        self.report.setText("")
+        self._report("")
         self.model.fill([])
         self._show_toml()
 
@@ -308,7 +310,7 @@ class MigratePanel(QWidget):
             else ""
         )
         said += tr(", {left} cannot be held and would stay", left=wording.count(left)) if left else ""
-        self.report.setText(tr("{said}. Nothing has been written.", said=said))
+        self._report(tr("{said}. Nothing has been written.", said=said))
 
     def _copied(self, make: Callable[[], Migration], _: object) -> None:
         self.states.show_content()
@@ -349,7 +351,7 @@ class MigratePanel(QWidget):
             messages.tell(
                 self, tr("{ns} is in {target} too, every version equal", ns=self.ns, target=self.target.text())
             )
-        self.report.setText(tr("{said}. The old collection stays as it is.", said=said))
+        self._report(tr("{said}. The old collection stays as it is.", said=said))
 
     def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
         self.states.forget_content()
@@ -357,7 +359,7 @@ class MigratePanel(QWidget):
 
     def _stopped(self, said: str) -> None:
         self.states.show_content()
-        self.report.setText(said)
+        self._report(said)
 
     def _ask_back(self) -> None:
         messages.confirm(
@@ -382,7 +384,11 @@ class MigratePanel(QWidget):
         self.states.show_content()
         kept = self._counts["conflict"] + self._counts["refused"]
         said = tr("{documents} taken back", documents=wording.many(self._counts["applied"], "document"))
-        self.report.setText(f"{said}{(tr(', {kept} stay', kept=wording.count(kept)) if kept else '')}.")
+        self._report(f"{said}{(tr(', {kept} stay', kept=wording.count(kept)) if kept else '')}.")
+
+    def _report(self, said: str) -> None:
+        self.report.setText(said)
+        self._foot.setVisible(bool(said))
 
     def _copy_toml(self) -> None:
         copying.put(self.toml.toPlainText())

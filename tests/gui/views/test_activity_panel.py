@@ -212,7 +212,7 @@ def test_the_lines_narrow_name_the_zone_and_say_what_is_wrong(qtbot: QtBot, sess
     type_into(panel.filter.author, "bea")
     idle(qtbot, panel)
     assert (state(panel).title, state(panel).help) == (
-        "No change matches", "Nobody called bea was met; an author's name matches as a whole."
+        "No change matches", "Nobody called “bea” was met; an author's name matches as a whole."
     )  # fmt: skip
     panel.filter.author.clear()
     type_into(panel.filter.path, "to.city")

@@ -489,7 +489,7 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
     assert {row.version.author for row in panel.model.rows} == {"rk-204"}
     panel.search.setText("nothing like it")
     assert panel.stack.kind == "empty"
-    assert panel.stack.state.help == "Nothing has nothing like it in its name, version or author."
+    assert panel.stack.state.help == "Nothing has “nothing like it” in its name, version or author."
     panel.search.clear()
     panel.list.setCurrentIndex(panel.model.index(0, 0))
     assert panel.compare_button.text() == "Compare v46 and v47"
