@@ -25,12 +25,12 @@ def fresh() -> Iterator[int]:
 
 
 def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, client: Client) -> None:
-    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 400))
+    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 200))
     assert not tally.wrong
 
 
 def test_versioned_collections_are_recognised_whatever_their_names(server: Server, client: Client) -> None:
-    tally = harness.histories(server, client, fresh(), support.by_depth(54, 200))
+    tally = harness.histories(server, client, fresh(), support.by_depth(54, 120))
     assert not tally.wrong
     allowed = support.by_depth(5, 12)  # a slice may meet more than its share of those that are not seen
     assert len(tally.missed) <= allowed, tally.missed
@@ -38,7 +38,7 @@ def test_versioned_collections_are_recognised_whatever_their_names(server: Serve
 
 @pytest.mark.long
 def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client) -> None:
-    tally = harness.by_itself(server, client, fresh(), support.by_depth(40, 400))
+    tally = harness.by_itself(server, client, fresh(), support.by_depth(40, 150))
     assert not tally.wrong
     assert len(tally.missed) <= tally.collections // 4
 
@@ -64,7 +64,7 @@ def test_a_recogniser_that_hears_no_contradiction_is_found_out(
 
 
 def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Server, client: Client) -> None:
-    tally = harness.shared(server, client, fresh(), support.by_depth(12, 60))
+    tally = harness.shared(server, client, fresh(), support.by_depth(12, 40))
     assert not tally.wrong
     assert len(tally.missed) <= support.by_depth(5, 15), tally.missed  # a slice may meet more than its share of them
 

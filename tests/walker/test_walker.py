@@ -29,11 +29,11 @@ from tests.walker import building, comparing
 def test_both_walks_give_equal_results_and_errors_on_bytes_of_all_kinds(walker: ModuleType) -> None:
     seed = random.randrange(2**32)
     print(f"python -m tests.walker --seed {seed}")
-    for a, b in comparing.inputs(seed, by_depth(300, 20_000)):
+    for a, b in comparing.inputs(seed, by_depth(300, 8_000)):
         assert comparing.compare(walker, a, b) == []
 
 
-@settings(examples(1000), deadline=None)
+@settings(examples(500), deadline=None)
 @given(documents(), documents(), st.integers(0, 300), st.binary(max_size=6))
 def test_both_walks_give_equal_results_on_odd_documents_and_where_these_are_cut_and_patched(
     walker: ModuleType, a: bytes, b: bytes, at: int, patch: bytes
