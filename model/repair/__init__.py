@@ -339,8 +339,8 @@ class Repairs:
             return Outcome("applied", ns, id, "It arrived.")
         if state == "before":
             if record.age < SETTLED_AFTER:
-                return Outcome("unknown", ns, id, "It is not in the database so far, and may still arrive.")
-            return Outcome("conflict", ns, id, "It is not in the database: it did not arrive in two minutes.")
+                return Outcome("unknown", ns, id, "The write has not arrived so far, and may still arrive.")
+            return Outcome("conflict", ns, id, "The write is not in the database: it did not arrive in two minutes.")
         said = "The document has changed since, and nobody can tell whether this write was among the changes."
         return Outcome("unknown", ns, id, said)
 

@@ -24,7 +24,7 @@ from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.news import News, tell
 from model.profile import table
-from model.records import Checkpoint, Outcome, PendingToken, Version, changed
+from model.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version, changed
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
@@ -547,7 +547,10 @@ class Writer:
 
     def _missed(self, record: Record, id: Value) -> Outcome:
         return Outcome(
-            "conflict", record.entry.ns, id, "It is not in the database, and cannot arrive any more: the base is gone."
+            "conflict",
+            record.entry.ns,
+            id,
+            "The write is not in the database, and cannot arrive any more: the base is gone.",
         )
 
     def _base(self, record: Record) -> Version | None:
@@ -633,14 +636,16 @@ class Writer:
 
     def _waiting(self, record: Record, id: Value | None) -> Outcome:
         if record.age < SETTLED_AFTER:
-            return Outcome("unknown", record.entry.ns, id, "It is not in the database so far, and may still arrive.")
-        return Outcome("conflict", record.entry.ns, id, "It is not in the database: it did not arrive in two minutes.")
+            return Outcome("unknown", record.entry.ns, id, "The write has not arrived so far, and may still arrive.")
+        return Outcome(
+            "conflict", record.entry.ns, id, "The write is not in the database: it did not arrive in two minutes."
+        )
 
 
 def _undone(outcome: Outcome, before: Value | None) -> Outcome:
     """The outcome of an undo that says which version it made, and of which the content is."""
     if outcome.kind != "applied":
-        return outcome
+        return replace(outcome, detail=outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT))
     what = "the content that it had before"
     if outcome.version is not None and before is not None:
         what = f"the content of {version_name(before)}"

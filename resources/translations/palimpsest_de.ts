@@ -8324,6 +8324,10 @@ Nummern: {numbering}</translation>
       <translation>{done}{of} gelesen</translation>
     </message>
     <message>
+      <source>{doubt} So nothing is written here by this layout.</source>
+      <translation>{doubt} Nach diesem Layout wird hier also nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>{error} It is tried again.</source>
       <translation>{error} Es wird erneut versucht.</translation>
     </message>
@@ -8682,6 +8686,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name}, {name2}, version missing</source>
       <translation>{name}, {name2}, Version fehlt</translation>
+    </message>
+    <message>
+      <source>{name}: {said}</source>
+      <translation>{name}: {said}</translation>
     </message>
     <message>
       <source>{name}{which} is deleted from {ns}, unless it changed meanwhile. {kept}</source>
@@ -10305,18 +10313,6 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist fort.</translation>
     </message>
     <message>
-      <source>It is not in the database so far, and may still arrive.</source>
-      <translation>Es ist bisher nicht in der Datenbank und kann noch ankommen.</translation>
-    </message>
-    <message>
-      <source>It is not in the database, and cannot arrive any more: the base is gone.</source>
-      <translation>Es ist nicht in der Datenbank und kann nicht mehr ankommen: Die Grundlage ist fort.</translation>
-    </message>
-    <message>
-      <source>It is not in the database: it did not arrive in two minutes.</source>
-      <translation>Es ist nicht in der Datenbank: Es ist in zwei Minuten nicht angekommen.</translation>
-    </message>
-    <message>
       <source>It is not known whether a copy was kept, so nothing was removed. {0}</source>
       <translation>Es ist nicht bekannt, ob eine Kopie aufbewahrt wurde, also wurde nichts entfernt. {0}</translation>
     </message>
@@ -10333,12 +10329,20 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist nicht bekannt, ob das Löschen ankam.</translation>
     </message>
     <message>
+      <source>It is not known whether the document was created.</source>
+      <translation>Es ist nicht bekannt, ob das Dokument angelegt wurde.</translation>
+    </message>
+    <message>
       <source>It is not known whether the edit was applied.</source>
       <translation>Es ist nicht bekannt, ob die Bearbeitung ankam.</translation>
     </message>
     <message>
       <source>It is not known whether the index was created. {0}</source>
       <translation>Es ist nicht bekannt, ob der Index angelegt wurde. {0}</translation>
+    </message>
+    <message>
+      <source>It is not known whether the undo was applied.</source>
+      <translation>Es ist nicht bekannt, ob das Rückgängigmachen ankam.</translation>
     </message>
     <message>
       <source>It is not known whether this write arrived; check that first.</source>
@@ -12275,6 +12279,18 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The write ended in an unexpected {0}.</source>
       <translation>Der Schreibvorgang endete mit einem unerwarteten {0}.</translation>
+    </message>
+    <message>
+      <source>The write has not arrived so far, and may still arrive.</source>
+      <translation>Der Schreibvorgang ist bisher nicht angekommen und kann noch ankommen.</translation>
+    </message>
+    <message>
+      <source>The write is not in the database, and cannot arrive any more: the base is gone.</source>
+      <translation>Der Schreibvorgang ist nicht in der Datenbank und kann nicht mehr ankommen: Die Grundlage ist fort.</translation>
+    </message>
+    <message>
+      <source>The write is not in the database: it did not arrive in two minutes.</source>
+      <translation>Der Schreibvorgang ist nicht in der Datenbank: Er kam in zwei Minuten nicht an.</translation>
     </message>
     <message>
       <source>The writers lost one another: the server did not answer in a minute; try again.</source>

@@ -24,7 +24,7 @@ from tests.soak.auditing import NOT_THERE, VERSIONS, Row, document_of, told_and_
 from tests.soak.ledger import Attempt
 
 LAST = "last"
-SOUGHT = "It is not in the database"
+SOUGHT = "The write is not in the database"
 """The beginning of what is noted of a write in doubt that is looked for in vain."""
 Item: TypeAlias = tuple[str, str]
 """A namespace, and the token of a version that is stored there; of a document without versions, one of its marks."""
