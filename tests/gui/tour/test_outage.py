@@ -14,6 +14,7 @@ from gui.tour.outage import Outage
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.tools.journal_panel import JournalPanel
 from gui.views.tools.pending_panel import PendingPanel
+from model.errors import NotAllowed, Unreachable
 from model.session import Session
 
 NS = "insurance.contracts"
@@ -127,3 +128,14 @@ def test_check_again_looks_for_each_repair(
     idle()
     assert asked == in_doubt(session)
     assert doubt(panel).text == said
+
+
+def test_a_silent_server_keeps_nobody_from_the_journal(session: Session) -> None:
+    outage = Outage(session)
+    outage.silence()
+    assert session.journal.entries() == []
+    with pytest.raises(Unreachable):
+        session.documents(NS)
+    outage.deny()
+    with pytest.raises(NotAllowed):
+        session.journal.entries()
