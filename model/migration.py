@@ -243,7 +243,7 @@ class Migration:
 
         A document that is deleted in the old place stays in the new one: verifying tells of it.
 
-        An outcome for each document and round in which something was done or refused.
+        An outcome for each document and round in which something was done, refused or found out.
         """
         self._allowed()
         intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
@@ -255,13 +255,14 @@ class Migration:
                 moved = 0
                 for outcome in self.copy(checkpoint):
                     assert outcome.id is not None
-                    moved += outcome.kind == "applied"
+                    moved += outcome.kind in ("applied", "unknown")  # the next round settles what is in doubt
                     before = ends.get(outcome.id)
                     if outcome.kind != "skipped" or before is None:
                         ends[outcome.id] = outcome
                         yield outcome
                     elif before.kind in ("conflict", "unknown"):
                         ends[outcome.id] = replace(before, kind="applied", detail="It is there.")
+                        yield ends[outcome.id]
                 if not moved:
                     break
             kinds = {each.kind for each in ends.values()}

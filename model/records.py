@@ -213,12 +213,13 @@ class Opened:
     reason: str = ""  # why it is not writable, one sentence
     document: bytes = b""  # raw as people see it: locked fields and content, in stored order
     lock: str = ""  # a field that looks like another program's lock, of which a person must say how it moves
-    doubt: str = ""  # what all the data say against its profile, by which nothing is written until a person insists
+    doubt: str = ""  # what the data say against its layout, one sentence; nothing is written until a person insists
     takes_reason: bool = False  # whether a version can say why it was made
     asks_author: bool = False  # whether a person is asked once for the name that versions bear
 
 
 EDIT_IN_DOUBT = "It is not known whether the edit was applied."
+UNDO_IN_DOUBT = "It is not known whether the undo was applied."
 """How the detail of an edit with an unknown outcome begins; behind it stands why."""
 
 

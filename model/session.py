@@ -954,7 +954,7 @@ class Session:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
         base, profile = layout.version(id), layout.profile
-        doubt = self._catalogue.objection(ns)
+        doubt = self._catalogue.known(ns)[0].doubt if self._catalogue.objection(ns) else ""
         reason = self._why_read_only() or doubt or layout.writable(base)
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
         document = self._document(layout, base)

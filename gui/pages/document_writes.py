@@ -424,7 +424,7 @@ class DocumentWrites(QObject):
         elif outcome.kind == "skipped":
             messages.tell(self._page, translated(outcome.detail))
         elif outcome.kind == "unknown":
-            messages.doubt(self._page, translated(outcome.detail), partial(self.settle, outcome), outcome.token or "")
+            messages.doubt(self._page, wording.about(outcome), partial(self.settle, outcome), outcome.token or "")
         else:
             messages.fail(self._page, translated(outcome.detail), [(tr("Try again"), again)] if callable(again) else [])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import html
 import re
+from typing import TYPE_CHECKING
 
 from gui import language
 from gui.language import plural, tr
@@ -13,6 +14,9 @@ from gui.tasks import Task
 from model import text
 from model.errors import Refused
 from model.values.canonical import INT32, INT64, STRING, Value
+
+if TYPE_CHECKING:
+    from model.records import Outcome
 
 MONTHS = (
     tr("Jan"), tr("Feb"), tr("Mar"), tr("Apr"), tr("May"), tr("Jun"),
@@ -183,6 +187,12 @@ def version(v: Value | None) -> str:
         return f"v{int.from_bytes(v.data, 'little', signed=True)}"
     shown = plain(v)
     return shown[:7] if v.type == STRING and len(shown) > 12 else f"v{shown}" if shown[:1].isdigit() else shown
+
+
+def about(outcome: Outcome) -> str:
+    """How a write ended, with the document that it is about."""
+    said, name = language.translated(outcome.detail), "" if outcome.id is None else plain(outcome.id)
+    return said if not name or name in said else tr("{name}: {said}", name=name, said=said)
 
 
 def plain(value: Value) -> str:

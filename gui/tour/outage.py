@@ -23,9 +23,10 @@ class Outage:
         self._server = session._opened.server
         self._open = threading.Event()
         self._send, self._facts = self._server.send, self._server.facts
-        kept = ((session.journal, "entries"), (session.drafts, "all"), (session.health, "scans"))
-        for owner, name in (*((self._server, name) for name in READS), *kept):
-            setattr(owner, name, self._guarded(getattr(owner, name)))
+        for name in READS:
+            setattr(self._server, name, self._guarded(getattr(self._server, name)))
+        for owner, name in ((session.journal, "entries"), (session.drafts, "all"), (session.health, "scans")):
+            setattr(owner, name, self._guarded(getattr(owner, name), file=True))
         for name, guarded in (("send", self._sent), ("facts", self._asked)):
             setattr(self._server, name, guarded)
         self.end()
@@ -33,7 +34,7 @@ class Outage:
     def end(self) -> None:
         """Let everything pass again, and what waits as well."""
         self._error: Refused | None = None
-        self._loses = ""
+        self._loses: str | None = None
         self._open.set()
 
     def deny(self) -> None:
@@ -41,7 +42,7 @@ class Outage:
         self._error = NotAllowed(DENIED)
 
     def silence(self) -> None:
-        """Answer nothing."""
+        """Answer nothing; files can be read."""
         self._error = Unreachable(SILENT)
 
     def hold(self) -> None:
@@ -49,18 +50,18 @@ class Outage:
         self._error = None
         self._open.clear()
 
-    def lose_write(self, ns: str) -> None:
-        """Answer until a collection is written; that is not known to arrive, and nothing is answered from then on."""
+    def lose_write(self, ns: str = "") -> None:
+        """Answer until a collection, or any, is written; that is not known to arrive, and nothing is answered then."""
         self._loses = ns
 
-    def _pass(self) -> None:
+    def _pass(self, file: bool = False) -> None:
         self._open.wait()
-        if self._error is not None:
+        if self._error is not None and not (file and isinstance(self._error, Unreachable)):
             raise self._error
 
-    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _guarded(self, call: Callable[..., Any], file: bool = False) -> Callable[..., Any]:
         def guarded(*given: Any, **named: Any) -> Any:
-            self._pass()
+            self._pass(file)
             return call(*given, **named)
 
         return guarded
@@ -71,7 +72,7 @@ class Outage:
         return self._facts(refresh)
 
     def _sent(self, write: Any) -> Any:
-        if write.ns != self._loses:
+        if self._loses not in ("", write.ns):
             return self._send(write)
         self.silence()
         allowed, self._server.read_only = self._server.read_only, True

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib.resources import as_file, files
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PySide6.QtCore import QEvent, QEventLoop, QItemSelectionModel, QTimer
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from gui import messages, tasks
+from gui import tasks
 from gui.language import tr
 from gui.messages import MessageLine, Question
 from gui.pages.activity_page import ActivityPage
@@ -21,7 +25,7 @@ from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
 from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
-from gui.pages.tool_pages import MigratePage, PendingPage
+from gui.pages.tool_pages import JournalPage, MigratePage, PendingPage
 from gui.parts.document_side import DocumentSide
 from gui.parts.values.value_pane import ValueDialog
 from gui.style.states import PATIENCE, StateView
@@ -48,6 +52,7 @@ UNPROVEN, REASONED = "K-204120", "insurance.customers"
 THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
 """A time of which the sample is shown with a document that cannot be proven, and one that is shown as deleted."""
 SOUND, ABSENT = "insurance.customers", "nobody wrote this"  # a collection without damage, and what no search finds
+LEFT = 11  # the row of a document that is not shown elsewhere
 STATED = "K-204109"  # the document that is shown in each state
 OTHERS = (
     ("payload", "shop.posts", "6b030fefec6ce9378f3274c4", ("16", "18")),
@@ -60,9 +65,6 @@ EDITS = {
     ("deductible",): '{"$numberDecimal": "250.00"}',
     ("notes",): '"Roof redone 2024. Call ahead."',
 }
-WRITING = ("list", "pending", "journal", "migrate", "repair")
-"""Views that write, so that it may be unknown how a write ended; others are told so by a write of their own."""
-UNSETTLED = "It is not known whether v15 was saved: the connection was lost behind the write. It may still arrive."
 LONGEST = 600_000  # milliseconds that one view may take; on a computer with much else to do, one needs minutes
 SOON = 1000  # milliseconds; longer waits are for people, not for work
 ROUNDS = 5  # words that came last are shown in one, have their height in the next, and move others in a third
@@ -165,6 +167,7 @@ class TourViews:
         yield from self._tools()
         for other in OTHERS:
             yield from self._another_program(*other)
+        yield from self._contradicted()
         window.commands.do_settings()
         yield "settings", self._still()
         self._close_sheets()
@@ -255,7 +258,8 @@ class TourViews:
         page.browser.clear_filter()
         settle()
         yield from self._without_content("list", page)
-        yield from self._in_the_way("list", page)
+        yield from self._in_the_way("list", page, partial(self._delete, page), NS)
+        page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
         yield from self._querying(page)
 
     def _querying(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
@@ -367,8 +371,7 @@ class TourViews:
         page.editor.take_over(other, (first,), "the letter")
         page.editor.foot.reason.setText("Moved to the agency in Bremen, letter of 17 November")
         page.editor.foot.reason.setCursorPosition(0)
-        for line in list(window.messages.lines):
-            line.leave()
+        self._close_messages()
         yield "reason", self._still()
         page.editor.discard()
         window.workspace.tab_area.close_page(page)
@@ -414,7 +417,7 @@ class TourViews:
         yield from self._in_the_way("resolver", merging)
         merging.resolver.choose_all("mine")
         settle(lambda: not merging.resolver.save_reason)
-        yield from self._unknown("resolver-unknown", NS, merging.resolver.save)
+        yield from self._unknown("resolver-unknown", merging, merging.resolver.save, NS)
 
     def _restoring(self) -> Iterator[tuple[str, QWidget]]:
         session, page = self._session, self.window.workspace.tab_area.page
@@ -455,16 +458,10 @@ class TourViews:
         settle(lambda: page.editor.is_loaded)
         yield from self._read_only("read-only", page)
         yield from self._offline("offline", page)
-        notices = page.editor.notices
-        doubt = "86 of 91 documents have no v, which the profile states as their version."
-        notices.put("layout", "note", doubt, [("Write by it all the same", _nothing)])
-        yield "doubt", self._still()
-        notices.clear("layout")
         other = canonical.put(canonical.EMPTY, ("status",), Value.of("lapsed"))
         page.editor.take_over(other, ("status",), "the letter")
-        for line in list(window.messages.lines):
-            line.leave()
-        yield from self._unknown("unknown", NS, page.do_save)
+        self._close_messages()
+        yield from self._unknown("unknown", page, page.do_save, NS)
         page.editor.discard()
         window.workspace.tab_area.close_page(page)
         self._outage.silence()
@@ -476,30 +473,70 @@ class TourViews:
         settle()
         window.workspace.tab_area.close_page(unread)
 
-    def _of_front(self, name: str) -> Iterator[tuple[str, QWidget]]:
+    def _contradicted(self) -> Iterator[tuple[str, QWidget]]:
+        """A document of a collection whose profile states a version that no document has."""
+        session, statements = self._session, self._session.statements
+        entry, _ = statements.entry({**statements.begin(NS).texts, "version": "revision"})
+        with TemporaryDirectory() as folder:
+            session.keep_profile(statements.in_file(Path(folder, "profile.toml"), NS, entry), NS)
+        page = self.window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, STATED)))
+        assert isinstance(page, DocumentPage)
+        settle(lambda: page.editor.is_loaded)
+        yield "doubt", self._still()
+        self.window.workspace.tab_area.close_page(page)
+        statements.forget(NS)
+
+    def _of_front(
+        self, name: str, write: Callable[[], object] | None = None, ns: str = ""
+    ) -> Iterator[tuple[str, QWidget]]:
         page = self.window.workspace.tab_area.page
         assert page is not None
         yield from self._without_content(name, page)
-        yield from self._in_the_way(name, page)
+        yield from self._in_the_way(name, page, write, ns)
 
-    def _in_the_way(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
+    def _in_the_way(
+        self, name: str, page: Page, write: Callable[[], object] | None = None, ns: str = ""
+    ) -> Iterator[tuple[str, QWidget]]:
         """A view on a connection without writes, on one that is lost, and after a write whose end nobody knows."""
         yield from self._read_only(f"{name}-read-only", page)
         yield from self._offline(f"{name}-offline", page)
-        if name in WRITING:
-            line = messages.doubt(page, UNSETTLED, _nothing, token="6b00")
-            yield f"{name}-unknown", self._still()
-            line.leave()
+        if write is not None:
+            yield from self._unknown(f"{name}-unknown", page, write, ns)
 
-    def _unknown(self, name: str, ns: str, write: Callable[[], object]) -> Iterator[tuple[str, QWidget]]:
+    def _unknown(
+        self, name: str, page: Page, write: Callable[[], object], ns: str = ""
+    ) -> Iterator[tuple[str, QWidget]]:
         """A view after a write whose end nobody knows; then it is looked for."""
-        self._outage.lose_write(ns)
-        write()
-        yield name, self._still()
-        self._outage.end()
+        with self._watched(page) as watch:
+            self._outage.lose_write(ns)
+            write()
+            settle()
+            watch.ask()
+            settle()
+            watch._timer.stop()  # no second passes in a picture
+            yield name, self.window
+            self._outage.end()
+            watch.ask()
+            settle()
         lines = (each for each in self.window.findChildren(MessageLine) if each.kind == "unknown" and each.isVisible())
-        next(lines).buttons[0].click()
+        if (line := next(lines, None)) is not None:
+            line.buttons[0].click()
         settle()
+        self._close_messages()
+
+    def _delete(self, page: CollectionPage) -> None:
+        page.browser.list.setCurrentIndex(page.browser.model.index(LEFT, 0))
+        settle()
+        page.do_delete()
+        settle(lambda: bool(self.window.findChildren(Question)))
+        self._agree()
+
+    def _agree(self) -> None:
+        """Say yes to the question that is asked."""
+        question = next(each for each in self.window.findChildren(Question) if each.isVisible())
+        if question.field is not None:
+            question.field.setText(question._typed)
+        question.verb.click()
 
     def _read_only(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
         """A page on a connection that allows no writes."""
@@ -509,23 +546,29 @@ class TourViews:
         self._session.read_only = False
         page.writes_changed()
         window.update_state()
-        for line in list(window.messages.lines):
-            line.leave()
+        self._close_messages()
 
     def _offline(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
         """A page whose server does not answer any more."""
+        with self._watched(page) as watch:
+            self._outage.silence()
+            watch.ask()
+            settle()
+            watch._timer.stop()  # no second passes in a picture
+            yield name, self.window
+            self._outage.end()
+            watch.ask()
+            settle()
+
+    @contextmanager
+    def _watched(self, page: Page) -> Iterator[ConnectionWatch]:
+        """A watch over the sample, as over a server somewhere else."""
         watch = ConnectionWatch(self._session, page)
+        watch._timer.stop()  # it asks when the tour says so
         watch.changed.connect(self.window.update_state)
         watch.found.connect(page.after_silence)
         self.window._sessions._watches[id(self._session)] = watch
-        self._outage.silence()
-        watch.ask()
-        settle()
-        watch._timer.stop()  # no second passes in a picture
-        yield name, self.window
-        self._outage.end()
-        watch.ask()
-        settle()
+        yield watch
         del self.window._sessions._watches[id(self._session)]
         watch.deleteLater()
 
@@ -571,8 +614,7 @@ class TourViews:
         page = window.workspace.open(session, PageRequest("document", NS, id))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
-        for line in list(window.messages.lines):
-            line.leave()
+        self._close_messages()
         return page
 
     def _following(self) -> Iterator[tuple[str, QWidget]]:
@@ -676,16 +718,16 @@ class TourViews:
         yield from self._of_front("take-back")
         plan.panel.list.setCurrentIndex(plan.panel.model.index(0, 1))
         yield "take-back-later-edit", self._still()
-        yield from self._unknown("take-back-unknown", plan.ns, plan.panel.go.click)
+        yield from self._unknown("take-back-unknown", plan, plan.panel.go.click)
         self.window.workspace.tab_area.close_page(plan)
         page.panel.filter.since.clear()
 
     def _tools(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
-        session.edit(NS, "K-204118", set={"status": "suspended"})
-        outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
-        if outcome.entry is not None:
-            session.undo(outcome.entry)
+        undone = session.edit(NS, "K-204111", set={"status": "lapsed"})
+        assert undone.entry is not None
+        session.undo(undone.entry)
+        outcome = session.edit(NS, "K-204118", set={"status": "suspended"})
         page = window.workspace.open(session, PageRequest("pending"))
         yield "pending", self._still()
         yield from self._of_front("pending")
@@ -697,16 +739,19 @@ class TourViews:
         page.panel.model.tick([row for row in page.panel.model.rows if not row.stale], True)
         page.panel.drop.click()
         yield "pending-drop", self._still()
-        self._close_sheets()
+        yield from self._unknown("pending-unknown", page, self._agree)
         counted = window.workspace.open(session, PageRequest("collection", "reporting.campaigns"))
         assert isinstance(counted, CollectionPage)
         settle(lambda: counted.id is not None)
         counted.do_process_entry()
         yield "process-entry", self._still()
         self._close_sheets()
-        window.workspace.open(session, PageRequest("journal"))
+        noted = window.workspace.open(session, PageRequest("journal"))
         yield "journal", self._still()
-        yield from self._of_front("journal")
+        assert isinstance(noted, JournalPage)
+        edit = next(at for at, each in enumerate(noted.panel.model.rows) if each.id == outcome.entry)
+        noted.panel.list.setCurrentIndex(noted.panel.model.index(edit, 0))
+        yield from self._of_front("journal", noted.panel.undo.click, NS)
         moving = window.workspace.open(session, PageRequest("migrate", "insurance.claims"))
         assert isinstance(moving, MigratePage)
         moving.panel.layout_choice.setCurrentIndex(moving.panel.layout_choice.findData("archive"))
@@ -714,13 +759,15 @@ class TourViews:
         moving.panel.try_it()
         yield "migrate", self._still()
         yield from self._without_content("migrate", moving, moving.panel.try_it)
-        yield from self._in_the_way("migrate", moving)
+        yield from self._in_the_way("migrate", moving, moving.panel.go.click)
         for each in list(window.workspace.tab_area.pages):
             if each.kind in ("blame", "field", "bisect", "pending", "journal", "migrate") or each is counted:
                 window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
         window.actions_.trigger("repairs")
         yield "repair", self._still()
-        yield from self._of_front("repair")
+        repairing = window.workspace.tab_area.page
+        assert isinstance(repairing, RepairPage)
+        yield from self._of_front("repair", repairing.panel.apply, f"{NS}_history")
         page = window.workspace.open(session, PageRequest("repair", "insurance.invoices"))
         assert isinstance(page, RepairPage)
         settle()
@@ -761,13 +808,13 @@ class TourViews:
         settle()
         return self.window
 
+    def _close_messages(self) -> None:
+        for line in list(self.window.messages.lines):
+            line.leave()
+
     def _close_sheets(self) -> None:
         from gui.style.sheet import Sheet
 
         for sheet in self.window.findChildren(Sheet):
             sheet.reject()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def _nothing() -> None:
-    pass

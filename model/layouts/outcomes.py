@@ -131,7 +131,8 @@ class Outcomes:
             return self.taken(id)
         if end.kind in ("conflict", "unknown"):
             other = f"Another document has the id {id_name(id)}; whether yours was there before it nobody can tell."
-            detail = other if end.kind == "conflict" else end.sentence
+            lost = _joined("It is not known whether the document was created.", end.sentence)
+            detail = other if end.kind == "conflict" else lost
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
         return self.refused(id, end.sentence)
 
@@ -145,8 +146,7 @@ class Outcomes:
             )
             return Outcome("applied", self._ns, id, _joined(said, end.sentence), v)
         if end.kind == "unknown":
-            detail = _joined("It is not known whether the delete was applied.", end.sentence)
-            return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
+            return self._delete_in_doubt(end, id, stamp)
         return self.swapped(end, id, base, c.EMPTY, stamp, v)
 
     def deleted(self, end: End, id: Value, base: Version, stamp: Stamp) -> Outcome:
@@ -159,8 +159,13 @@ class Outcomes:
                 return met
             # Deleted before the second try, and put back by now, to the byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the delete may arrive.")
-        token = str(stamp.token) if end.kind == "unknown" else None
-        return Outcome(end.kind, self._ns, id, end.sentence, token=token)
+        if end.kind == "unknown":
+            return self._delete_in_doubt(end, id, stamp)
+        return Outcome(end.kind, self._ns, id, end.sentence)
+
+    def _delete_in_doubt(self, end: End, id: Value, stamp: Stamp) -> Outcome:
+        detail = _joined("It is not known whether the delete was applied.", end.sentence)
+        return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))
 
 
 def _joined(*sentences: str) -> str:

@@ -24,7 +24,7 @@ from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.news import News, tell
 from model.profile import table
-from model.records import Checkpoint, Outcome, PendingToken, Version, changed
+from model.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version, changed
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
@@ -645,7 +645,7 @@ def not_there(record: Record, id: Value | None) -> Outcome:
 def _undone(outcome: Outcome, before: Value | None) -> Outcome:
     """The outcome of an undo that says which version it made, and of which the content is."""
     if outcome.kind != "applied":
-        return outcome
+        return replace(outcome, detail=outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT))
     what = "the content that it had before"
     if outcome.version is not None and before is not None:
         what = f"the content of {version_name(before)}"

@@ -8324,6 +8324,10 @@ Nummern: {numbering}</translation>
       <translation>{done}{of} gelesen</translation>
     </message>
     <message>
+      <source>{doubt} So nothing is written here by this layout.</source>
+      <translation>{doubt} Nach diesem Layout wird hier also nichts geschrieben.</translation>
+    </message>
+    <message>
       <source>{error} It is tried again.</source>
       <translation>{error} Es wird erneut versucht.</translation>
     </message>
@@ -8682,6 +8686,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name}, {name2}, version missing</source>
       <translation>{name}, {name2}, Version fehlt</translation>
+    </message>
+    <message>
+      <source>{name}: {said}</source>
+      <translation>{name}: {said}</translation>
     </message>
     <message>
       <source>{name}{which} is deleted from {ns}, unless it changed meanwhile. {kept}</source>
@@ -10321,12 +10329,20 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist nicht bekannt, ob das Löschen ankam.</translation>
     </message>
     <message>
+      <source>It is not known whether the document was created.</source>
+      <translation>Es ist nicht bekannt, ob das Dokument angelegt wurde.</translation>
+    </message>
+    <message>
       <source>It is not known whether the edit was applied.</source>
       <translation>Es ist nicht bekannt, ob die Bearbeitung ankam.</translation>
     </message>
     <message>
       <source>It is not known whether the index was created. {0}</source>
       <translation>Es ist nicht bekannt, ob der Index angelegt wurde. {0}</translation>
+    </message>
+    <message>
+      <source>It is not known whether the undo was applied.</source>
+      <translation>Es ist nicht bekannt, ob das Rückgängigmachen ankam.</translation>
     </message>
     <message>
       <source>It is not known whether this write arrived; check that first.</source>

@@ -22,6 +22,7 @@ from model.layouts.registry import WRITABLE
 from model.migration import Checked, Migration
 from model.profile import Profile
 from model.records import Version
+from model.repair.steps import Step
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical as c
@@ -363,6 +364,24 @@ def test_a_migration_that_was_stopped_is_not_taken_for_an_index(local_uri: str, 
         outcome = session.look_again(row.id)
         assert "run it again" in outcome.detail
         assert "take" in session.journal.entry(row.id).why_not.lower()
+
+
+def test_what_was_in_doubt_and_arrived_is_told_by_the_next_round(
+    local_uri: str, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pymongo.MongoClient(local_uri) as client:
+        client[database_name].things.insert_one({"_id": 1, "name": "x"})
+    with Session.open(local_uri) as session:
+        moving = session.migration(f"{database_name}.things", "versions")
+        send, answers = moving._sent, ["unknown"]
+
+        def sent(step: Step) -> str:
+            return answers.pop() if send(step) == "applied" and answers else "applied"
+
+        monkeypatch.setattr(moving, "_sent", sent)
+        assert [each.kind for each in moving.run()] == ["unknown", "applied"]
+        assert session.journal.entries()[0].kind == "applied"
+        assert [each.wrong for each in moving.verify() if each.wrong] == []
 
 
 @pytest.mark.parametrize("to", ["archive", "embedded", "plain", "nested"])

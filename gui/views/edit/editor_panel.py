@@ -356,9 +356,8 @@ class EditorPanel(DraftPanel):
         else:
             self.notices.clear("writable")
         if doubt:
-            self.notices.put(
-                "layout", "note", translated(doubt), [(tr("Write by it all the same"), self._accept_layout)]
-            )
+            said = tr("{doubt} So nothing is written here by this layout.", doubt=translated(doubt))
+            self.notices.put("layout", "note", said, [(tr("Write by it all the same"), self._accept_layout)])
         else:
             self.notices.clear("layout")
         if lock and not doubt:
@@ -366,7 +365,7 @@ class EditorPanel(DraftPanel):
             self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
         else:
             self.notices.clear("lock")
-        if self._missing:
+        if self._missing and not doubt:  # an index for a layout that may be wrong
             self.notices.put("index", "note", self._missing, [(tr("Create the index…"), self._ask_index)])
         else:
             self.notices.clear("index")

@@ -640,14 +640,36 @@ class RepairPanel(QWidget):
             messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
         if lacking:
             messages.note(self, translated(lacking))
-        unknown = sum(1 for end in ends if end.kind == "unknown")
+        self._doubt([end for end in ends if end.kind == "unknown"])
+        self._look_again()
+
+    def _doubt(self, unknown: Sequence[Outcome]) -> None:
+        """Say of how many repairs the end is not known, with the way to look for each of them."""
         if unknown:
             messages.doubt(
                 self,
-                tr("It is not known whether {repairs} arrived.", repairs=wording.many(unknown, "repair")),
-                self.scan,
+                tr("It is not known whether {repairs} arrived.", repairs=wording.many(len(unknown), "repair")),
+                partial(self._check, unknown),
             )
-        self._look_again()
+
+    def _check(self, unknown: Sequence[Outcome]) -> None:
+        session = self._session
+        tasks.run(
+            lambda _: [session.settle(end) for end in unknown if end.entry is not None],
+            done=self._checked,
+            failed=partial(self._not_checked, unknown),
+            owner=self,
+            key="check",
+            title=tr("Checking"),
+        )
+
+    def _checked(self, found: list[Outcome]) -> None:
+        self._doubt([end for end in found if end.kind == "unknown"])
+        self.scan()
+
+    def _not_checked(self, unknown: Sequence[Outcome], error: BaseException) -> None:
+        messages.fail(self, error)
+        self._doubt(unknown)
 
     def _broke(self, run: list[str], error: BaseException) -> None:
         self._ended(run)

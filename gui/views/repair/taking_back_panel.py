@@ -391,7 +391,7 @@ class TakingBackPanel(QWidget):
         """Say which write is not known to have arrived, with the way to look for all of them."""
         unknown = [end for end in self.model.ends.values() if end.kind == "unknown"]
         if unknown:
-            messages.doubt(self, translated(unknown[0].detail), partial(self._check, unknown), unknown[0].token or "")
+            messages.doubt(self, wording.about(unknown[0]), partial(self._check, unknown), unknown[0].token or "")
 
     def _check(self, unknown: Sequence[Outcome]) -> None:
         session = self._session

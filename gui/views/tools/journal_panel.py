@@ -302,7 +302,7 @@ class JournalPanel(QWidget):
                 else tr("Undone: {detail}", detail=translated(outcome.detail)),
             )
         elif outcome.kind == "unknown":
-            messages.doubt(self, translated(outcome.detail), partial(self._look_again_at, entry), outcome.token or "")
+            self._say_doubt(outcome, outcome.entry or entry.id)  # the entry of the undo, not of what it undoes
         elif outcome.kind == "conflict" and entry.had_before and entry.has_after:
             messages.note(self, translated(outcome.detail), [(tr("Review and merge"), partial(self._merge, entry))])
         else:
@@ -364,21 +364,24 @@ class JournalPanel(QWidget):
 
     def _look_again(self) -> None:
         if self.entry is not None:
-            self._look_again_at(self.entry)
+            self._look_again_at(self.entry.id)
 
-    def _look_again_at(self, entry: Entry) -> None:
-        session, id = self._session, entry.id
+    def _look_again_at(self, entry: str) -> None:
+        session = self._session
         tasks.run(
-            lambda _: session.look_again(id),
+            lambda _: session.look_again(entry),
             done=partial(self._looked, entry),
             failed=self._undo_failed,
             owner=self,
             title=tr("Checking"),
         )
 
-    def _looked(self, entry: Entry, outcome: Outcome) -> None:
+    def _say_doubt(self, outcome: Outcome, entry: str) -> None:
+        messages.doubt(self, wording.about(outcome), partial(self._look_again_at, entry), outcome.token or "")
+
+    def _looked(self, entry: str, outcome: Outcome) -> None:
         if outcome.kind == "unknown":
-            messages.doubt(self, translated(outcome.detail), partial(self._look_again_at, entry), outcome.token or "")
+            self._say_doubt(outcome, entry)
         else:
             messages.tell(self, translated(outcome.detail))
         self.refresh()

@@ -419,14 +419,39 @@ class PendingPanel(QWidget):
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
             messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
-        unknown = [end for end in ends if end.kind == "unknown"]
+        self._doubt([end for end in ends if end.kind == "unknown"])
+
+    def _doubt(self, unknown: Sequence[Outcome]) -> None:
+        """Say of how many writes the end is not known, with the way to look for each of them."""
         if unknown:
             count = wording.many(len(unknown), "token")
             messages.doubt(
                 self,
                 tr("It is not known whether {count} was {done}.", count=count, done=_DONE[self._doing]),
-                self.refresh,
+                partial(self._check, unknown),
             )
+
+    def _check(self, unknown: Sequence[Outcome]) -> None:
+        session = self._session
+        tasks.run(
+            lambda _: [session.settle(end) for end in unknown],
+            done=self._checked,
+            failed=partial(self._not_checked, unknown),
+            owner=self,
+            key="check",
+            title=tr("Checking"),
+        )
+
+    def _checked(self, found: list[Outcome]) -> None:
+        for end in found:
+            if end.kind != "unknown":
+                messages.tell(self, wording.about(end))
+        self._doubt([end for end in found if end.kind == "unknown"])
+        self.refresh()
+
+    def _not_checked(self, unknown: Sequence[Outcome], error: BaseException) -> None:
+        messages.fail(self, error)
+        self._doubt(unknown)
 
     def _broke(self, error: BaseException) -> None:
         self._ended()

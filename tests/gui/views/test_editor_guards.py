@@ -100,3 +100,23 @@ def test_a_profile_that_the_data_contradict_is_asked_for_before_anything_is_type
         panel.save()
         idle()
         assert parts.find_one({"_id": "P-2"})["name"] == "new"
+
+
+def test_under_a_profile_that_the_data_contradict_no_index_and_no_option_of_a_command_is_offered(
+    parts: Any, server_uri: str, qtbot: QtBot, idle: Callable[[], None], tmp_path: Path
+) -> None:
+    ns = f"{parts.database.name}.parts"
+    parts.database["old"].insert_many([{"docId": f"P-{n}", "revision": 1} for n in range(1, 4)])
+    file = tmp_path / "profile.toml"
+    archive = f'layout = "archive"\narchive = "{parts.database.name}.old"\narchive_id = "docId"\n'
+    file.write_text(f'[[collection]]\nns = "{ns}"\n{archive}version = "revision"\n')
+    with Session.open(server_uri, file) as session:
+        panel = EditorPanel(session, ns, Value.of("P-2"))
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        assert list(panel.notices.lines) == ["layout"]
+        said = panel.notices.lines["layout"].text
+        assert said.endswith("has revision, which is stated as version. So nothing is written here by this layout.")
+        assert "has revision, which" in panel.save_reason
+        assert "--" not in panel.save_reason
