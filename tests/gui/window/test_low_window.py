@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from bson import Decimal128
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -30,7 +30,10 @@ from gui.style import theme, zooming
 from gui.style.cells import CELL, Cell, CellTree, full_width
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
+from gui.style.states import OneLine
 from gui.style.wrapping_row import WrappingRow
+from gui.views.activity.activity_model import FIELDS, ActivityModel
+from gui.views.activity.live_model import LiveModel
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.query_options import QueryOptions
 from gui.views.compare.restore_sheet import RestoreSheet
@@ -711,6 +714,47 @@ def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBo
     qtbot.waitUntil(lambda: all(is_whole(row, column) for row in range(3) for column in (FIELD_NAME, SET, BY, SET_AT)))
     window.resize(1920, 1000)
     qtbot.waitUntil(lambda: not view.isColumnHidden(VALUE_NOW))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_narrow_lists_of_changes_what_is_shown_is_read_and_the_collection_is_named(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    page = window.workspace.open(session, PageRequest("activity", "insurance.claims"))
+    assert isinstance(page, ActivityPage)
+    wait_idle(qtbot, page.panel.compare_button.isEnabled)
+    tree, model = page.panel.tree, page.panel.model
+
+    def cut(view: CellTree, heads: ActivityModel | LiveModel, first: QModelIndex) -> list[str]:
+        return [
+            said
+            for at, said in enumerate(heads.headers)
+            if not view.isColumnHidden(at) and at != FIELDS
+            for cell in [first.siblingAtColumn(at).data(CELL)]
+            if view.columnWidth(at) < max(view._head_width(at), full_width(cell))
+        ]
+
+    def is_named() -> bool:
+        return any(
+            one.isVisible() and one.text() in ("claims", "insurance.claims") for one in page.findChildren(OneLine)
+        )
+
+    qtbot.waitUntil(lambda: not cut(tree, model, model.index(0, 0, model.index(0, 0))))
+    assert sum(tree.columnWidth(at) for at in range(len(model.headers))) <= tree.viewport().width()
+    qtbot.waitUntil(is_named)
+    assert page.panel.newest is not None
+    rows = page.panel.newest.rows[:9]
+    page.show_live()
+    live = page.live
+    assert live is not None
+    qtbot.waitUntil(lambda: live.since is not None)
+    live.pause_button.click()
+    live.take(rows[::-1])
+    qtbot.waitUntil(lambda: bool(live.model.rows) and not cut(live.view, live.model, live.model.index(0, 0)))
+    assert sum(live.view.columnWidth(at) for at in range(len(live.model.headers))) <= live.view.viewport().width()
+    window.resize(2400, 1000)
+    qtbot.waitUntil(lambda: not live.view.isColumnHidden(FIELDS))
+    wait_idle(qtbot)
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
