@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -23,7 +24,7 @@ from gui.pages.history_pages import BlamePage, FieldPage
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
 from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
-from gui.pages.tool_pages import CheckPage, JournalPage, PendingPage
+from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.parts.versions_model import AT, VersionsModel
 from gui.style import theme, zooming
@@ -714,6 +715,30 @@ def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBo
     qtbot.waitUntil(lambda: all(is_whole(row, column) for row in range(3) for column in (FIELD_NAME, SET, BY, SET_AT)))
     window.resize(1920, 1000)
     qtbot.waitUntil(lambda: not view.isColumnHidden(VALUE_NOW))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_list_of_drafts_all_is_read_and_a_source_that_is_not_open_is_named(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    draft = edited_from_v12(session)
+    session.drafts.keep(draft)
+    page = window.workspace.open(session, PageRequest("drafts"))
+    assert isinstance(page, DraftsPage)
+    view, model = page.panel.list, page.panel.model
+    wait_idle(qtbot, lambda: bool(model.rows))
+
+    def is_read(column: int) -> bool:
+        wanted = max(view._head_width(column), full_width(model.cell(model.index(0, column))))
+        return wanted <= view.visualRect(model.index(0, column)).width()
+
+    qtbot.waitUntil(lambda: all(is_read(at) for at in range(len(model.headers)) if not view.isColumnHidden(at)))
+    source = len(model.headers) - 1
+    assert view.isColumnHidden(source)
+    session.drafts.keep(replace(draft, source="mongodb://127.0.0.1/"))
+    page.panel.refresh()
+    wait_idle(qtbot, lambda: len(model.rows) > 1)
+    assert not view.isColumnHidden(source)
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
