@@ -36,6 +36,7 @@ from gui.style.wrapping_row import WrappingRow
 from gui.views.activity.activity_model import FIELDS, ActivityModel
 from gui.views.activity.live_model import LiveModel
 from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.browse.query_options import QueryOptions
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.compare.times_panel import AT as AFTER_AT
@@ -739,6 +740,28 @@ def test_in_a_narrow_list_of_drafts_all_is_read_and_a_source_that_is_not_open_is
     page.panel.refresh()
     wait_idle(qtbot, lambda: len(model.rows) > 1)
     assert not view.isColumnHidden(source)
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_of_an_import_into_a_low_window_whole_rows_are_shown_and_all_is_in_sight(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    page = collection(window)
+    wait_idle(qtbot, lambda: bool(page.browser.model.rows))
+    row = page.browser.model.rows[0]
+    new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])
+    page.batches.insert(lambda: [new, row.raw], "contracts.jsonl")
+    asked = sheet(window)
+    assert isinstance(asked, InsertSheet)
+    wait_idle(qtbot, lambda: bool(asked.staying.rows))
+    for width, height in ((1024, 640), (1440, 900), (1024, 640)):
+        window.resize(width, height)
+        for view in (asked.list, asked.reasons):
+            qtbot.waitUntil(lambda view=view: view.viewport().height() > 0 == view.viewport().height() % theme.px(24))
+        qtbot.waitUntil(lambda: not asked.is_scrolled)
+        for part in (asked.reasons, asked.cancel, asked.go):
+            qtbot.waitUntil(partial(_is_in_sight, part))
+    asked.reject()
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
