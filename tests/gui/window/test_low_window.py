@@ -46,7 +46,7 @@ from gui.views.history.blame_panel import BY, SET
 from gui.views.history.blame_panel import FIELD as FIELD_NAME
 from gui.views.history.blame_panel import VALUE as VALUE_NOW
 from gui.views.history.blame_panel import WHEN as SET_AT
-from gui.views.merge.conflict_prompt import ConflictPrompt
+from gui.views.merge.conflict_prompt import ClashModel, ConflictPrompt
 from gui.views.merge.decision_table import DECISION, SIDES, DecisionTable
 from gui.views.repair.taking_back_model import SAID
 from gui.views.timeline.version_list import VersionList
@@ -762,6 +762,29 @@ def test_of_an_import_into_a_low_window_whole_rows_are_shown_and_all_is_in_sight
         for part in (asked.reasons, asked.cancel, asked.go):
             qtbot.waitUntil(partial(_is_in_sight, part))
     asked.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_conflict_headers_and_both_sides_are_read_and_screen_readers_hear_all(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    mine = edited_from_v12(session)
+    conflict = session.conflict(NS, mine.id, session.version(NS, mine.id, mine.base_v), mine.content)
+    prompt = ConflictPrompt(window, conflict, NS, mine.id)
+    prompt.open()
+    view = prompt.table
+    assert view is not None
+    model = view.model()
+    for column in range(4):
+        qtbot.waitUntil(lambda column=column: view.columnWidth(column) >= view._head_width(column))
+    for column in (1, 2, 3):
+        index = model.index(0, column)
+        qtbot.waitUntil(lambda index=index: full_width(index.data(CELL)) <= view.visualRect(index).width() + 1)
+    heard = model.index(0, 3).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert len(heard) > len(model.index(0, 3).data(CELL).badges[0].text)
+    header = model.headerData(0, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert ClashModel.headers[0] in header
+    prompt.reject()
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
