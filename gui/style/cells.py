@@ -705,11 +705,26 @@ class CellTree(QTreeView):
         bar = self.verticalScrollBar()
         before = bar.value()
         super().scrollTo(index, hint)
+        self._end_at_a_row()  # where Qt has let it be scrolled less far
         if bar.value() <= before:
             return
         first = self.visualRect(self.indexAt(QPoint(0, 0)))
         if first.top() < 0 and self.visualRect(index).top() > first.bottom():
             bar.setValue(bar.value() + first.bottom() + 1)
+
+    def updateGeometries(self) -> None:
+        before = self.verticalScrollBar().value()
+        super().updateGeometries()
+        if self._end_at_a_row():
+            self.verticalScrollBar().setValue(before)
+
+    def _end_at_a_row(self) -> bool:
+        """Let the list be scrolled so far that a whole row stands below the header at its end as well."""
+        bar, row = self.verticalScrollBar(), self.rowHeight(self.model().index(0, 0)) if self.model() is not None else 0
+        over = bar.maximum() % row if row > 0 else 0
+        if over:
+            bar.setMaximum(bar.maximum() + row - over)
+        return bool(over)
 
     def _keep_current(self, before: int) -> None:
         """Keep the current row in sight where the view has become lower than it was."""

@@ -34,6 +34,7 @@ from model.errors import Unreachable
 from model.text import plain, visible
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
+KEPT = 112  # u that a line keeps of its words where it does not give way wholly
 LOW = 150  # a place that is lower has no room for a picture beside the words
 
 Choice: TypeAlias = tuple[str, Callable[[], object]]
@@ -134,7 +135,8 @@ class OneLine(PlainLabel):
 
     def __init__(self, role: str, middle: bool = False) -> None:
         self._side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
-        self._whole = ""
+        self._whole = self._brief = ""
+        self._keeps_room = False
         super().__init__()
         self.setProperty("role", role)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -150,6 +152,19 @@ class OneLine(PlainLabel):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(1)
 
+    def keep_room(self, brief: str = "") -> None:
+        """Keep room for the text, or for a ``brief`` one that stands for it where the whole has no room."""
+        self._brief, self._keeps_room = plain(brief), True
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self._cut()
+
+    def minimumSizeHint(self) -> QSize:
+        least = super().minimumSizeHint()
+        if not self._keeps_room:
+            return least
+        wide = self.fontMetrics().horizontalAdvance(self._brief or self._whole) + 2
+        return QSize(min(wide, theme.px(KEPT)), least.height())
+
     @property
     def wide(self) -> int:
         """The width of the whole text."""
@@ -164,7 +179,8 @@ class OneLine(PlainLabel):
         self._cut()
 
     def _cut(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, self._side, self.width())
+        text = self._whole if self.wide <= self.width() + 2 else self._brief or self._whole
+        shown = self.fontMetrics().elidedText(text, self._side, self.width())
         self.setToolTip("" if shown == self._whole else wording.tip(self._whole))
         if shown != self.text():
             super().setText(shown)

@@ -1556,6 +1556,10 @@ Nummern: {numbering}</translation>
       <translation>Dunkle Farben</translation>
     </message>
     <message>
+      <source>Database</source>
+      <translation>Datenbank</translation>
+    </message>
+    <message>
       <source>Database to log in by</source>
       <translation>Datenbank für die Anmeldung</translation>
     </message>

@@ -152,9 +152,11 @@ class ActivityModel(CellModel):
         if group is not None:
             return _heading_cell(group, self.by) if index.column() == WHEN else Cell()
         row = self.at(index)
-        if row is None:
-            return Cell()
-        return moment_cell(row, self.by == DAY) if index.column() == WHEN else change_cell(row, index.column())
+        return Cell() if row is None else self.cell_of(row, index.column())
+
+    def cell_of(self, row: Activity, column: int) -> Cell:
+        """What stands in a column of a change."""
+        return moment_cell(row, self.by == DAY) if column == WHEN else change_cell(row, column)
 
 
 def _heading_cell(group: Group, by: int) -> Cell:

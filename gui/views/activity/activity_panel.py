@@ -33,6 +33,7 @@ from model.values.canonical import Value
 
 MOST = 5000  # changes on show
 ROOM = 1040  # a narrower page has no room for words beside the buttons
+LITTLE = 600  # and one that is still narrower has less between them
 RECENT = "30d"  # what is asked for first where reading all would ask a server for every version
 
 
@@ -110,10 +111,11 @@ class ActivityPanel(QWidget):
 
     def _title_row(self) -> QWidget:
         made = QWidget()
-        row = boxes.wrapping(made, 16, 8, gap=10, least=44)
+        row = self._title_parts = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Activity"), "title"))
         name = OneLine("second", middle=True)
         name.setText(self.place_said)
+        name.keep_room(self.place.partition(".")[2] if self.id is None else "")
         row.addWidget(name, 1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
@@ -139,6 +141,7 @@ class ActivityPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._grouped_by.setVisible(self.width() >= theme.px(ROOM))  # each of the buttons is named so as well
+        self._title_parts.setSpacing(theme.px(8 if self.width() < theme.px(LITTLE) else 10))
 
     def _days_row(self) -> QWidget:
         made = QWidget()

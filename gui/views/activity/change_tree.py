@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import chain, islice
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
@@ -24,6 +25,7 @@ from gui.views.activity.activity_model import (
     WHEN,
     ActivityModel,
 )
+from gui.views.activity.change_columns import MEASURED, ChangeColumns, needs, shared
 from model.over_time.activity import Activity
 
 WIDTHS = (180, 110, 140, 160, 72, 116, 320, 160)
@@ -44,7 +46,9 @@ class ChangeTree(CellTree):
         self._closed: set[Hashable] = set()  # headings that a person has closed
         self._filling = False
         self._first: Hashable = None  # the row that was chosen for being the newest
-        self._sized_for: tuple[bool, int] | None = None  # a person's widths stay until one of them changes
+        self._there: set[int] = set()  # the columns that there are words for
+        self._words: dict[int, int] = {}  # the widths that these need
+        self._shares: ChangeColumns | None = None  # a person's widths stay until these change
         self.setModel(model)
         self.setAccessibleName(tr("Changes, newest first"))
         self.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
@@ -71,16 +75,16 @@ class ChangeTree(CellTree):
         if by != model.by:
             self._closed = set()
         model.put(rows, by, collections)
+        left_out = {AUTHOR: {BY}, ONE_DOCUMENT: {DOCUMENT, COLLECTION}}.get(by, set())
+        left_out |= {at for at, there in ((COLLECTION, collections), (REASON, reasons)) if not there}
+        self._there = set(range(len(model.headers))) - left_out
+        self._measure_words()
         self._fit()
         self.expandAll()  # at once: each heading opened alone lays all rows out again
         for at, group in enumerate(model.groups):
             self.setFirstColumnSpanned(at, QModelIndex(), True)
             if ("group", group.key) in self._closed:
                 self.collapse(model.index(at, 0))
-        self.setColumnHidden(BY, by == AUTHOR)
-        self.setColumnHidden(DOCUMENT, by == ONE_DOCUMENT)
-        self.setColumnHidden(COLLECTION, not collections or by == ONE_DOCUMENT)
-        self.setColumnHidden(REASON, not reasons)
         places = model.places()
         chosen = QItemSelection()
         for key in picked & places.keys():
@@ -174,15 +178,30 @@ class ChangeTree(CellTree):
 
     def _restyle(self) -> None:
         super()._restyle()
-        self._sized_for = None
+        self._measure_words()
+        self._shares = None
         self._fit()
 
+    def _measure_words(self) -> None:
+        rows = islice(chain.from_iterable(group.rows for group in self._changes.groups), MEASURED)
+        cells = ((at, self._changes.cell_of(row, at)) for row in rows for at in self._there if at != FIELDS)
+        self._words = needs(cells)
+        if WHEN in self._words:
+            self._words[WHEN] += 2 * self.indentation()
+
     def _fit(self) -> None:
-        narrow = self.viewport().width() < theme.px(ROOM)
-        if (narrow, self._changes.by) == self._sized_for:
+        room = self.viewport().width()
+        given = [theme.px(width) for width in (NARROW if room < theme.px(ROOM) else WIDTHS)]
+        if self._changes.by == DAY:
+            given[WHEN] = theme.px(TIME)
+        heads = [self._head_width(at) for at in range(len(given))]
+        shares = shared(room, given, heads, self._words, self._there)
+        if shares == self._shares:
             return
-        self._sized_for = (narrow, self._changes.by)
-        for at, width in enumerate(NARROW if narrow else WIDTHS):
-            width = TIME if at == WHEN and self._changes.by == DAY else width
+        self._shares = shares
+        for at in range(len(given)):
+            self.setColumnHidden(at, at not in shares.shown)
+        self.header().setStretchLastSection(FIELDS not in shares.shown)  # which take the rest where they are there
+        for at, width in shares.widths:
             if at != FIELDS:
-                self.header().resizeSection(at, theme.px(width))
+                self.header().resizeSection(at, width)

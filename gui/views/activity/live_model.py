@@ -69,10 +69,14 @@ class LiveModel(RowsModel[Activity]):
         self.fill(())
 
     def cell(self, index: Index) -> Cell:
-        row = self.rows[index.row()]
-        if index.column() == 0:
-            return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
-        return change_cell(row, index.column())
+        return live_cell(self.rows[index.row()], index.column())
+
+
+def live_cell(row: Activity, column: int) -> Cell:
+    """What stands in a column of a version that came."""
+    if column == 0:
+        return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
+    return change_cell(row, column)
 
 
 def _time(at: dt.datetime | None) -> str:

@@ -97,6 +97,7 @@ class LivePanel(QWidget):
         row.addWidget(words(tr("Activity"), "title"))
         name = OneLine("second", middle=True)
         name.setText(self.place_said)
+        name.keep_room(self.place.partition(".")[2])
         row.addWidget(name, 1)
         segments, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
         self.modes.button(1).setChecked(True)

@@ -10,8 +10,9 @@ from gui import copying
 from gui.language import tr
 from gui.style import theme
 from gui.style.cells import CellTree
-from gui.views.activity.activity_model import BY, COLLECTION, FIELDS, REASON
-from gui.views.activity.live_model import LiveModel
+from gui.views.activity.activity_model import BY, COLLECTION, DOCUMENT, FIELDS, REASON, VERSION, WHAT, WHEN
+from gui.views.activity.change_columns import MEASURED, ChangeColumns, needs, shared
+from gui.views.activity.live_model import LiveModel, live_cell
 from model.over_time.activity import Activity
 
 WIDTHS = (168, 110, 160, 160, 84, 104, 320, 160)
@@ -29,7 +30,9 @@ class LiveView(CellTree):
         super().__init__(row_height=28)
         self._versions = model
         self._pointed_at = False
-        self._narrow_now: bool | None = None
+        self._there: set[int] = set()  # the columns that there are words for
+        self._words: dict[int, int] = {}  # the widths that the words of all rows so far need
+        self._shares: ChangeColumns | None = None  # a person's widths stay until these change
         self.setModel(model)
         self.setRootIsDecorated(False)
         self.setIndentation(0)
@@ -55,22 +58,25 @@ class LiveView(CellTree):
 
     def take_in(self) -> None:
         """Show what waits, and the columns that it needs."""
+        came = list(self._versions.waiting)[-MEASURED:]
         for column, there in (
             (BY, any(row.author for row in self._versions.waiting)),
             (FIELDS, any(row.paths for row in self._versions.waiting)),
             (REASON, any(row.reason for row in self._versions.waiting)),
         ):
             if there:
-                self.setColumnHidden(column, False)
-        self.header().setStretchLastSection(self.isColumnHidden(FIELDS))  # which takes the rest where it is there
+                self._there.add(column)
+        cells = ((at, live_cell(row, at)) for row in came for at in self._there if at != FIELDS)
+        self._words = needs(cells, self._words)
+        self._fit()
         self._versions.take_in()
 
     def begin(self, several: bool) -> None:
         """Show no rows yet, of one collection or of ``several``."""
         self._versions.clear()
-        self.setColumnHidden(COLLECTION, not several)
-        for column in (BY, FIELDS, REASON):
-            self.setColumnHidden(column, True)
+        self._there = {WHEN, DOCUMENT, VERSION, WHAT, *([COLLECTION] if several else [])}
+        self._words = {}
+        self._fit()
 
     def to_newest(self) -> None:
         """Leave the row that is chosen, and scroll to the newest."""
@@ -127,14 +133,22 @@ class LiveView(CellTree):
 
     def _restyle(self) -> None:
         super()._restyle()
-        self._narrow_now = None
+        rows = self._versions.rows[:MEASURED]
+        self._words = needs((at, live_cell(row, at)) for row in rows for at in self._there if at != FIELDS)
+        self._shares = None
         self._fit()
 
     def _fit(self) -> None:
-        narrow = self.viewport().width() < theme.px(ROOM)
-        if narrow == self._narrow_now:
+        room = self.viewport().width()
+        given = [theme.px(width) for width in (NARROW if room < theme.px(ROOM) else WIDTHS)]
+        heads = [self._head_width(at) for at in range(len(given))]
+        shares = shared(room, given, heads, self._words, self._there)
+        if shares == self._shares:
             return
-        self._narrow_now = narrow
-        for at, width in enumerate(NARROW if narrow else WIDTHS):
+        self._shares = shares
+        for at in range(len(given)):
+            self.setColumnHidden(at, at not in shares.shown)
+        self.header().setStretchLastSection(FIELDS not in shares.shown)  # which take the rest where they are there
+        for at, width in shares.widths:
             if at != FIELDS:
-                self.header().resizeSection(at, theme.px(width))
+                self.header().resizeSection(at, width)

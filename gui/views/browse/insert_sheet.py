@@ -11,8 +11,10 @@ from gui.paging import RowsModel
 from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import button
-from gui.views.browse.plan_sheet import PlanSheet
+from gui.views.browse.plan_sheet import HEAD, ROW, PlanSheet
 from model.session import FieldUse, InsertionPlan
+
+FIELDS, REASONS, GAP = 11, 3, 8  # rows of each list at most, and what is free between them
 
 
 class ReadFields(RowsModel[FieldUse]):
@@ -56,16 +58,39 @@ class InsertSheet(PlanSheet):
     def __init__(self, parent: QWidget, ns: str, source: str, production: bool) -> None:
         super().__init__(parent, 720, ns, tr("Import into {ns}", ns=ns))
         self.fields, self.staying = ReadFields(), StayOut()
-        self.list, self.reasons = CellTree(row_height=24), CellTree(row_height=24)
+        self.list, self.reasons = CellTree(row_height=ROW), CellTree(row_height=ROW)
         self.list.as_list(self.fields, tr("Fields that were read"), (290, 230))
         self.reasons.as_list(self.staying, tr("Documents that stay out"), (220,))
-        self.reasons.setMinimumHeight(self.fitting(28 + 24 * 3, 500))
         content = QWidget()
         inside = boxes.column(content)
-        inside.addWidget(self.list, 2)
-        inside.addSpacing(theme.px(8))
-        inside.addWidget(self.reasons, 1)
-        self._build(content, 11, button(tr("Insert"), None, "main"), typed=production, source=source)
+        inside.addWidget(self.list)
+        inside.addSpacing(theme.px(GAP))
+        inside.addWidget(self.reasons)
+        inside.addStretch(1)
+        self._build(content, FIELDS, button(tr("Insert"), None, "main"), typed=production, source=source)
+
+    def _place(self) -> None:
+        self._share_room()
+        super()._place()
+
+    def _share_room(self) -> None:
+        """Give each list whole rows: few of a reason, and of fields as many as there is room for."""
+        if self._plan is None:
+            return
+        row = theme.px(ROW)
+        room = min(theme.px(HEAD + ROW * FIELDS), self._host.height() - 2 * self._edge - self._beside())
+        below = 0
+        if self.staying.rows:
+            most = max(1, (room // 2 - theme.px(HEAD)) // row)
+            self.reasons.setFixedHeight(theme.px(HEAD) + row * min(len(self.staying.rows), REASONS, most))
+            below = self.reasons.height() + theme.px(GAP)
+        rows = max(1, (room - below - theme.px(HEAD)) // row)
+        self.list.setFixedHeight(theme.px(HEAD) + row * min(rows, FIELDS))
+        self.states.setFixedHeight(self.list.height() + (below or theme.px(GAP)))
+
+    def _beside(self) -> int:
+        """The height of all but the lists, in pixels."""
+        return self._least(self.room).height() - self.states.minimumHeight()
 
     def show_plan(self, plan: InsertionPlan) -> None:
         """Show what would become of the documents."""
@@ -92,6 +117,7 @@ class InsertSheet(PlanSheet):
         else:
             self.states.show_empty(tr("There is no document in it"), tr("Choose another file."))
         self._offer(plan, plan.would, tr("Insert {documents}", documents=wording.many(plan.would, "document")))
+        self._place()
 
     def show_failed(self, error: BaseException) -> None:
         """Say why there is no plan."""

@@ -47,7 +47,7 @@ class PlanSheet(Sheet):
         self.states = StateStack(content)
         self.states.setMinimumHeight(self.fitting(HEAD + ROW * rows, 320))
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
+        column.setContentsMargins(self.inset, self.inset, self.inset, self.inset)
         column.setSpacing(theme.px(8))
         column.addWidget(self._title)
         if source:

@@ -5,9 +5,11 @@ The prompt writes nothing; it only tells the choice. Overwriting asks a second t
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -15,8 +17,8 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout
 
 from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, around
-from gui.style import boxes, preferences, theme
-from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, plain
+from gui.style import boxes, preferences, theme, wording
+from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, full_width, plain
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, button, words
@@ -29,6 +31,7 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 
 WIDTH, COLUMNS, BADGES = 784, (208, 160), 144
+SMALL = 560  # u; in a narrower one the last column says less, so that both sides are read
 THEIRS, BADGE = 2, 3  # the column of what is in the database, and the one that says who changed it
 BESIDE = 300  # the room that is needed above and below the list
 LONGEST = 4000  # characters of a text in which the difference is looked for
@@ -166,6 +169,30 @@ class ClashModel(CellModel):
         super().__init__(parent)
         self.rows = rows
         self._zone = preferences.zone()
+        self._is_brief = self._is_briefest = False
+
+    def be_brief(self, header: bool, badges: bool) -> None:
+        """Have a short ``header`` above the fields, and short ``badges``; the tooltips have the long words."""
+        if (header, badges) != (self._is_brief, self._is_briefest):
+            self._is_brief, self._is_briefest = header, badges
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
+            last = self.index(len(self.rows) - 1, BADGE)
+            self.dataChanged.emit(self.index(0, BADGE), last)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if self._is_brief and section == 0 and orientation == Qt.Orientation.Horizontal:
+            if role == Qt.ItemDataRole.DisplayRole:
+                return tr("Field")
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return wording.tip(self.headers[0])
+        return super().headerData(section, orientation, role)
+
+    @property
+    def badge_width(self) -> int:
+        """The pixels in which every badge is read."""
+        return math.ceil(
+            max((full_width(self.cell(self.index(row, BADGE))) for row in range(len(self.rows))), default=0)
+        )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's signature)
         return 0 if parent.isValid() else len(self.rows)
@@ -186,11 +213,22 @@ class ClashModel(CellModel):
             return self._mine(clash)
         if index.column() == 2:
             return self._side(clash.theirs)
+        return self._badge(clash)
+
+    def _badge(self, clash: Clash) -> Cell:
+        """Who changed it; the short words stand for the long ones, which screen readers hear."""
+        sign: tuple[str, ...] = ()
         if clash.needs_choice:
-            return Cell(badges=(Badge(tr("Both changed"), "warn", "warnT", "conflict"),))
-        if clash.mine is not None and clash.same:
-            return Cell(badges=(Badge(tr("Both, the same")),))
-        return Cell(badges=(Badge(tr("Both changed") if clash.mine is not None else tr("Only the database")),))
+            said, brief, sign = tr("Both changed"), tr("Both"), ("warn", "warnT", "conflict")
+        elif clash.mine is None:
+            said, brief = tr("Only the database"), tr("Database")
+        elif clash.same:
+            said, brief = tr("Both, the same"), tr("The same")
+        else:
+            said, brief = tr("Both changed"), tr("Both")
+        if not self._is_briefest:
+            return Cell(badges=(Badge(said, *sign),))
+        return Cell(badges=(Badge(brief, *sign),), tip=said, accessible=said)
 
     def _mine(self, clash: Clash) -> Cell:
         if clash.mine is None:
@@ -285,7 +323,6 @@ class ConflictPrompt(Sheet):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(THEIRS, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(BADGE, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(BADGE, theme.px(BADGES))
         table.setObjectName("inset")
         self.table = table
         for line in (True, False):
@@ -300,6 +337,12 @@ class ConflictPrompt(Sheet):
     def _place(self) -> None:
         """Fit to the window; in a low one fewer rows are seen at once."""
         if self.table is not None:
+            model = self.table.model()
+            assert isinstance(model, ClashModel)
+            is_narrow = self.room < theme.px(WIDTH)
+            model.be_brief(is_narrow, self.room < theme.px(SMALL))
+            badges = theme.px(BADGES)
+            self.table.header().resizeSection(BADGE, min(badges, model.badge_width) if is_narrow else badges)
             room = (self._host.height() - theme.px(BESIDE)) // theme.px(ROW)
             rows = min(self.table.model().rowCount(), ROWS, max(2, room - 1))
             self.table.setFixedHeight(theme.px(ROW * (rows + 1) + 2))

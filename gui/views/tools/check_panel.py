@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSpacerItem, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QSpacerItem, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr, translated
@@ -19,6 +21,18 @@ MARKS = {
     "limited": ("info", "warn", tr("Limited")),
     "unknown": ("question", "warn", tr("Not measured")),
 }
+BESIDE = 320  # u that sentences have beside what they are about; where there is less they stand below it
+LINES = 4  # rows of the grid for each promise
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """One promise as it is drawn."""
+
+    glyph: Glyph
+    verdict: QLabel
+    title: QLabel
+    sentences: tuple[QLabel, ...]
 
 
 class CheckPanel(QWidget):
@@ -54,6 +68,8 @@ class CheckPanel(QWidget):
         self._grid.setHorizontalSpacing(theme.px(12))
         self._grid.setVerticalSpacing(theme.px(4))
         self._grid.setColumnStretch(3, 1)
+        self._shown: list[_Shown] = []
+        self._is_below = False  # whether the sentences stand below the titles
         scroll = QScrollArea()
         scroll.setObjectName("scrolled")
         scroll.setAccessibleName(tr("Guarantees"))
@@ -69,6 +85,7 @@ class CheckPanel(QWidget):
         whole.addWidget(head)
         whole.addWidget(self.states, 1)
         self.setFocusProxy(self.run)
+        theme.signals.changed.connect(self._restyle)
         self._idle()
         self.say_writable()
 
@@ -155,28 +172,73 @@ class CheckPanel(QWidget):
     def _add(self, found: Guarantee) -> None:
         if not self.found:
             self._clear()
-        at = len(self.found) * 3
         self.found.append(found)
         icon, token, said = MARKS[found.verdict]
-        top = Qt.AlignmentFlag.AlignTop
-        self._grid.addWidget(Glyph(icon, token), at, 0, top)
-        self._grid.addWidget(words(said, "strong"), at, 1, top)
-        self._grid.addWidget(words(translated(found.title)), at, 2, top)
         detail = words(translated(found.detail), wrap=True)
         detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         detail.setAccessibleName(
             f"{translated(found.title)}: {said}. {translated(found.detail)} {translated(found.advice)}"
         )
-        self._grid.addWidget(detail, at, 3)
-        if found.advice:
-            self._grid.addWidget(words(translated(found.advice), "second", wrap=True), at + 1, 3)
-        self._grid.addItem(QSpacerItem(0, theme.px(12)), at + 2, 3)
-        self._grid.setRowStretch(at, 0)
-        self._grid.setRowStretch(at + 3, 1)
+        advice = (words(translated(found.advice), "second", wrap=True),) if found.advice else ()
+        self._shown.append(
+            _Shown(Glyph(icon, token), words(said, "strong"), words(translated(found.title)), (detail, *advice))
+        )
+        if self._has_no_room_beside() == self._is_below:
+            self._place(len(self._shown) - 1)
+        else:
+            self._arrange()
         self.states.show_content()
         self._say()
 
+    def _place(self, number: int) -> None:
+        """Lay out one promise: its sentences beside its title, or below it."""
+        one, at, top = self._shown[number], number * LINES, Qt.AlignmentFlag.AlignTop
+        one.title.setWordWrap(self._is_below)
+        self._grid.addWidget(one.glyph, at, 0, top)
+        self._grid.addWidget(one.verdict, at, 1, top)
+        if self._is_below:
+            self._grid.addWidget(one.title, at, 2, 1, 2)
+        else:
+            self._grid.addWidget(one.title, at, 2, top)
+        for line, sentence in enumerate(one.sentences):
+            if self._is_below:
+                self._grid.addWidget(sentence, at + line + 1, 1, 1, 3)
+            else:
+                self._grid.addWidget(sentence, at + line, 3)
+        self._grid.addItem(QSpacerItem(0, theme.px(12)), at + LINES - 1, 3)
+        self._grid.setRowStretch(at, 0)
+        self._grid.setRowStretch(at + LINES, 1)
+
+    def _has_no_room_beside(self) -> bool:
+        """Whether sentences beside the titles would be broken into many short lines."""
+        if not self._shown:
+            return False
+        columns = zip(*((one.verdict, one.title) for one in self._shown), strict=True)
+        taken = sum(max(each.fontMetrics().horizontalAdvance(each.text()) for each in column) for column in columns)
+        room: int = self.width() - taken - theme.px(2 * 16 + 16 + 3 * 12)
+        return room < theme.px(BESIDE)
+
+    def _arrange(self) -> None:
+        """Lay out all promises as the width asks for."""
+        self._is_below = self._has_no_room_beside()
+        while self._grid.takeAt(0) is not None:
+            pass
+        for number in range(len(self._shown)):
+            self._place(number)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _restyle(self) -> None:
+        QTimer.singleShot(0, self, self._fit)  # the words have their new size by then
+
+    def _fit(self) -> None:
+        if self._has_no_room_beside() != self._is_below:
+            self._arrange()
+
     def _clear(self) -> None:
+        self._shown = []
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()

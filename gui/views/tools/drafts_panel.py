@@ -20,7 +20,7 @@ from model.records import Draft
 from model.session import Session
 
 WIDTHS, NARROW = (220, 240, 100, 120, 160), (120, 140, 60, 80, 140)
-FROM = 2  # the column that can be done without: an edit goes on from there by itself
+FROM, SOURCE = 2, 5  # can be done without: an edit goes on from there by itself, and most are of what is open
 
 
 class DraftsModel(RowsModel[tuple[Draft, int]]):
@@ -100,6 +100,10 @@ class DraftsPanel(QWidget):
         tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="drafts")
 
     def _shown(self, rows: list[tuple[Draft, int]]) -> None:
+        of_others = any(draft.source != self._session.source for draft, _ in rows)
+        if of_others:
+            self.list.setColumnHidden(SOURCE, False)
+        self.list.narrow_below(900, NARROW, WIDTHS, (FROM,) if of_others else (FROM, SOURCE))
         refill(self.list, self.model, rows)
         if not rows:
             self.states.show_empty(tr("There are no drafts"), tr("An edit that you do not save at once is kept here."))

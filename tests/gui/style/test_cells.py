@@ -146,6 +146,30 @@ def test_a_row_that_is_brought_into_sight_leaves_no_half_row_below_the_header(qt
         assert box.bottom() < made.viewport().height()
 
 
+@pytest.mark.parametrize("height", [34, 90, 131])
+def test_at_the_end_of_a_list_a_whole_row_stands_below_the_header_too(qtbot: QtBot, height: int) -> None:
+    model = Names()
+    model.fill([f"K-{at:03}" for at in range(200)])
+    made = tree(qtbot, model)
+    made.resize(300, made.header().height() + height)
+    last = model.index(199, 0)
+
+    def is_whole() -> bool:
+        first = made.visualRect(made.indexAt(QPoint(0, 0)))
+        return first.top() == 0 <= made.visualRect(last).top() <= made.viewport().height() - first.height()
+
+    made.setCurrentIndex(last)
+    assert is_whole()
+    made.updateGeometries()
+    made.resize(300, made.height() - 5)
+    assert is_whole()
+    made.verticalScrollBar().setValue(0)
+    made.verticalScrollBar().setValue(made.verticalScrollBar().maximum())
+    assert is_whole()
+    model.fill(["K-000"])
+    qtbot.waitUntil(lambda: made.verticalScrollBar().maximum() == 0)
+
+
 def test_the_same_rows_again_do_not_reset_the_list(qtbot: QtBot) -> None:
     model = Names()
     model.fill(["a", "b"])

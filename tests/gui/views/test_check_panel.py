@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.style import theme
 from gui.views.tools.check_panel import CheckPanel
 from model.localserver import LocalServer
 from model.records import Checkpoint
@@ -93,3 +94,27 @@ def test_nothing_is_measured_where_nothing_may_be_written_and_one_button_offers_
         assert panel.run.isEnabled()
         assert panel.run.toolTip() == ""
         assert [each.text() for each in panel.findChildren(QPushButton) if each.text() == "Measure"] == ["Measure"]
+
+
+def test_sentences_without_room_beside_their_titles_stand_below_them(qtbot: QtBot) -> None:
+    with LocalServer() as server, Session.open(server.uri) as session:
+        panel = CheckPanel(session)
+        qtbot.addWidget(panel)
+        panel.resize(900, 600)
+        panel.show()
+        said = "Inserted and replaced documents keep the order of their fields; an update appends new ones in its own."
+        for title, verdict in (("Fields keep their order", "safe"), ("Retried writes are applied once", "unknown")):
+            panel._add(Guarantee(title, title, verdict, said, "State the order in the index as well."))
+
+        def place(text: str) -> QRect:
+            label = next(one for one in panel._rows.findChildren(QLabel) if one.text() == text)
+            return QRect(label.mapTo(panel._rows, QPoint()), label.size())
+
+        title = place("Fields keep their order")
+        qtbot.waitUntil(lambda: place(said).x() > title.right() and place(said).width() > theme.px(400))
+        panel.resize(460, 600)
+        qtbot.waitUntil(lambda: place(said).y() > place("Fields keep their order").bottom())
+        qtbot.waitUntil(lambda: place(said).width() > theme.px(380))
+        assert place("State the order in the index as well.").y() > place(said).bottom()
+        panel.resize(900, 600)
+        qtbot.waitUntil(lambda: place(said).x() > place("Fields keep their order").right())

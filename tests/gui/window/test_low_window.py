@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 import pytest
 from bson import Decimal128
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QScrollArea, QScrollBar, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -23,15 +24,19 @@ from gui.pages.history_pages import BlamePage, FieldPage
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
 from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
-from gui.pages.tool_pages import CheckPage, JournalPage, PendingPage
+from gui.pages.tool_pages import CheckPage, DraftsPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.parts.versions_model import AT, VersionsModel
 from gui.style import theme, zooming
 from gui.style.cells import CELL, Cell, CellTree, full_width
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
+from gui.style.states import OneLine
 from gui.style.wrapping_row import WrappingRow
+from gui.views.activity.activity_model import FIELDS, ActivityModel
+from gui.views.activity.live_model import LiveModel
 from gui.views.browse.delete_sheet import DeleteSheet
+from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.browse.query_options import QueryOptions
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.compare.times_panel import AT as AFTER_AT
@@ -41,7 +46,7 @@ from gui.views.history.blame_panel import BY, SET
 from gui.views.history.blame_panel import FIELD as FIELD_NAME
 from gui.views.history.blame_panel import VALUE as VALUE_NOW
 from gui.views.history.blame_panel import WHEN as SET_AT
-from gui.views.merge.conflict_prompt import ConflictPrompt
+from gui.views.merge.conflict_prompt import ClashModel, ConflictPrompt
 from gui.views.merge.decision_table import DECISION, SIDES, DecisionTable
 from gui.views.repair.taking_back_model import SAID
 from gui.views.timeline.version_list import VersionList
@@ -711,6 +716,116 @@ def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBo
     qtbot.waitUntil(lambda: all(is_whole(row, column) for row in range(3) for column in (FIELD_NAME, SET, BY, SET_AT)))
     window.resize(1920, 1000)
     qtbot.waitUntil(lambda: not view.isColumnHidden(VALUE_NOW))
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_list_of_drafts_all_is_read_and_a_source_that_is_not_open_is_named(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    draft = edited_from_v12(session)
+    session.drafts.keep(draft)
+    page = window.workspace.open(session, PageRequest("drafts"))
+    assert isinstance(page, DraftsPage)
+    view, model = page.panel.list, page.panel.model
+    wait_idle(qtbot, lambda: bool(model.rows))
+
+    def is_read(column: int) -> bool:
+        wanted = max(view._head_width(column), full_width(model.cell(model.index(0, column))))
+        return wanted <= view.visualRect(model.index(0, column)).width()
+
+    qtbot.waitUntil(lambda: all(is_read(at) for at in range(len(model.headers)) if not view.isColumnHidden(at)))
+    source = len(model.headers) - 1
+    assert view.isColumnHidden(source)
+    session.drafts.keep(replace(draft, source="mongodb://127.0.0.1/"))
+    page.panel.refresh()
+    wait_idle(qtbot, lambda: len(model.rows) > 1)
+    assert not view.isColumnHidden(source)
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_of_an_import_into_a_low_window_whole_rows_are_shown_and_all_is_in_sight(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    open_sample(qtbot, window)
+    page = collection(window)
+    wait_idle(qtbot, lambda: bool(page.browser.model.rows))
+    row = page.browser.model.rows[0]
+    new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])
+    page.batches.insert(lambda: [new, row.raw], "contracts.jsonl")
+    asked = sheet(window)
+    assert isinstance(asked, InsertSheet)
+    wait_idle(qtbot, lambda: bool(asked.staying.rows))
+    for width, height in ((1024, 640), (1440, 900), (1024, 640)):
+        window.resize(width, height)
+        for view in (asked.list, asked.reasons):
+            qtbot.waitUntil(lambda view=view: view.viewport().height() > 0 == view.viewport().height() % theme.px(24))
+        qtbot.waitUntil(lambda: not asked.is_scrolled)
+        for part in (asked.reasons, asked.cancel, asked.go):
+            qtbot.waitUntil(partial(_is_in_sight, part))
+    asked.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_a_narrow_conflict_headers_and_both_sides_are_read_and_screen_readers_hear_all(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    mine = edited_from_v12(session)
+    conflict = session.conflict(NS, mine.id, session.version(NS, mine.id, mine.base_v), mine.content)
+    prompt = ConflictPrompt(window, conflict, NS, mine.id)
+    prompt.open()
+    view = prompt.table
+    assert view is not None
+    model = view.model()
+    for column in range(4):
+        qtbot.waitUntil(lambda column=column: view.columnWidth(column) >= view._head_width(column))
+    for column in (1, 2, 3):
+        index = model.index(0, column)
+        qtbot.waitUntil(lambda index=index: full_width(index.data(CELL)) <= view.visualRect(index).width() + 1)
+    heard = model.index(0, 3).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert len(heard) > len(model.index(0, 3).data(CELL).badges[0].text)
+    header = model.headerData(0, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert ClashModel.headers[0] in header
+    prompt.reject()
+
+
+@pytest.mark.usefixtures("twice_as_large", "each_language")
+def test_in_narrow_lists_of_changes_what_is_shown_is_read_and_the_collection_is_named(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1024, 640)
+    session = open_sample(qtbot, window)
+    page = window.workspace.open(session, PageRequest("activity", "insurance.claims"))
+    assert isinstance(page, ActivityPage)
+    wait_idle(qtbot, page.panel.compare_button.isEnabled)
+    tree, model = page.panel.tree, page.panel.model
+
+    def cut(view: CellTree, heads: ActivityModel | LiveModel, first: QModelIndex) -> list[str]:
+        return [
+            said
+            for at, said in enumerate(heads.headers)
+            if not view.isColumnHidden(at) and at != FIELDS
+            for cell in [first.siblingAtColumn(at).data(CELL)]
+            if view.columnWidth(at) < max(view._head_width(at), full_width(cell))
+        ]
+
+    def is_named() -> bool:
+        return any(
+            one.isVisible() and one.text() in ("claims", "insurance.claims") for one in page.findChildren(OneLine)
+        )
+
+    qtbot.waitUntil(lambda: not cut(tree, model, model.index(0, 0, model.index(0, 0))))
+    assert sum(tree.columnWidth(at) for at in range(len(model.headers))) <= tree.viewport().width()
+    qtbot.waitUntil(is_named)
+    assert page.panel.newest is not None
+    rows = page.panel.newest.rows[:9]
+    page.show_live()
+    live = page.live
+    assert live is not None
+    qtbot.waitUntil(lambda: live.since is not None)
+    live.pause_button.click()
+    live.take(rows[::-1])
+    qtbot.waitUntil(lambda: bool(live.model.rows) and not cut(live.view, live.model, live.model.index(0, 0)))
+    assert sum(live.view.columnWidth(at) for at in range(len(live.model.headers))) <= live.view.viewport().width()
+    window.resize(2400, 1000)
+    qtbot.waitUntil(lambda: not live.view.isColumnHidden(FIELDS))
+    wait_idle(qtbot)
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
