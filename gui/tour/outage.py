@@ -10,8 +10,12 @@ from typing import Any
 from model.errors import NotAllowed, Refused, Unreachable
 from model.session import Session
 
-DENIED = "User eva may not find in insurance.contracts; grant her read on the database insurance."
-SILENT = "sample: did not answer within 5 s; check that the server is up, then try again."
+DENIED = "This user lacks the privilege find on insurance.contracts; ask for it, or use another user."
+SILENT = "db.example:27017 does not answer in time; check the address, the network and firewalls."
+UNUSABLE = (
+    "The folder /home/eva/palimpsest for journal and drafts cannot be used (Permission denied); "
+    "set PALIMPSEST_HOME to a folder that you can write."
+)
 LOST = "The connection was lost while the write was on its way."
 READS = ("find", "aggregate", "count", "collections", "collection_ids", "indexes", "in_scratch", "explain")
 
@@ -57,7 +61,7 @@ class Outage:
     def _pass(self, file: bool = False) -> None:
         self._open.wait()
         if self._error is not None and not (file and isinstance(self._error, Unreachable)):
-            raise self._error
+            raise Refused(UNUSABLE) if file else self._error
 
     def _guarded(self, call: Callable[..., Any], file: bool = False) -> Callable[..., Any]:
         def guarded(*given: Any, **named: Any) -> Any:

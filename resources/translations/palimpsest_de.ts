@@ -961,7 +961,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Changes</source>
-      <translation>Wechsel</translation>
+      <translation>Änderungen</translation>
     </message>
     <message>
       <source>Changes on each day, oldest first</source>

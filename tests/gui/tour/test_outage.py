@@ -14,7 +14,7 @@ from gui.tour.outage import Outage
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.tools.journal_panel import JournalPanel
 from gui.views.tools.pending_panel import PendingPanel
-from model.errors import NotAllowed, Unreachable
+from model.errors import Refused, Unreachable
 from model.session import Session
 
 NS = "insurance.contracts"
@@ -137,5 +137,5 @@ def test_a_silent_server_keeps_nobody_from_the_journal(session: Session) -> None
     with pytest.raises(Unreachable):
         session.documents(NS)
     outage.deny()
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Refused, match="cannot be used"):
         session.journal.entries()
