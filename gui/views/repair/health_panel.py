@@ -100,7 +100,7 @@ class HealthPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         self.said.hide()
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("What was kept of the scans could not be read"))
 
     def _shown(self, every: list[Counted]) -> None:
         place, ids = self._subject

@@ -190,7 +190,7 @@ class PendingPanel(QWidget):
             self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("The pending tokens could not be read"))
 
     def _shown(self, tokens: list[PendingToken]) -> None:
         self.model.now = dt.datetime.now(dt.UTC)

@@ -214,6 +214,7 @@ def test_no_verdict_stands_over_scans_that_could_not_be_read(
         panel.refresh()
         idle(qtbot)
         assert not panel.said.isVisible()
+        assert panel.states.state.title == "What was kept of the scans could not be read"
     try_again(panel.states)
     idle(qtbot)
     assert panel.said.isVisible()

@@ -367,6 +367,7 @@ def test_nothing_is_offered_for_tokens_that_could_not_be_read_again(
         idle()
         assert offered(panel) == []
         assert panel.report.text() == ""
+        assert panel.states.state.title == "The pending tokens could not be read"
     try_again(panel.states)
     idle()
     assert "5 would be finished" in panel.report.text()
