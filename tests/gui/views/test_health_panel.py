@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAccessible, QImage, QPainter
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -93,6 +94,7 @@ def test_without_a_scan_it_says_why_it_is_empty_and_makes_one(qtbot: QtBot, sess
     assert panel.states.kind == "empty"
     assert "No scan of insurance.tariffs was made from here yet" in panel.states.state.title
     assert "in memory" in panel.states.state.help
+    assert [each.text() for each in panel.findChildren(QPushButton) if each.text() == "Scan now"] == ["Scan now"]
     panel.scan()
     assert not panel.again.isEnabled()
     qtbot.waitUntil(lambda: bool(panel.scans.rows))
@@ -218,3 +220,13 @@ def test_no_verdict_stands_over_scans_that_could_not_be_read(
     try_again(panel.states)
     idle(qtbot)
     assert panel.said.isVisible()
+
+
+def test_nothing_is_scanned_without_an_answer(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, HealthPanel(session, TARIFFS))
+    panel.say_answering(False)
+    assert not panel.again.isEnabled()
+    assert panel.again.toolTip() == "The sample does not answer now, so nothing can be read."
+    panel.say_answering(True)
+    assert panel.again.isEnabled()
+    assert panel.again.toolTip() == ""
