@@ -160,7 +160,7 @@ class ClassPane(QWidget):
             )
         elif scanner.at is not None:
             at = wording.moment(scanner.at)[-5:]
-            how = tr("Scanned") if scanner.whole else tr("Stopped after")
+            how = tr("Scanned") if scanner.whole else tr("Failed after") if scanner.broken else tr("Stopped after")
             self.done.setText(
                 tr(
                     "{how} {documents} in {span}, {at}",

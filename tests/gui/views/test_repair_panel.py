@@ -474,8 +474,11 @@ def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -
     panel.say_answering(False)
     assert not panel.go.isEnabled()
     assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
+    for each in (panel.again, panel.pane.again):
+        assert not each.isEnabled()
+        assert each.toolTip().endswith("does not answer now, so nothing can be read.")
     panel.say_answering(True)
-    assert panel.go.isEnabled()
+    assert [each.isEnabled() for each in (panel.go, panel.again, panel.pane.again)] == [True] * 3
 
 
 def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
@@ -487,6 +490,8 @@ def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
         patched.setattr(Session, "scan", silent)
         panel.scan()
         idle(qtbot)
+        assert panel.pane.done.text().startswith("Failed after 0 documents")
+        assert not panel.pane.on.isVisible()
     try_again(panel.states)
     qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
     choose(qtbot, panel, "A3")
