@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.style import theme
+from gui.style.cells import full_width
 from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
@@ -230,3 +232,11 @@ def test_nothing_is_scanned_without_an_answer(qtbot: QtBot, session: Session) ->
     panel.say_answering(True)
     assert panel.again.isEnabled()
     assert panel.again.toolTip() == ""
+
+
+def test_the_names_of_classes_begin_in_one_line_whatever_their_codes(qtbot: QtBot, session: Session) -> None:
+    codes = ("A3", "V1", "T1", "H2")
+    session.health.keep(scan(1, A3=1, V1=1, T1=1, H2=1))
+    panel = shown(qtbot, HealthPanel(session, TARIFFS))
+    cells = [panel.classes.cell(panel.classes.index(row, CLASS)) for row in range(len(codes))]
+    assert len({full_width(replace(cell, spans=())) for cell in cells}) == 1

@@ -496,3 +496,9 @@ def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
     qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
     choose(qtbot, panel, "A3")
     assert len(panel.model.rows) == found
+
+
+def test_names_of_classes_have_the_room_that_counts_leave(qtbot: QtBot, session: Session) -> None:
+    tree = phantoms(qtbot, session).pane.tree
+    counts = max(full_width(tree._classes.cell(tree._classes.index(at, 1))) for at in range(tree._classes.rowCount()))
+    assert counts <= tree.columnWidth(1) < counts + theme.px(16)
