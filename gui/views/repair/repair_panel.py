@@ -22,7 +22,7 @@ from gui.views.repair.difference_bar import DifferenceBar
 from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.items_model import NARROW, SIZE, WIDTHS, WRITTEN, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
-from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
+from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, Rows, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, not_checked, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
@@ -123,7 +123,7 @@ class RepairPanel(QWidget):
         inner.addWidget(self.question)
         inner.addWidget(self.difference)
         split = boxes.split(upper, self.preview, sizes=(300, 330))
-        content = QWidget()
+        content = Rows()
         column = boxes.column(content)
         column.addLayout(title)
         column.addWidget(states.hair())

@@ -18,6 +18,20 @@ NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and
 NOTHING_YET = tr("Nothing has been written yet. Undo stays in the journal.")
 
 
+class Rows(QWidget):
+    """Parts below one another that ask for the height of their words at this width; a splitter would not hear of it."""
+
+    def minimumSizeHint(self) -> QSize:
+        least, layout = super().minimumSizeHint(), self.layout()
+        assert layout is not None
+        return QSize(least.width(), layout.totalMinimumHeightForWidth(max(self.width(), least.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+
 class TitleRow(QVBoxLayout):
     """The class in front and its meaning."""
 

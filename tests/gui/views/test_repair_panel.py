@@ -502,3 +502,14 @@ def test_names_of_classes_have_the_room_that_counts_leave(qtbot: QtBot, session:
     tree = phantoms(qtbot, session).pane.tree
     counts = max(full_width(tree._classes.cell(tree._classes.index(at, 1))) for at in range(tree._classes.rowCount()))
     assert counts <= tree.columnWidth(1) < counts + theme.px(16)
+
+
+def test_what_asks_for_room_asks_for_all_lines_of_its_words(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    panel.resize(640, 700)
+    content, words = panel.states._content, panel._meaning
+    qtbot.waitUntil(lambda: words.height() > 2 * words.fontMetrics().height())
+    layout = content.layout()
+    assert layout is not None
+    least = content.minimumSizeHint()
+    assert least.height() == layout.totalMinimumHeightForWidth(least.width()) > layout.totalMinimumSize().height()
