@@ -64,8 +64,8 @@ Nummern: {numbering}</translation>
       <translation> Sehen Sie das Ergebnis an und speichern Sie dann erneut.</translation>
     </message>
     <message>
-      <source> These data are in memory, so the counts are kept until they are closed.</source>
-      <translation> Diese Daten liegen im Speicher, daher werden die Zahlen nur behalten, bis sie geschlossen werden.</translation>
+      <source> These data are in memory, so the counts are kept as long as this connection is open.</source>
+      <translation> Diese Daten liegen im Speicher, daher werden die Zahlen behalten, solange diese Verbindung offen ist.</translation>
     </message>
     <message>
       <source> Your choice still applies.</source>

@@ -139,7 +139,7 @@ class HealthPanel(QWidget):
         here = self._words()
         until = (
             "" if self._session.health.kept
-            else tr(" These data are in memory, so the counts are kept until they are closed.")
+            else tr(" These data are in memory, so the counts are kept as long as this connection is open.")
         )  # fmt: skip
         self.states.show_empty(
             tr("No scan of {here} was made from here yet", here=here),
