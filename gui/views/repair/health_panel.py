@@ -45,7 +45,7 @@ class HealthPanel(QWidget):
         self.classes, self.scans = CoursesModel(), ScansModel()
         self.class_list, self.scan_list = CourseList(self.classes), ScanList(self.scans)
         self._sound = StateStack(self.class_list)
-        split = boxes.split(self._sound, self._lower(), sizes=(440, 240))
+        split = boxes.split(self._sound, self._lower(), sizes=(420, 285))
         self.states = StateStack(split)
         column = boxes.column(self)
         column.addLayout(self._title_row())
