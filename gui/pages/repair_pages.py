@@ -134,6 +134,9 @@ class HealthPage(_PlacePage):
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.class_list, self.panel.scan_list]
 
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
+
     def leave(self) -> None:
         self.panel.leave()
 

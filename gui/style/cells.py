@@ -90,6 +90,7 @@ class Badge:
     ink: str = "typ"
     ground: str = "typT"
     symbol: str = ""
+    like: str = ""  # the words of a badge that this one is as wide as, where the text behind begins in one line
 
 
 @dataclass(frozen=True)
@@ -210,8 +211,8 @@ class CellDelegate(QStyledItemDelegate):
                 right -= theme.px(6)
         if cell.badges_left:
             for badge in cell.badges:
-                left = symbols.badge(painter, left, middle, badge.text, badge.ink, badge.ground, badge.symbol)
-                left += theme.px(8)
+                said, look = badge.text, (badge.ink, badge.ground, badge.symbol, badge.like)
+                left = symbols.badge(painter, left, middle, said, *look) + theme.px(8)
         room = right - left
         if cell.badges and not cell.badges_right and not cell.badges_left:
             room -= sum(symbols.badge_width(b.text, b.symbol) + theme.px(8) for b in cell.badges)
@@ -271,7 +272,7 @@ def full_width(cell: Cell) -> float:
     signs = {20: bool(cell.change), 24: cell.check is not None or bool(cell.icon), 21: cell.radio is not None}
     beside: float = sum(theme.px(wide) for wide, there in signs.items() if there) + theme.px(cell.indent)
     beside += theme.px(20) * bool(cell.tick) + theme.px(18) * bool(cell.caret)
-    beside += sum(symbols.badge_width(badge.text, badge.symbol) + theme.px(8) for badge in cell.badges)
+    beside += sum(symbols.badge_width(badge.like or badge.text, badge.symbol) + theme.px(8) for badge in cell.badges)
     beside += symbols.miniature_width(cell.marks) if cell.marks else 0
     look = (cell.mono, cell.size, cell.weight)
     return theme.px(16) + beside + sum(_advance(look, span) for span in cell.spans)

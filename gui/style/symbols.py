@@ -243,13 +243,21 @@ def badge_cut(text: str, symbol: str, room: float) -> str:
 
 
 def badge(
-    painter: QPainter, x: float, middle: float, text: str, ink: str = "typ", ground: str = "typT", symbol: str = ""
+    painter: QPainter,
+    x: float,
+    middle: float,
+    text: str,
+    ink: str = "typ",
+    ground: str = "typT",
+    symbol: str = "",
+    like: str = "",
 ) -> float:
     """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x behind it.
 
     ``symbol`` is an operation, ``conflict``, or an icon's name. With high contrast an edge stands for the tint.
+    The badge is as wide as one that says ``like``.
     """
-    width = badge_width(text, symbol)
+    width = badge_width(like or text, symbol)
     height = theme.px(18)
     box = QRectF(x, middle - height / 2, width, height)
     painter.save()
@@ -257,7 +265,7 @@ def badge(
     painter.setPen(QPen(theme.colour("ctl"), 1) if theme.is_strong() else Qt.PenStyle.NoPen)
     painter.setBrush(QBrush(QColor(theme.colour(ground))))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5) if theme.is_strong() else box, theme.px(4), theme.px(4))
-    left = x + theme.px(6)
+    left = x + theme.px(6) + (width - badge_width(text, symbol)) / 2
     if symbol:
         if symbol in CHANGES or symbol == "conflict":
             change(painter, QRectF(left - theme.px(1), box.top(), theme.px(12), height), symbol, ink, 10)

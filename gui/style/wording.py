@@ -45,6 +45,11 @@ def silent(name: str) -> str:
     return tr("{name} does not answer now, so nothing can be written.", name=source(name, first=True))
 
 
+def unread(name: str) -> str:
+    """Why nothing can be looked at in a source now."""
+    return tr("{name} does not answer now, so nothing can be read.", name=source(name, first=True))
+
+
 def tip(said: str) -> str:
     """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
     seen = text.visible(said)

@@ -59,7 +59,9 @@ class Scratch:
         try:
             self.command({"insert": "begun", "documents": [{"_id": 1}]})
         except NotAllowed as refusal:
-            raise NotAllowed(f"The check measures in a database of its own, {SCRATCH}…. {refusal}") from None
+            raise NotAllowed(
+                f"The check measures in a database of its own, whose name begins with {SCRATCH}: {refusal}"
+            ) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

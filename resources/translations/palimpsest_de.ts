@@ -64,8 +64,8 @@ Nummern: {numbering}</translation>
       <translation> Sehen Sie das Ergebnis an und speichern Sie dann erneut.</translation>
     </message>
     <message>
-      <source> These data are in memory, so it is remembered until they are closed.</source>
-      <translation> Diese Daten liegen im Speicher, daher bleibt es gemerkt, bis sie geschlossen werden.</translation>
+      <source> These data are in memory, so the counts are kept as long as this connection is open.</source>
+      <translation> Diese Daten liegen im Speicher, daher werden die Zahlen behalten, solange diese Verbindung offen ist.</translation>
     </message>
     <message>
       <source> Your choice still applies.</source>
@@ -2136,6 +2136,10 @@ Nummern: {numbering}</translation>
       <translation>F3, Umschalt+F3</translation>
     </message>
     <message>
+      <source>Failed after</source>
+      <translation>Fehlgeschlagen nach</translation>
+    </message>
+    <message>
       <source>Fast</source>
       <translation>Schnell</translation>
     </message>
@@ -2804,8 +2808,8 @@ Nummern: {numbering}</translation>
       <translation>Sein Eintrag, sein Symbol und die Verknüpfung von BSON-Dateien gehen; das Programm bleibt.</translation>
     </message>
     <message>
-      <source>Its layout is {now} now. Every document's whole history is copied beside it and compared byte for byte. The old collection stays as it is; people may go on writing, and copying again brings it over.</source>
-      <translation>Sein Layout ist jetzt {now}. Der ganze Verlauf jedes Dokuments wird daneben kopiert und Byte für Byte verglichen. Die alte Sammlung bleibt, wie sie ist; es darf weiter geschrieben werden, und erneutes Kopieren holt es nach.</translation>
+      <source>Its layout is “{now}” now. Every document's whole history is copied beside it and compared byte for byte. The old collection stays as it is; people may go on writing, and copying again brings it over.</source>
+      <translation>Ihr Layout ist jetzt „{now}“. Der ganze Verlauf jedes Dokuments wird daneben kopiert und Byte für Byte verglichen. Die alte Sammlung bleibt, wie sie ist; es darf weiter geschrieben werden, und erneutes Kopieren holt es nach.</translation>
     </message>
     <message>
       <source>Its versions are empty or cannot be read.</source>
@@ -3338,6 +3342,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Next tab</source>
       <translation>Nächster Tab</translation>
+    </message>
+    <message>
+      <source>No answer so far</source>
+      <translation>Noch keine Antwort</translation>
     </message>
     <message>
       <source>No change matches</source>
@@ -5316,6 +5324,10 @@ Nummern: {numbering}</translation>
       <translation>Der Entwurf gehört zu einer anderen Bearbeitung</translation>
     </message>
     <message>
+      <source>The drafts could not be read</source>
+      <translation>Die Entwürfe konnten nicht gelesen werden</translation>
+    </message>
+    <message>
       <source>The dry run did not come to its end</source>
       <translation>Der Probelauf kam nicht zu seinem Ende</translation>
     </message>
@@ -5396,6 +5408,10 @@ Nummern: {numbering}</translation>
       <translation>Der Posten darunter</translation>
     </message>
     <message>
+      <source>The journal could not be read</source>
+      <translation>Das Journal konnte nicht gelesen werden</translation>
+    </message>
+    <message>
       <source>The keys of the layout</source>
       <translation>Die Schlüssel des Layouts</translation>
     </message>
@@ -5474,6 +5490,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The password travels as it is: use TLS.</source>
       <translation>Das Passwort reist unverschlüsselt: Verwenden Sie TLS.</translation>
+    </message>
+    <message>
+      <source>The pending tokens could not be read</source>
+      <translation>Die offenen Token konnten nicht gelesen werden</translation>
     </message>
     <message>
       <source>The plan</source>
@@ -6210,6 +6230,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What was found</source>
       <translation>Was gefunden wurde</translation>
+    </message>
+    <message>
+      <source>What was kept of the scans could not be read</source>
+      <translation>Die Aufzeichnungen der Prüfläufe konnten nicht gelesen werden</translation>
     </message>
     <message>
       <source>What was written stands in the journal, each token with its way back.</source>
@@ -8550,6 +8574,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} does not answer now, so nothing can be measured.</source>
       <translation>{name} antwortet gerade nicht, daher kann nichts gemessen werden.</translation>
+    </message>
+    <message>
+      <source>{name} does not answer now, so nothing can be read.</source>
+      <translation>{name} antwortet gerade nicht, daher kann nichts gelesen werden.</translation>
     </message>
     <message>
       <source>{name} does not answer now, so nothing can be taken back.</source>
@@ -11457,8 +11485,8 @@ Zum Verbinden öffnen</translation>
       <translation>Die Zertifikatsdatei {0} kann nicht gelesen werden ({1}); prüfen Sie Pfad und Rechte.</translation>
     </message>
     <message>
-      <source>The check measures in a database of its own, {0}…. {1}</source>
-      <translation>Die Prüfung misst in einer eigenen Datenbank, {0}…. {1}</translation>
+      <source>The check measures in a database of its own, whose name begins with {0}: {1}</source>
+      <translation>Die Prüfung misst in einer eigenen Datenbank, deren Name mit {0} beginnt: {1}</translation>
     </message>
     <message>
       <source>The check writes into a scratch database. {0}</source>

@@ -110,6 +110,7 @@ class ClassPane(QWidget):
         whole.addWidget(states.hair())
         whole.addLayout(foot)
         scanner.progressed.connect(self._progress)
+        self._why_not = ""
         self.total = 0
         self._is_low = False
         self.put({})
@@ -139,7 +140,6 @@ class ClassPane(QWidget):
         """Show that a scan is under way."""
         self.plan = None
         self.put({})
-        self.again.setEnabled(False)
         self.done.setText(tr("Scanning…"))
         for part in (self.left_out, self.doubts):
             part.setText("")
@@ -154,14 +154,13 @@ class ClassPane(QWidget):
         """Show that no scan is under way; ``plan`` came of the last one, or of a file."""
         self.plan = plan
         scanner = self._scanner
-        self.again.setEnabled(True)
         if plan is not None and plan.note:
             self.done.setText(
                 tr("A plan of {made}, from {name}.", made=wording.moment(plan.made), name=Path(plan.note).name)
             )
         elif scanner.at is not None:
             at = wording.moment(scanner.at)[-5:]
-            how = tr("Scanned") if scanner.whole else tr("Stopped after")
+            how = tr("Scanned") if scanner.whole else tr("Failed after") if scanner.broken else tr("Stopped after")
             self.done.setText(
                 tr(
                     "{how} {documents} in {span}, {at}",
@@ -183,11 +182,19 @@ class ClassPane(QWidget):
 
     def _buttons(self) -> None:
         running = self._scanner.running and self.plan is None
+        for part in (self.again, self.on):
+            part.setEnabled(not running and not self._why_not)
+            part.setToolTip(wording.tip(self._why_not))
         self.hold.setVisible(running)
         self.stop.setVisible(running)
         self.hold.setText(tr("Go on") if self._scanner.held else tr("Pause"))
         self.on.setVisible(not running and self._scanner.can_go_on)
         self._run.setVisible(running or self._scanner.can_go_on)
+
+    def hold_back(self, why_not: str) -> None:
+        """Offer no scan, and say why; "": offer it."""
+        self._why_not = why_not
+        self._buttons()
 
     def _hold(self) -> None:
         self._scanner.hold(not self._scanner.held)

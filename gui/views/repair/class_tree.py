@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,8 +12,8 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from gui.language import tr, translated
 from gui.style import theme, wording
-from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span
-from gui.views.repair.repair_words import badge
+from gui.style.cells import Cell, CellModel, CellTree, Index, Span, full_width
+from gui.views.repair.repair_words import code_badge
 from model.repair.damage_classes import CLASSES, GROUPS, class_of
 
 ROW = 28  # u
@@ -119,11 +120,10 @@ class ClassModel(CellModel):
         if group:
             said = f"{translated(node.name)}: {wording.many(node.count, 'finding')}"
             return Cell(spans=(Span(translated(node.name), weight=600),), accessible=said)
-        ink, ground = badge(class_of(node.codes[0]))
         said = f"{node.codes[0]}, {translated(node.name)}: {wording.many(node.count, 'finding')}"
         return Cell(
             spans=(Span(translated(node.name)),),
-            badges=(Badge(node.codes[0], ink, ground),),
+            badges=(code_badge(class_of(node.codes[0])),),
             badges_left=True,
             accessible=said,
         )
@@ -146,10 +146,17 @@ class ClassTree(CellTree):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(1, theme.px(64))
         self.selectionModel().currentRowChanged.connect(self._moved)
         model.modelReset.connect(self._reset)
+        for changed in (model.modelReset, model.dataChanged, theme.signals.changed):
+            changed.connect(self._fit_counts)
         self._kept: tuple[str, ...] = ()
+
+    def _fit_counts(self) -> None:
+        """Leave to the names what the counts do not need."""
+        groups = (self._classes.index(at, 1) for at in range(self._classes.rowCount()))
+        wide = max((full_width(self._classes.cell(group)) for group in groups), default=0.0)
+        self.header().resizeSection(1, math.ceil(wide))
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         # Off the edge of the window's rail, and beside its words: the groups have no icon in between.

@@ -12,7 +12,7 @@ from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, plain, value
-from gui.views.repair.repair_words import badge
+from gui.views.repair.repair_words import badge, code_badge
 from model.health import Counted, Course, step_text, steps, told
 from model.repair.damage_classes import class_of
 
@@ -35,15 +35,13 @@ class CoursesModel(RowsModel[Course]):
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
         found = class_of(row.code)
-        ink, ground = badge(found)
         match index.column():
             case 0:
                 said = f"{row.code}, {translated(found.title)}: {spoken(row)}"
                 tip = f"{translated(found.meaning)} {translated(found.today)}".strip()
-                mark = Badge(row.code, ink, ground)
                 return Cell(
                     spans=(Span(translated(found.title)),),
-                    badges=(mark,),
+                    badges=(code_badge(found),),
                     badges_left=True,
                     accessible=said,
                     tip=tip,

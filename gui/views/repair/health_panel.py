@@ -40,11 +40,12 @@ class HealthPanel(QWidget):
         self._asks = asks
         self._session, self.place, self._ids, self._production = session, place, ids, production
         self.scanner: Scanner | None = None
+        self._answers = True
         boxes.ground(self, "surface")
         self.classes, self.scans = CoursesModel(), ScansModel()
         self.class_list, self.scan_list = CourseList(self.classes), ScanList(self.scans)
         self._sound = StateStack(self.class_list)
-        split = boxes.split(self._sound, self._lower(), sizes=(400, 330))
+        split = boxes.split(self._sound, self._lower(), sizes=(420, 285))
         self.states = StateStack(split)
         column = boxes.column(self)
         column.addLayout(self._title_row())
@@ -100,7 +101,7 @@ class HealthPanel(QWidget):
 
     def _failed(self, error: BaseException) -> None:
         self.said.hide()
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("What was kept of the scans could not be read"))
 
     def _shown(self, every: list[Counted]) -> None:
         place, ids = self._subject
@@ -138,7 +139,7 @@ class HealthPanel(QWidget):
         here = self._words()
         until = (
             "" if self._session.health.kept
-            else tr(" These data are in memory, so it is remembered until they are closed.")
+            else tr(" These data are in memory, so the counts are kept as long as this connection is open.")
         )  # fmt: skip
         self.states.show_empty(
             tr("No scan of {here} was made from here yet", here=here),
@@ -146,7 +147,6 @@ class HealthPanel(QWidget):
                 "Each scan leaves its counts by class here, so that the next one shows whether a fix worked.{until}",
                 until=until,
             ),
-            [(tr("Scan now"), self.scan)],
         )
 
     def _words(self) -> str:
@@ -189,9 +189,19 @@ class HealthPanel(QWidget):
         self.scanner.progressed.connect(self.states.progress)
         self.scanner.ended.connect(self._scanned)
         self.scanner.failed.connect(self._scan_failed)
-        self.again.setEnabled(False)
         self.scanner.begin()
+        self._say_again()
         self.states.show_loading(tr("Looking for damage"), self.scanner.stop)
+
+    def say_answering(self, answers: bool) -> None:
+        """Offer to scan only while the server answers."""
+        self._answers = answers
+        self._say_again()
+
+    def _say_again(self) -> None:
+        why = "" if self._answers else wording.unread(self._session.name)
+        self.again.setEnabled(not why and not self.scanning and self.consent is None)
+        self.again.setToolTip(wording.tip(why))
 
     def _ask_first(self) -> None:
         if self.consent is None:
@@ -200,7 +210,7 @@ class HealthPanel(QWidget):
             asked.declined.connect(self._end_question)
             self._stack.addWidget(asked)
             self._stack.setCurrentWidget(asked)
-            self.again.setEnabled(False)
+            self._say_again()
         self.consent.scope.setFocus()
 
     def _end_question(self) -> None:
@@ -209,7 +219,7 @@ class HealthPanel(QWidget):
             self._stack.setCurrentIndex(0)
             self._stack.removeWidget(asked)
             asked.deleteLater()
-        self.again.setEnabled(True)
+        self._say_again()
         self.again.setFocus()
 
     def _agreed(self, place: str, _: bool) -> None:
@@ -220,8 +230,8 @@ class HealthPanel(QWidget):
         self.scan()
 
     def _scanned(self) -> None:
-        self.again.setEnabled(True)
         self.scanner = None
+        self._say_again()
         self.refresh()
 
     def _scan_failed(self, error: BaseException) -> None:

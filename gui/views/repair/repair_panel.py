@@ -22,7 +22,7 @@ from gui.views.repair.difference_bar import DifferenceBar
 from gui.views.repair.item_preview import ItemPreview
 from gui.views.repair.items_model import NARROW, SIZE, WIDTHS, WRITTEN, ItemsModel
 from gui.views.repair.question_bar import QuestionBar
-from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, TicksRow, TitleRow
+from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, Rows, TicksRow, TitleRow
 from gui.views.repair.repair_words import badge, not_checked, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
@@ -105,7 +105,7 @@ class RepairPanel(QWidget):
 
     def _assemble(self) -> None:
         title, ticks, report = TitleRow(), TicksRow(self._tick_all), ReportRow(self._save_report)
-        foot = Foot(self._cancel, self.dry_run, self._ask)
+        self._foot = foot = Foot(self._cancel, self.dry_run, self._ask)
         self._title, self._tag, self._meaning = title.title, title.tag, title.meaning
         self._all, self._guard = ticks.all, ticks.guard
         self._report_head, self._report_time, self.report, self.save = (
@@ -123,7 +123,7 @@ class RepairPanel(QWidget):
         inner.addWidget(self.question)
         inner.addWidget(self.difference)
         split = boxes.split(upper, self.preview, sizes=(300, 330))
-        content = QWidget()
+        content = Rows()
         column = boxes.column(content)
         column.addLayout(title)
         column.addWidget(states.hair())
@@ -506,7 +506,7 @@ class RepairPanel(QWidget):
         self.reason.setVisible(plan is not None and any("reason" in each for each in plan.layouts.values()))
         self.go.setEnabled(not why and not self.busy)
         self.go.setToolTip(wording.tip(why))
-        self.again.setEnabled(bool(rows) and not self.busy)
+        self._foot.offer_again(bool(rows) and not self.busy, self._unread)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()
 
@@ -515,9 +515,15 @@ class RepairPanel(QWidget):
         self._said()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to repair only while the server answers."""
+        """Offer to look and to repair only while the server answers."""
         self._answers = answers
+        self.pane.hold_back(self._unread)
         self._said()
+
+    @property
+    def _unread(self) -> str:
+        """Why nothing can be looked at; "" where it can."""
+        return "" if self._answers else wording.unread(self._session.name)
 
     def _why_not(self, ticked: Sequence[Item]) -> str:
         if self._session.read_only:

@@ -10,12 +10,26 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.language import tr
 from gui.parts.reason_line import ReasonLine
-from gui.style import boxes, theme
+from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, words
 from gui.views.repair.class_pane import Tag
 
 NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with words on all of them
 NOTHING_YET = tr("Nothing has been written yet. Undo stays in the journal.")
+
+
+class Rows(QWidget):
+    """Parts below one another that ask for the height of their words at this width; a splitter would not hear of it."""
+
+    def minimumSizeHint(self) -> QSize:
+        least, layout = super().minimumSizeHint(), self.layout()
+        assert layout is not None
+        return QSize(least.width(), layout.totalMinimumHeightForWidth(max(self.width(), least.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
 
 class TitleRow(QVBoxLayout):
@@ -77,7 +91,6 @@ class Foot(QWidget):
         self.cancel = button(tr("Cancel"), cancel)
         self.again = button(tr("Dry run again"), again, icon="play")
         self.again.setAccessibleName(tr("Dry run again"))
-        self.again.setToolTip(tr("Say anew what would be written; nothing is"))
         self.go = button(tr("Repair"), go, "main")
         row = boxes.row(self, gap=12)
         row.addWidget(self.note, 1)
@@ -86,6 +99,13 @@ class Foot(QWidget):
         self.reason.hide()
         for part in (self.reason, self.cancel, self.again, self.go):
             row.addWidget(part)
+
+        self.offer_again(False)
+
+    def offer_again(self, able: bool, why_not: str = "") -> None:
+        """Offer another dry run, or say why there cannot be one."""
+        self.again.setEnabled(able and not why_not)
+        self.again.setToolTip(wording.tip(why_not or tr("Say anew what would be written; nothing is")))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

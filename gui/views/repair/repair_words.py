@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 from gui.language import tr, translated
-from gui.style import wording
+from gui.style import symbols, wording
+from gui.style.cells import Badge
 from model import text
 from model.errors import Unreadable
 from model.findings import Unchecked
-from model.repair.damage_classes import BLOCKS, DOUBT, REPAIRS, DamageClass, Repair
+from model.repair.damage_classes import BLOCKS, CLASSES, DOUBT, REPAIRS, DamageClass, Repair
 from model.values.canonical import Value, fields
 
 VERDICTS = {
@@ -67,6 +69,16 @@ def badge(found: DamageClass) -> tuple[str, str]:
     if found.group == DOUBT:
         return "warn", "warnT"
     return "typ", "typT"
+
+
+def code_badge(found: DamageClass) -> Badge:
+    """A class's code; those of all classes are of one width, so that the names behind them begin in one line."""
+    return Badge(found.code, *badge(found), like=_widest())
+
+
+@cache
+def _widest() -> str:
+    return max(CLASSES, key=symbols.badge_width)
 
 
 def not_checked(unchecked: Sequence[Unchecked]) -> str:

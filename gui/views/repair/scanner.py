@@ -49,6 +49,8 @@ class Scanner(QObject):
         self.seconds = 0.0
         self.whole = False
         """Whether it came to its end."""
+        self.broken = False
+        """Whether an error ended it."""
         self.in_vain = False
         """Whether something was to be looked at and nothing could be."""
         self._mark: Mark | None = None
@@ -73,15 +75,15 @@ class Scanner(QObject):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it was stopped on the way."""
-        return not self.running and self._mark is not None
+        """Whether it ended on the way, and not at the first step."""
+        return not self.running and self._mark is not None and (self.documents > 0 or not self.broken)
 
     def begin(self, go_on: bool = False) -> None:
         """Scan anew, or from where it was stopped."""
         mark = self._mark if go_on else None
         if not go_on:
             self.findings, self.unchecked, self.documents, self.seconds = [], [], 0, 0.0
-        self._mark, self.whole = None, False
+        self._mark, self.whole, self.broken = None, False, False
         self._free.set()
         self._last = None
         session, places, ids, free = self.session, self._places, self._ids, self._free
@@ -177,4 +179,5 @@ class Scanner(QObject):
 
     def _broke(self, error: BaseException) -> None:
         self._finish(False)
+        self.broken = True
         self.failed.emit(error)

@@ -70,7 +70,7 @@ class TakingBackPanel(QWidget):
         split = boxes.split(upper, self._preview(), sizes=(260, 330))
         self.states = StateStack(split)
         self.states.turned.connect(self._say)
-        foot = Foot(self._cancel, self.dry_run, self._ask)
+        self._foot = foot = Foot(self._cancel, self.dry_run, self._ask)
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         self.reason = foot.reason
         column = boxes.column(self)
@@ -79,7 +79,8 @@ class TakingBackPanel(QWidget):
         column.addWidget(states.hair())
         column.addWidget(self.states, 1)
         column.addWidget(states.hair())
-        column.addWidget(self._report_row())
+        self._report_row = self._report_line()
+        column.addWidget(self._report_row)
         column.addWidget(foot)
         self.setFocusProxy(self.list)
 
@@ -103,7 +104,7 @@ class TakingBackPanel(QWidget):
         column.addWidget(self._inner, 1)
         return made
 
-    def _report_row(self) -> QWidget:
+    def _report_line(self) -> QWidget:
         made = QWidget()
         row = boxes.row(made, 16, 6)
         self._report_head = words(tr("Dry run report"), "head")
@@ -133,12 +134,12 @@ class TakingBackPanel(QWidget):
         """Try every document, or some of them, and write nothing."""
         if self.busy:
             return
-        if self.states.is_unread:
-            self.states.show_content()
         wanted = [row for row in self.model.rows if (ids is None or row.id in ids) and row.id not in self.model.ends]
         if ids is None:
             self.model.drawn = {}
             self._again = set()
+            self.states.show_content()  # the documents are known, and each gets its answer there
+            self._look()
         session, ns = self._session, self._ns
 
         def work(progress: tasks.Progress) -> None:
@@ -148,7 +149,7 @@ class TakingBackPanel(QWidget):
         self._task = tasks.run(
             work,
             done=self._dried,
-            failed=self._dry_failed,
+            failed=partial(self._dry_failed, ids is None),
             cancelled=self._stopped,
             partial=self._one_dried,
             owner=self,
@@ -156,6 +157,7 @@ class TakingBackPanel(QWidget):
             title=tr("Dry run"),
         )
         self._task.progressed.connect(self.states.progress)
+        self.states.show_loading(tr("Dry run"), self._task.cancel)
         self._say()
 
     def _one_dried(self, drawn: TakenBack) -> None:
@@ -174,10 +176,13 @@ class TakingBackPanel(QWidget):
 
     def _stopped(self) -> None:
         self._task = None
+        self.states.show_content()
         self._say()
 
-    def _dry_failed(self, error: BaseException) -> None:
+    def _dry_failed(self, anew: bool, error: BaseException) -> None:
         self._task = None
+        if anew:
+            self.states.forget_content()
         self.states.show_failed(error, self.dry_run, tr("The dry run did not come to its end"))
         self._say()
 
@@ -204,8 +209,9 @@ class TakingBackPanel(QWidget):
     def _look(self) -> None:
         row = self.row
         drawn = None if row is None else self.model.drawn.get(row.id)
-        self.which.setText("" if row is None else wording.plain(row.id))
-        self.detail.setText("" if row is None else self.model.detail(row))
+        name = "" if row is None else wording.plain(row.id)
+        self.which.setText(name)
+        self.detail.setText("" if row is None else self.model.detail(row).removeprefix(name).lstrip())
         open_question = drawn is not None and bool(drawn.at_odds) and row is not None and row.id not in self.model.ends
         self.decide.setVisible(open_question)
         why = self._why_not()
@@ -284,13 +290,15 @@ class TakingBackPanel(QWidget):
         self._all.setEnabled(any(self.model.can_tick(row) for row in rows))
         self._guard.setText(tr("Each is one guarded write: only if the document is still as the dry run saw it."))
         self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
-        self.report.setText("" if self.states.is_unread else self.model.counts())
+        self.report.setText("" if self.states.is_unread else self.model.counts() or tr("No answer so far"))
+        self._report_row.setVisible(not self.states.is_unread)
         why = self._why_not() or ("" if ticked else tr("Nothing is ticked."))
         some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
         self.go.setText(some if ticked else tr("Take back"))
         self.go.setEnabled(not why and self._task is None)
         self.go.setToolTip(wording.tip(why))
-        self.again.setEnabled(bool(rows) and self._task is None)
+        unread = "" if self._answers else wording.unread(self._session.name)
+        self._foot.offer_again(bool(rows) and self._task is None, unread)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()
 

@@ -113,7 +113,7 @@ class DraftsPanel(QWidget):
             self.list.setCurrentIndex(self.model.index(0, 0))
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("The drafts could not be read"))
 
     def _chosen(self, *_: object) -> None:
         draft = self.draft
@@ -154,9 +154,12 @@ class DraftsPanel(QWidget):
         tasks.run(
             lambda _: session.drafts.discard(draft.source, draft.ns, draft.id),
             done=partial(self._gone, draft),
-            failed=self._failed,
+            failed=self._not_gone,
             owner=self,
         )
+
+    def _not_gone(self, error: BaseException) -> None:
+        messages.fail(self, error)
 
     def _gone(self, draft: Draft, _: object) -> None:
         subscriptions.signals.drafts.emit(DraftNews(draft.source, draft.ns, draft.id, discarded=True))

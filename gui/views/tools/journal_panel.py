@@ -203,7 +203,7 @@ class JournalPanel(QWidget):
         self.model.add(entries, more=len(entries) == PAGE)
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("The journal could not be read"))
 
     # --- the chosen entry
 

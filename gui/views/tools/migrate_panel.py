@@ -105,7 +105,8 @@ class MigratePanel(QWidget):
         head.addWidget(
             words(
                 tr(
-                    "Its layout is {now} now. Every document's whole history is copied beside it and compared "
+                    "Its layout is “{now}” now. "
+                    "Every document's whole history is copied beside it and compared "
                     "byte for byte. The old collection stays as it is; people may go on writing, and copying "
                     "again brings it over.",
                     now=now,
@@ -222,9 +223,9 @@ class MigratePanel(QWidget):
             if self._session.read_only
             else ""
         )
-        silent = "" if self._answers else wording.silent(self._session.name)
-        untried = self._misnamed or silent
-        why = self._misnamed or why or silent
+        name = self._session.name
+        untried = self._misnamed or ("" if self._answers else wording.unread(name))
+        why = self._misnamed or why or ("" if self._answers else wording.silent(name))
         parts = (self.dry, self.go, self.back, self.layout_choice, self.target, self.newest)
         if busy and (pressed := next((part for part in parts if part.hasFocus()), None)) is not None:
             self._pressed = pressed
@@ -244,7 +245,8 @@ class MigratePanel(QWidget):
     def try_it(self) -> None:
         """Say for each document how copying would end."""
         stopped = tr("Stopped. Nothing has been written.")
-        self._run(tr("Looking at what would be copied"), lambda m, p: m.dry_run(p), self._tried, stopped)
+        title, broken = tr("Looking at what would be copied"), tr("The dry run did not come to its end")
+        self._run(title, lambda m, p: m.dry_run(p), self._tried, stopped, broken)
 
     def copy(self) -> None:
         """Copy until nothing is left to do, then compare."""
@@ -257,6 +259,7 @@ class MigratePanel(QWidget):
         what: Callable[[Migration, tasks.Progress], Iterator[Outcome]],
         done: Callable[[object], None],
         stopped: str,
+        broken: str = "",
     ) -> None:
         make = self._making()
         self._counts.clear()
@@ -273,7 +276,7 @@ class MigratePanel(QWidget):
         self._task = tasks.run(
             work,
             done=done,
-            failed=partial(self._failed, partial(self._run, title, what, done, stopped), title),
+            failed=partial(self._failed, partial(self._run, title, what, done, stopped, broken), title, broken),
             cancelled=partial(self._stopped, stopped),
             partial=self._found,
             owner=self,
@@ -322,7 +325,7 @@ class MigratePanel(QWidget):
         self._task = tasks.run(
             work,
             done=self._verified,
-            failed=partial(self._failed, partial(self._copied, make, None), title),
+            failed=partial(self._failed, partial(self._copied, make, None), title, ""),
             cancelled=partial(self._stopped, tr("Stopped. Everything is copied, and not all of it is compared.")),
             owner=self,
             key="move",
@@ -353,9 +356,9 @@ class MigratePanel(QWidget):
             )
         self._report(tr("{said}. The old collection stays as it is.", said=said))
 
-    def _failed(self, again: Callable[[], None], title: str, error: BaseException) -> None:
+    def _failed(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
         self.states.forget_content()
-        self.states.show_failed(error, again, tr("{title} did not come to its end", title=title))
+        self.states.show_failed(error, again, broken or tr("{title} did not come to its end", title=title))
 
     def _stopped(self, said: str) -> None:
         self.states.show_content()

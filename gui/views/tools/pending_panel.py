@@ -91,6 +91,7 @@ class PendingPanel(QWidget):
         column.addWidget(states.hair())
         row = boxes.wrapping(inner, 16, 5)
         self.search = QLineEdit()
+        self.search.setProperty("small", True)  # as high as the boxes beside it
         self.search.setPlaceholderText(tr("Document, token or owner"))
         self.search.setAccessibleName(tr("Show tokens with these words"))
         ClearCross(self.search)
@@ -190,7 +191,7 @@ class PendingPanel(QWidget):
             self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh)
+        self.states.show_failed(error, self.refresh, tr("The pending tokens could not be read"))
 
     def _shown(self, tokens: list[PendingToken]) -> None:
         self.model.now = dt.datetime.now(dt.UTC)
@@ -269,7 +270,7 @@ class PendingPanel(QWidget):
         self._said()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to finish and drop only while the server answers."""
+        """Offer to look, to finish and to drop only while the server answers."""
         self._answers = answers
         self._said()
 
@@ -302,6 +303,9 @@ class PendingPanel(QWidget):
         count = wording.many(len(ticked), "token")
         self.go.setText(tr("Finish {count}", count=count) if ticked else tr("Finish"))
         self.drop.setText(tr("Drop {count}…", count=count) if ticked else tr("Drop…"))
+        unread = "" if self._answers else wording.unread(self._session.name)
+        self._again.setEnabled(not unread)
+        self._again.setToolTip(wording.tip(unread))
         never = self._why_not()
         why = never if never or ticked else tr("No token is ticked.")
         for one in (self.go, self.drop):

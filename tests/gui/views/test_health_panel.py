@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAccessible, QImage, QPainter
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.style import theme
+from gui.style.cells import full_width
 from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
@@ -93,6 +96,7 @@ def test_without_a_scan_it_says_why_it_is_empty_and_makes_one(qtbot: QtBot, sess
     assert panel.states.kind == "empty"
     assert "No scan of insurance.tariffs was made from here yet" in panel.states.state.title
     assert "in memory" in panel.states.state.help
+    assert [each.text() for each in panel.findChildren(QPushButton) if each.text() == "Scan now"] == ["Scan now"]
     panel.scan()
     assert not panel.again.isEnabled()
     qtbot.waitUntil(lambda: bool(panel.scans.rows))
@@ -214,6 +218,25 @@ def test_no_verdict_stands_over_scans_that_could_not_be_read(
         panel.refresh()
         idle(qtbot)
         assert not panel.said.isVisible()
+        assert panel.states.state.title == "What was kept of the scans could not be read"
     try_again(panel.states)
     idle(qtbot)
     assert panel.said.isVisible()
+
+
+def test_nothing_is_scanned_without_an_answer(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, HealthPanel(session, TARIFFS))
+    panel.say_answering(False)
+    assert not panel.again.isEnabled()
+    assert panel.again.toolTip() == "The sample does not answer now, so nothing can be read."
+    panel.say_answering(True)
+    assert panel.again.isEnabled()
+    assert panel.again.toolTip() == ""
+
+
+def test_the_names_of_classes_begin_in_one_line_whatever_their_codes(qtbot: QtBot, session: Session) -> None:
+    codes = ("A3", "V1", "T1", "H2")
+    session.health.keep(scan(1, A3=1, V1=1, T1=1, H2=1))
+    panel = shown(qtbot, HealthPanel(session, TARIFFS))
+    cells = [panel.classes.cell(panel.classes.index(row, CLASS)) for row in range(len(codes))]
+    assert len({full_width(replace(cell, spans=())) for cell in cells}) == 1

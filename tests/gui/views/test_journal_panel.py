@@ -193,6 +193,19 @@ def test_nothing_is_undone_without_an_answer(panel: JournalPanel) -> None:
     assert panel.undo.isEnabled()
 
 
+def test_lists_that_could_not_be_read_are_named(
+    session: Session, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session.journal, "entries", denied)
+    monkeypatch.setattr(session.drafts, "all", denied)
+    shown = [JournalPanel(session), DraftsPanel(session)]
+    for each in shown:
+        qtbot.addWidget(each)
+    idle()
+    titles = [each.states.state.title for each in shown]
+    assert titles == ["The journal could not be read", "The drafts could not be read"]
+
+
 def test_a_comparison_that_failed_can_be_tried_again(
     panel: JournalPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

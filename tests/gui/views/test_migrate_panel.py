@@ -193,7 +193,8 @@ def test_a_read_only_connection_can_look_and_not_copy(qtbot: QtBot, session: Ses
 def test_nothing_is_tried_or_copied_without_an_answer(panel: MigratePanel) -> None:
     panel.say_answering(False)
     assert [each.isEnabled() for each in (panel.dry, panel.go, panel.back)] == [False] * 3
-    assert panel.dry.toolTip() == "The sample does not answer now, so nothing can be written."
+    assert panel.dry.toolTip() == "The sample does not answer now, so nothing can be read."
+    assert panel.go.toolTip() == "The sample does not answer now, so nothing can be written."
     panel.say_answering(True)
     assert [each.isEnabled() for each in (panel.dry, panel.go, panel.back)] == [True] * 3
 
@@ -207,8 +208,10 @@ def test_a_dry_run_that_broke_off_shows_no_empty_list_as_what_it_found(
     with monkeypatch.context() as patched:
         patched.setattr(Session, "migration", silent)
         panel.try_it()
+        assert not panel.layout_choice.isEnabled()
         idle(qtbot)
         assert panel.report.text() == ""
+        assert panel.states.state.title == "The dry run did not come to its end"
     try_again(panel.states)
     idle(qtbot)
     assert panel.report.text() == said_before

@@ -367,6 +367,7 @@ def test_nothing_is_offered_for_tokens_that_could_not_be_read_again(
         idle()
         assert offered(panel) == []
         assert panel.report.text() == ""
+        assert panel.states.state.title == "The pending tokens could not be read"
     try_again(panel.states)
     idle()
     assert "5 would be finished" in panel.report.text()
@@ -392,5 +393,12 @@ def test_nothing_is_finished_without_an_answer(panel: PendingPanel) -> None:
     panel.say_answering(False)
     assert [each.isEnabled() for each in (panel.go, panel.drop, panel.older)] == [False] * 3
     assert panel.go.toolTip() == "The sample does not answer now, so nothing can be written."
+    assert not panel._again.isEnabled()
+    assert panel._again.toolTip() == "The sample does not answer now, so nothing can be read."
     panel.say_answering(True)
     assert panel.go.isEnabled()
+    assert panel._again.isEnabled()
+
+
+def test_the_search_is_as_high_as_the_boxes_beside_it(panel: PendingPanel) -> None:
+    assert panel.search.height() == panel.ages.height() == panel.kinds.height()

@@ -474,8 +474,11 @@ def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -
     panel.say_answering(False)
     assert not panel.go.isEnabled()
     assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
+    for each in (panel.again, panel.pane.again):
+        assert not each.isEnabled()
+        assert each.toolTip().endswith("does not answer now, so nothing can be read.")
     panel.say_answering(True)
-    assert panel.go.isEnabled()
+    assert [each.isEnabled() for each in (panel.go, panel.again, panel.pane.again)] == [True] * 3
 
 
 def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
@@ -487,7 +490,26 @@ def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
         patched.setattr(Session, "scan", silent)
         panel.scan()
         idle(qtbot)
+        assert panel.pane.done.text().startswith("Failed after 0 documents")
+        assert not panel.pane.on.isVisible()
     try_again(panel.states)
     qtbot.waitUntil(lambda: panel.plan is not None and not tasks.tasks.running)
     choose(qtbot, panel, "A3")
     assert len(panel.model.rows) == found
+
+
+def test_names_of_classes_have_the_room_that_counts_leave(qtbot: QtBot, session: Session) -> None:
+    tree = phantoms(qtbot, session).pane.tree
+    counts = max(full_width(tree._classes.cell(tree._classes.index(at, 1))) for at in range(tree._classes.rowCount()))
+    assert counts <= tree.columnWidth(1) < counts + theme.px(16)
+
+
+def test_what_asks_for_room_asks_for_all_lines_of_its_words(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    panel.resize(640, 700)
+    content, words = panel.states._content, panel._meaning
+    qtbot.waitUntil(lambda: words.height() > 2 * words.fontMetrics().height())
+    layout = content.layout()
+    assert layout is not None
+    least = content.minimumSizeHint()
+    assert least.height() == layout.totalMinimumHeightForWidth(least.width()) > layout.totalMinimumSize().height()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,8 @@ def test_a_later_edit_in_the_way_is_a_conflict_for_a_person(qtbot: QtBot, sessio
     found: list[tuple[Value, Conflict]] = []
     panel.conflict_found.connect(lambda id, conflict: found.append((id, conflict)))
     panel.list.setCurrentIndex(panel.model.index(1, 1))
+    assert panel.which.text() == "B"
+    assert panel.detail._whole.startswith("was changed later in total;")
     QTest.mouseClick(panel.decide, LEFT)
     qtbot.waitUntil(lambda: bool(found))
     ((id, conflict),) = found
@@ -193,10 +196,36 @@ def test_a_dry_run_that_breaks_off_offers_nothing_and_is_tried_again(
         assert len(panel.model.drawn) == 1
         assert not panel.go.isEnabled()
         assert panel.report.text() == ""
+        assert not panel._report_row.isVisible()
     try_again(panel.states)
     assert panel.states.kind == "content"
     idle(qtbot)
     assert panel.go.isEnabled()
+
+
+def test_a_dry_run_that_takes_its_time_says_so_and_can_be_stopped(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, session)
+
+    def until_stopped(*given: Any) -> Iterator[TakenBack]:
+        while True:
+            given[-1](0, None)
+            threading.Event().wait(0.01)
+        yield
+
+    monkeypatch.setattr(TakingBack, "drawn", until_stopped)
+    panel.dry_run()
+    line = panel.states._reading
+    qtbot.waitUntil(line.isVisible)
+    assert line._text.text() == "Dry run"
+    assert panel.report.text() == "No answer so far"
+    assert panel.changes.plan is None
+    line._stop.click()
+    idle(qtbot)
+    assert not line.isVisible()
+    assert panel.states.kind == "content"
+    assert panel.again.isEnabled()
 
 
 def test_a_comparison_that_failed_can_be_tried_again(
@@ -219,8 +248,11 @@ def test_nothing_is_taken_back_or_decided_without_an_answer(qtbot: QtBot, sessio
     assert not panel.go.isEnabled()
     assert not panel.decide.isEnabled()
     assert panel.go.toolTip().endswith("does not answer now, so nothing can be written.")
+    assert not panel.again.isEnabled()
+    assert panel.again.toolTip().endswith("does not answer now, so nothing can be read.")
     panel.say_answering(True)
     assert panel.go.isEnabled()
+    assert panel.again.isEnabled()
 
 
 @pytest.mark.parametrize(("kind", "left"), [("applied", "applied"), ("refused", None), ("unknown", "unknown")])
