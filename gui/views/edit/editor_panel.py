@@ -178,7 +178,8 @@ class EditorPanel(DraftPanel):
             self.states.show_content()
             return
         if self.is_dirty:
-            self.notices.put("reload", "failed", tasks.describe(error)[0], [(tr("Try again"), self.reload)])
+            said = tr("The document could not be read again: {sentence}", sentence=tasks.describe(error)[0])
+            self.notices.put("reload", "failed", said, [(tr("Try again"), self.reload)])
             self.states.show_content()
             return
         title = (
