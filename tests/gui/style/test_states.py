@@ -61,6 +61,11 @@ def test_content_that_was_shown_stays_while_it_is_read_again(stack: StateStack, 
     assert not line.isVisible()
 
 
+def test_an_icon_alone_is_in_the_middle_of_its_badge() -> None:
+    room = symbols.badge_width("", "lock-simple") - theme.px(12)  # the icon's width
+    assert room == theme.px(5) * 2  # it is drawn 5 u from the left edge
+
+
 def test_a_sentence_that_has_no_room_beside_its_button_ends_in_dots(qtbot: QtBot) -> None:
     line = BusyLine()
     qtbot.addWidget(line)
