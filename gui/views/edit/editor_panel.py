@@ -548,7 +548,7 @@ class EditorPanel(DraftPanel):
         content = theirs.content or canonical.EMPTY
         self._base = self._latest = theirs
         self._edit.base = content
-        self._edit.apply(content, tr("take the database’s"))
+        self._edit.apply(content, tr("take the database's"))
         self.show_draft()
         self._keeper.forget()
         self.reload()

@@ -259,7 +259,7 @@ class DecisionModel(CellModel):
             badge = Badge(tr("Decided") if decision.conflict else tr("Changed"), "acc", "accTint", "check")
             return plain(self._taken(decision), "text2", size=12, badges=(badge,), badges_left=True)
         who = {
-            "theirs": tr("The database’s: only it changed"),
+            "theirs": tr("The database's: only it changed"),
             "mine": tr("Yours: only you changed it"),
             "both": tr("Both made the same change")
             if decision.mine == decision.theirs
@@ -274,7 +274,7 @@ class DecisionModel(CellModel):
         return {
             "base": tr("As in {was}", was=was) if was else tr("As you opened it"),
             "mine": tr("Yours"),
-            "theirs": tr("The database’s"),
+            "theirs": tr("The database's"),
             "both": tr("Both"),
         }[decision.action]
 

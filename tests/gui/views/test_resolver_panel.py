@@ -91,7 +91,7 @@ def test_conflicts_stand_first_and_what_merged_by_itself_says_whose_it_is(panel:
     assert at(panel, 0, DECISION).text == "both changed it"
     assert at(panel, 2, THEIRS).tick
     assert at(panel, 2, THEIRS).ground == "accTint"
-    assert at(panel, 2, DECISION).text == "The database’s: only it changed"
+    assert at(panel, 2, DECISION).text == "The database's: only it changed"
     assert at(panel, 3, BASE).text == "not there"
     assert at(panel, 4, MINE).tick
     assert at(panel, 4, DECISION).text == "Yours: only you changed it"
@@ -452,9 +452,9 @@ def test_cells_have_names_that_say_field_side_value_and_state(panel: ResolverPan
     assert panel.rows.index(0, MINE).data(role) == "deductible, your edit: 250.00  Decimal128, not taken"
     assert panel.rows.index(0, THEIRS).data(role) == "deductible, in the database: 150.00  Decimal128, taken"
     second = panel.rows.index(2, FIELD).data(role)
-    assert second.startswith("holder.phone, The database’s: only it changed, when you opened it: ")
+    assert second.startswith("holder.phone, The database's: only it changed, when you opened it: ")
     assert panel.rows.index(0, FIELD).data(role) == (
-        "deductible, The database’s, when you opened it: 150.0  Double, your edit: 250.00  Decimal128,"
+        "deductible, The database's, when you opened it: 150.0  Double, your edit: 250.00  Decimal128,"
         " in the database: 150.00  Decimal128"
     )
 
