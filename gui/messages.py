@@ -34,6 +34,7 @@ SECONDS = 10
 WIDTH = 760
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
 FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
+UNDER = 24  # what is below the buttons of a foot at most; those with more below them belong to the page
 MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
@@ -195,7 +196,8 @@ class MessageArea(QWidget):
         """How much of a strip at the foot its buttons take."""
         shown = (each for each in self._within().findChildren(QAbstractButton) if each.isVisible())
         boxes = (QRect(each.mapTo(self._host, QPoint()), each.size()) for each in shown if not self.isAncestorOf(each))
-        tops = [box.top() for box in boxes if box.intersects(strip)]
+        low = strip.bottom() - theme.px(UNDER)
+        tops = [box.top() for box in boxes if box.intersects(strip) and box.bottom() >= low]
         return strip.bottom() + 1 - max(min(tops), strip.top()) if tops else 0
 
     def settle(self) -> None:

@@ -160,7 +160,11 @@ class Batches:
                 elif id is not None and (id in there or id in seen):
                     taken += 1
                     again = id in seen and id not in there
-                    why = "It stands twice in what is to be inserted." if again else "A document with this id is there."
+                    why = (
+                        "It stands twice in what is to be inserted."
+                        if again
+                        else "A document with this id is already there."
+                    )
                 if id is not None:
                     seen.add(id)
                 if why and len(reasons) < NAMED:

@@ -10,7 +10,7 @@ from gui import copying, messages
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
-from gui.style import preferences, wording
+from gui.style import wording
 from gui.views.activity.activity_panel import ActivityPanel
 from gui.views.activity.live_panel import LivePanel
 from model.news import News
@@ -50,6 +50,7 @@ class ActivityPage(Page):
         self.panel.open_asked.connect(self._open)
         self.panel.activity_asked.connect(self._activity_of)
         self.panel.take_back_asked.connect(self._take_back)
+        self.panel.stack.turned.connect(self.changed)  # the keys are told while there are rows
         self.panel.read_ended.connect(self.changed)
 
     @property
@@ -65,6 +66,7 @@ class ActivityPage(Page):
             self.live.document_asked.connect(self._open)
             self.live.activity_asked.connect(self._activity_of)
             self.live.past_asked.connect(self.show_past)
+            self.live.stack.turned.connect(self.changed)
             self._modes.addWidget(self.live)
             self.live.say_answering(self.answers)
         self._show(self.live, self.live.modes.button(1))
@@ -121,12 +123,14 @@ class ActivityPage(Page):
             made |= {"document", "readable"}
         return made
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        if self.is_live:
-            keys = tr("Enter shows a version in its timeline; Esc lets the list go on")
-            return [self.panel.place_said, keys], [preferences.zone()], True
-        keys = tr("Enter compares a version with the one before it; Ctrl and Shift pick several")
-        return [self.panel.place_said, keys], [preferences.zone()], True
+    def status(self) -> tuple[list[str], list[str]]:
+        left = [self.panel.place_said]
+        if self.live is not None and self.is_live:
+            if self.live.stack.kind == "content":
+                left.append(tr("Enter shows a version in its timeline; Esc lets the list go on"))
+        elif self.panel.stack.kind == "content":
+            left.append(tr("Enter compares a version with the one before it; Ctrl and Shift pick several"))
+        return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         if self.live is not None and self.is_live:

@@ -92,9 +92,9 @@ class Page(QWidget):
         """Why a fact is not the case, one sentence each."""
         return {}
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        """Words for the left and the right of the status line, and whether tasks are shown there."""
-        return [], [preferences.zone()], True
+    def status(self) -> tuple[list[str], list[str]]:
+        """Words for the left and the right of the status line: place and keys, and how dates are shown."""
+        return [], [preferences.zone()]
 
     def panes(self) -> Sequence[QWidget]:
         """The widgets that F6 goes through, in order."""

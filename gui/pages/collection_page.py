@@ -409,12 +409,12 @@ class CollectionPage(Page):
             said["writable"] = tr("An archive is written by saving the current document only")
         return said
 
-    def status(self) -> tuple[list[str], list[str], bool]:
+    def status(self) -> tuple[list[str], list[str]]:
         info = self.browser.info
         left = [self.ns]
         if info is not None:
             left += [layout_sentence(info), guard_sentence(info, self.session.read_only)]
-        return left, [preferences.zone()], True
+        return left, super().status()[1]
 
     def doers(self) -> Sequence[object]:
         return self, self.diff

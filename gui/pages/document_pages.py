@@ -185,7 +185,7 @@ class DocumentPage(Page):
             said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
         return said
 
-    def status(self) -> tuple[list[str], list[str], bool]:
+    def status(self) -> tuple[list[str], list[str]]:
         left = [f"{self.ns} / {wording.plain(self._id)}"]
         opened = self._opened
         if opened is not None and opened.document:
@@ -197,7 +197,6 @@ class DocumentPage(Page):
         return (
             left,
             [tr("Dates shown in {zone}, stored in UTC", zone=zone) if zone != "UTC" else tr("Dates shown in UTC")],
-            True,
         )
 
     def panes(self) -> Sequence[QWidget]:
@@ -338,13 +337,14 @@ class MergePage(Page):
     def facts(self) -> set[str]:
         return {"page", "merge", "undo", "redo", "dirty"}
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        left = [f"{self.ns} / {wording.plain(self._id)}", self.resolver.draft.said]
-        keys = [
+    def status(self) -> tuple[list[str], list[str]]:
+        left = [
+            f"{self.ns} / {wording.plain(self._id)}",
+            self.resolver.draft.said,
             tr("Ctrl+PgUp and Ctrl+PgDn: previous and next conflict"),
             tr("Shift with Ctrl+1, 2, 3: all unresolved"),
         ]
-        return left, keys, False
+        return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         return [self.resolver.table, self.resolver.tree, self.resolver.head.save]

@@ -305,7 +305,7 @@ class DocumentWrites(QObject):
         lines = (
             FormLine("key", tr("Document"), "" if key is None else wording.typed(key)),
             FormLine("entry", tr("Entry"), hint=tr("what was dealt with, as in 2026-11")),
-            FormLine("field", tr("Total"), chosen, hint, "text"),
+            FormLine("field", tr("Total"), chosen, hint, "field"),
             FormLine("by", tr("Raise by"), "1", kind="number"),
         )
         about = tr(

@@ -70,11 +70,11 @@ class _ChainPage(Page):
             made.add("find")
         return made
 
-    def status(self) -> tuple[list[str], list[str], bool]:
+    def status(self) -> tuple[list[str], list[str]]:
         left = [f"{self.ns} / {wording.plain(self._id)}"]
         if self._layout_words:
             left.append(self._layout_words)
-        return left, [self.hint], False
+        return [*left, self.hint], super().status()[1]
 
     def leave(self) -> None:
         self._panel.stop()

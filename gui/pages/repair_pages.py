@@ -62,10 +62,13 @@ class RepairPage(_PlacePage):
         self.panel.changed.connect(self.changed)
         self.panel.pane.health_asked.connect(self.do_health)
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        where = f"{self.session.name} / {self.ns}" if self.ns else self.session.name
-        left = [where, tr("No transaction is needed: each item is one guarded write")]
-        return left, [tr("Every repair is kept in the journal")], False
+    def status(self) -> tuple[list[str], list[str]]:
+        left = [
+            self.ns or wording.source(self.session.name, first=True),
+            tr("No transaction is needed: each item is one guarded write"),
+            tr("Every repair is kept in the journal"),
+        ]
+        return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
@@ -128,8 +131,8 @@ class HealthPage(_PlacePage):
             name=wording.source(self.session.name),
         )
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        return [self.tip], super().status()[1], True
+    def status(self) -> tuple[list[str], list[str]]:
+        return [self.tip], super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.class_list, self.panel.scan_list]
@@ -189,9 +192,13 @@ class TakingBackPage(Page):
     def tip(self) -> str:
         return tr("Changes to be taken back in {ns} of {name}", ns=self.ns, name=wording.source(self.session.name))
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        left = [f"{self.session.name} / {self.ns}", tr("No transaction is needed: each document is one guarded write")]
-        return left, [tr("The whole run is kept in the journal")], False
+    def status(self) -> tuple[list[str], list[str]]:
+        left = [
+            self.ns,
+            tr("No transaction is needed: each document is one guarded write"),
+            tr("The whole run is kept in the journal"),
+        ]
+        return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.table]

@@ -95,8 +95,8 @@ class TimesPage(Page):
     def reasons(self) -> dict[str, str]:
         return {"restorable": self.diff.why_not_restore()}
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        return [self.ns, tr("Two times of it are compared")], super().status()[1], True
+    def status(self) -> tuple[list[str], list[str]]:
+        return [self.ns, tr("Two times of it are compared")], super().status()[1]
 
     def doers(self) -> Sequence[object]:
         return self, self.diff

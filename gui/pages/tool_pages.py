@@ -35,9 +35,8 @@ class _ToolPage(Page):
     def tip(self) -> str:
         return tr("{words} of {name}", words=self.words, name=wording.source(self.session.name))
 
-    def status(self) -> tuple[list[str], list[str], bool]:
-        _, right, with_tasks = super().status()
-        return [self.tip], right, with_tasks
+    def status(self) -> tuple[list[str], list[str]]:
+        return [self.tip], super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
         return [self.focusProxy() or self]

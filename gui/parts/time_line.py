@@ -49,8 +49,9 @@ class TimeLine(QLineEdit):
             return False
 
     def put(self, at: dt.datetime | None) -> None:
-        """Show a time, to the second, in the zone of the settings."""
-        self.setText("" if at is None else f"{preferences.local(at):%Y-%m-%d %H:%M:%S}")
+        """Show a time, to the second where it has any, in the zone of the settings."""
+        said = "" if at is None else f"{preferences.local(at):%Y-%m-%d %H:%M:%S}"
+        self.setText(said.removesuffix(":00"))
         self.setCursorPosition(0)  # in a short line its day is seen
 
     def _say(self, _: str = "") -> None:

@@ -8,8 +8,10 @@ from typing import TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QFormLayout,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
     QSplitter,
     QVBoxLayout,
@@ -45,6 +47,14 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
     return made
+
+
+def add_field(form: QFormLayout, name: str, field: QWidget | QLayout) -> None:
+    """Add a field to a form, with its name at its middle, where Qt has it a little above that."""
+    label = words(name, "field")
+    form.addRow(label, field)
+    if isinstance(field, QWidget):
+        label.setBuddy(field)
 
 
 def wrapping(

@@ -158,7 +158,7 @@ class _Ring(QWidget):
         box.moveTopLeft(button.mapTo(button.window(), QPoint(box.x(), box.y())))
         out = theme.px(GAP + WIDTH)
         self.setGeometry(box.adjusted(-out, -out, out, out))
-        self._free = QRegion(self.rect())
+        self._free = QRegion(self.rect()) & self._shown()
         for overlay in _overlays:
             if isValid(overlay) and overlay.isVisible() and overlay.window() is button.window():
                 corner = overlay.mapTo(button.window(), QPoint()) - self.pos()
@@ -166,6 +166,16 @@ class _Ring(QWidget):
         self.raise_()
         self.show()
         self.update()
+
+    def _shown(self) -> QRect:
+        """The part in which a button is seen that is half scrolled away."""
+        shown, button = self.rect(), self._button
+        if button.visibleRegion().boundingRect() != button.rect():
+            for area in _above(button):
+                if isinstance(area, QScrollArea):
+                    place = area.viewport()
+                    shown &= QRect(place.mapTo(button.window(), QPoint()) - self.pos(), place.size())
+        return shown
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

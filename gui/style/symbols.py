@@ -233,7 +233,8 @@ def miniature_width(marks: Sequence[tuple[str, str, bool]]) -> float:
 
 def badge_width(text: str, symbol: str = "") -> float:
     """The width that :func:`badge` draws."""
-    return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + (theme.px(15) if symbol else 0)
+    beside = theme.px(15 if text else 10) if symbol else 0  # an icon alone has the same room at both sides
+    return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + beside
 
 
 def badge_cut(text: str, symbol: str, room: float) -> str:

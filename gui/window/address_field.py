@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -65,8 +65,12 @@ class AddressField(QLineEdit):
         self._address = None if address is None else address.unmasked(self._address)
         if pasted:
             self.cover()
+        if not self.hasFocus():
+            self.home(False)
         self.changed.emit()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.cover()
+        if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
+            self.home(False)
         super().focusOutEvent(event)

@@ -21,10 +21,10 @@ NAME = 200  # a profile's name is cut in its middle where it is wider
 
 class _Elided(OneLine):
     # A sentence in the status line gives way instead of widening the window.
-    def __init__(self) -> None:
+    def __init__(self, middle: bool = False) -> None:
         self.room = 0  # the pixels that it may take
         self.least = 0  # the width, in u, of which it gives nothing away
-        super().__init__("second")
+        super().__init__("second", middle)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
 
@@ -73,8 +73,9 @@ class StatusLine(QWidget):
 
     def put(self, left: Sequence[str], right: Sequence[str], with_tasks: bool = True) -> None:
         """Show words at the left and at the right."""
+        left, right = list(filter(None, left)), list(filter(None, right))
         while len(self._left) < len(left):
-            made = _Elided()
+            made = _Elided(middle=not self._left)  # the end of a path is what tells it from others
             made.least = 0 if self._left else FIRST
             self._row.insertWidget(len(self._left), made)
             self._left.append(made)

@@ -35,7 +35,7 @@ class TlsForm(QWidget):
         ]
         form = form_of(self)
         form.addRow("", self.tls)
-        form.addRow(tr("&Authority"), self._boxes[0])
+        form.addRow(tr("Authorit&y"), self._boxes[0])
         form.addRow(tr("&Certificate"), self._boxes[1])
         form.addRow(tr("&Key password"), self.key_password)
         form.addRow("", self.any_host)

@@ -155,10 +155,9 @@ class Window(QMainWindow):
         workspace.show_state()
         self.status.show_profile(session.profile_file if session is not None else None)
         if page is not None:
-            left, right, with_tasks = page.status()
-            self.status.put(left, right, with_tasks)
+            self.status.put(*page.status())
         elif session is not None:
-            self.status.put([session.source], [preferences.zone()])
+            self.status.put([wording.source(session.source, first=True)], [preferences.zone()])
         else:
             running = any(task.title for task in tasks.tasks.running)
             open_here = [wording.source(session.name, first=not at) for at, session in enumerate(self._sessions.all)]

@@ -40,8 +40,8 @@ Nummern: {numbering}</translation>
       <translation>  meist {usual}</translation>
     </message>
     <message>
-      <source> ({confidence:.0%} sure)</source>
-      <translation> ({confidence:.0%} sicher)</translation>
+      <source> ({share} % sure)</source>
+      <translation> ({share} % sicher)</translation>
     </message>
     <message>
       <source> All {total} of your choices still apply.</source>
@@ -146,10 +146,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>&amp;Address</source>
       <translation>&amp;Adresse</translation>
-    </message>
-    <message>
-      <source>&amp;Authority</source>
-      <translation>Z&amp;ertifizierungsstelle</translation>
     </message>
     <message>
       <source>&amp;Certificate</source>
@@ -790,6 +786,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Author, the whole name</source>
       <translation>Autor, der ganze Name</translation>
+    </message>
+    <message>
+      <source>Authorit&amp;y</source>
+      <translation>Z&amp;ertifizierungsstelle</translation>
     </message>
     <message>
       <source>BSON, as mongodump writes it (*.bson)</source>
@@ -4936,7 +4936,7 @@ Nummern: {numbering}</translation>
       <translation>Manche Sammlungen fragen, wer schreibt; so sagt es ihr Profil. Dieser Name steht in jeder Version, die von hier aus auf dieser Verbindung entsteht, bis Sie einen anderen angeben.</translation>
     </message>
     <message>
-      <source>Someone changed this document and changed it back. Nobody’s work is lost by saving your edit</source>
+      <source>Someone changed this document and changed it back. Nobody's work is lost by saving your edit</source>
       <translation>Jemand hat dieses Dokument geändert und wieder zurückgeändert. Niemandes Arbeit geht verloren, wenn Sie Ihre Bearbeitung speichern</translation>
     </message>
     <message>
@@ -5108,7 +5108,7 @@ Nummern: {numbering}</translation>
       <translation>Antwort zurücknehmen</translation>
     </message>
     <message>
-      <source>Take the database’s</source>
+      <source>Take the database's</source>
       <translation>Datenbank nehmen</translation>
     </message>
     <message>
@@ -5268,11 +5268,11 @@ Nummern: {numbering}</translation>
       <translation>Die Datenbank rückte wieder weiter.</translation>
     </message>
     <message>
-      <source>The database’s</source>
+      <source>The database's</source>
       <translation>Das der Datenbank</translation>
     </message>
     <message>
-      <source>The database’s: only it changed</source>
+      <source>The database's: only it changed</source>
       <translation>Nur die Datenbank</translation>
     </message>
     <message>
@@ -5294,6 +5294,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The document changed meanwhile.</source>
       <translation>Das Dokument hat sich inzwischen geändert.</translation>
+    </message>
+    <message>
+      <source>The document could not be read again: {sentence}</source>
+      <translation>Das Dokument konnte nicht noch einmal gelesen werden: {sentence}</translation>
     </message>
     <message>
       <source>The document is not loaded yet</source>
@@ -5806,6 +5810,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>This is the current version.</source>
       <translation>Dies ist die aktuelle Version.</translation>
+    </message>
+    <message>
+      <source>This is the document itself: name another one, or a version.</source>
+      <translation>Das ist das Dokument selbst: Nennen Sie ein anderes oder eine Version.</translation>
     </message>
     <message>
       <source>This order cannot be read. {error}</source>
@@ -6458,6 +6466,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Your edit is kept as a draft</source>
       <translation>Ihre Bearbeitung ist als Entwurf behalten</translation>
+    </message>
+    <message>
+      <source>Your edit is kept.</source>
+      <translation>Ihre Bearbeitung ist behalten.</translation>
     </message>
     <message>
       <source>Your edit is kept; nothing was written.</source>
@@ -7804,7 +7816,7 @@ Nummern: {numbering}</translation>
       <translation>gespeichert in: {places}</translation>
     </message>
     <message>
-      <source>take the database’s</source>
+      <source>take the database's</source>
       <translation>das der Datenbank nehmen</translation>
     </message>
     <message>
@@ -9633,8 +9645,8 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Dokument, das angelegt werden soll, hat keine Grundlage und besteht aus Feldern, die zu setzen sind; sagen Sie, aus welchen.</translation>
     </message>
     <message>
-      <source>A document with this id is there.</source>
-      <translation>Ein Dokument mit dieser Id ist da.</translation>
+      <source>A document with this id is already there.</source>
+      <translation>Ein Dokument mit dieser Id ist schon da.</translation>
     </message>
     <message>
       <source>A history of {0} is imported here.</source>

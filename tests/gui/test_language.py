@@ -236,16 +236,20 @@ def test_a_comparison_in_words_and_the_grounds_of_an_import_are_said_in_the_lang
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = (canonical.encode({"status": status, "n": 1}) for status in ("active", "lapsed"))
-    told = [*to_words(diff(old, new)).splitlines(), "A document with this id is there.", f"{'K-1'}: {'x'} is no type"]
+    told = [
+        *to_words(diff(old, new)).splitlines(),
+        "A document with this id is already there.",
+        f"{'K-1'}: {'x'} is no type",
+    ]
     language.choose("de")
     try:
         said = [translated(line) for line in told]
         sheet = InsertSheet(QWidget(), "shop.items", "in.jsonl", production=False)
-        sheet.staying.fill([("K-1", "A document with this id is there.")])
-        assert sheet.staying.cell(sheet.staying.index(0, 1)).text == "Ein Dokument mit dieser Id ist da."
+        sheet.staying.fill([("K-1", "A document with this id is already there.")])
+        assert sheet.staying.cell(sheet.staying.index(0, 1)).text == "Ein Dokument mit dieser Id ist schon da."
     finally:
         language.choose("en")
-    assert said == ['status wurde von "active" zu "lapsed".', "Ein Dokument mit dieser Id ist da.", told[-1]]
+    assert said == ['status wurde von "active" zu "lapsed".', "Ein Dokument mit dieser Id ist schon da.", told[-1]]
 
 
 @pytest.mark.usefixtures("german")

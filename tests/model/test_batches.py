@@ -128,7 +128,7 @@ def test_an_insertion_is_drawn_with_what_stays_out_and_writes_nothing(session: S
     plan = session.batches.insertion(ns, lambda: wanted)
     assert (plan.documents, plan.taken, plan.unfit, plan.would) == (4, 2, 0, 2)
     assert plan.reasons == (
-        ("7", "A document with this id is there."),
+        ("7", "A document with this id is already there."),
         ("8", "It stands twice in what is to be inserted."),
     )
     assert [each.path for each in plan.fields.fields] == ["_id", "name"]

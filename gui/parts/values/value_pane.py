@@ -521,14 +521,14 @@ class ValueDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(wording.title(title))
-        self.setSizeGripEnabled(True)
+        boxes.ground(self, "surface")
         room = parent.size()
         self.resize(round(room.width() * 0.86), round(room.height() * 0.86))
         self.pane = ValuePane()
         self.pane.larger.hide()
         self.pane.closed.connect(self.reject)
         column = boxes.column(self)
-        column.setContentsMargins(0, theme.px(12), 0, theme.px(12))
+        column.setContentsMargins(0, theme.px(8), 0, 0)
         column.addWidget(self.pane)
 
 

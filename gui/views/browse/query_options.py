@@ -111,7 +111,7 @@ class QueryOptions(Sheet):
         form.setVerticalSpacing(theme.px(8))
         for name, line in ((tr("Order"), self.order), (tr("Columns"), self.columns)):
             line.setAccessibleName(name)
-            form.addRow(name, line)
+            boxes.add_field(form, name, line)
         bounds = boxes.wrapping(x=0, y=0)
         bounds.addWidget(self.skip)
         bounds.addWidget(words(tr("documents, then list"), "second"))
@@ -120,7 +120,7 @@ class QueryOptions(Sheet):
         limit.addWidget(words(tr("at most"), "second"))
         bounds.addLayout(limit)
         bounds.addStretch(1)
-        form.addRow(tr("Skip"), bounds)
+        boxes.add_field(form, tr("Skip"), bounds)
         above = boxes.wrapping(x=0, y=0)
         above.addWidget(words(tr("Fields of this collection"), "head"))
         above.addStretch(1)

@@ -13,7 +13,7 @@ from gui.language import tr
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Completion, Offer
 from gui.parts.document_side import DocumentSide
-from gui.style import theme, wording
+from gui.style import boxes, theme, wording
 from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from model import text
@@ -30,7 +30,7 @@ class OtherDocument(Sheet):
     def __init__(self, parent: QWidget, there: DocumentSide, places: Mapping[Session, Sequence[str]]) -> None:
         """Offer the connections that are ``places``, each with the names of its collections."""
         super().__init__(parent, 560)
-        self._places = places
+        self._places, self._there = places, there
         self._sessions = list(places)
         title = tr("Compare {name} with another document", name=there.name)
         self.setAccessibleName(title)
@@ -55,11 +55,13 @@ class OtherDocument(Sheet):
             (tr("Version"), self.version),
         ):
             field.setAccessibleName(label)
-            form.addRow(label, field)
+            boxes.add_field(form, label, field)
         for line in (self.collection, self.id, self.version):
             line.textChanged.connect(self._fit)
             line.returnPressed.connect(self._look)
+        self.connection.currentIndexChanged.connect(self._fit)
         self.trouble = words("", "error", wrap=True)
+        self.itself = words(tr("This is the document itself: name another one, or a version."), "hint", wrap=True)
         self.compare = button(tr("Compare"), self._look, "main", icon="git-diff", token="accText")
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
@@ -73,8 +75,10 @@ class OtherDocument(Sheet):
         column.addWidget(words(there.place, "second", wrap=True))
         column.addSpacing(theme.px(4))
         column.addLayout(form)
+        column.addWidget(self.itself)
         column.addWidget(self.trouble)
         column.addLayout(foot)
+        self._fit()
 
     def first(self) -> QWidget | None:
         return self.connection if len(self._sessions) > 1 else self.id
@@ -92,7 +96,13 @@ class OtherDocument(Sheet):
 
     def _fit(self) -> None:
         self.trouble.setText("")
-        self.compare.setEnabled(bool(self.collection.text().strip() and self.id.text().strip()))
+        place = self._session, self.collection.text().strip(), self.id.text().strip()
+        there = self._there.session, self._there.ns, wording.typed(self._there.id)
+        is_itself = place == there and self._there.v is None and not self.version.text().strip()
+        self.itself.setVisible(is_itself)
+        self.trouble.setVisible(not is_itself)
+        self.compare.setEnabled(all(place) and not is_itself)
+        self.compare.setAccessibleDescription(self.itself.text() if is_itself else "")
 
     def _look(self) -> None:
         """Look the document up; the sheet closes once it is found."""

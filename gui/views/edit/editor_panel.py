@@ -178,7 +178,8 @@ class EditorPanel(DraftPanel):
             self.states.show_content()
             return
         if self.is_dirty:
-            self.notices.put("reload", "failed", tasks.describe(error)[0], [(tr("Try again"), self.reload)])
+            said = tr("The document could not be read again: {sentence}", sentence=tasks.describe(error)[0])
+            self.notices.put("reload", "failed", said, [(tr("Try again"), self.reload)])
             self.states.show_content()
             return
         title = (
@@ -546,7 +547,7 @@ class EditorPanel(DraftPanel):
         content = theirs.content or canonical.EMPTY
         self._base = self._latest = theirs
         self._edit.base = content
-        self._edit.apply(content, tr("take the database’s"))
+        self._edit.apply(content, tr("take the database's"))
         self.show_draft()
         self._keeper.forget()
         self.reload()

@@ -185,6 +185,7 @@ class EditorHead(QWidget):
 
 
 NARROW = 560  # u
+REASON = 480  # u: the room of a sentence; what is left over is free
 
 
 class EditorFoot(QWidget):
@@ -209,7 +210,8 @@ class EditorFoot(QWidget):
         self.save.setAccessibleName(tr("Save"))
         self._ends = ends = boxes.row(x=0, y=0)
         ends.addStretch(1)
-        ends.addWidget(self.reason, 2)
+        self.reason.setMaximumWidth(theme.px(REASON))
+        ends.addWidget(self.reason, 100)
         ends.addWidget(self.undo)
         ends.addSpacing(theme.px(4))
         ends.addWidget(self.discard)

@@ -24,7 +24,7 @@ from model.values.canonical import Value
 
 @dataclass(frozen=True)
 class FormLine:
-    """A line of the form: ``kind`` is ``value`` (Extended JSON or plain text), ``text`` or ``number``."""
+    """A line of the form: ``kind`` is ``value`` (Extended JSON or plain text), ``text``, ``field`` or ``number``."""
 
     name: str
     label: str
@@ -109,7 +109,7 @@ class OnceSheet(Sheet):
 def _read(line: FormLine, typed: str) -> Value | str | int | None:
     if not typed:
         return None
-    if line.kind == "text":
+    if line.kind in ("text", "field"):
         return typed
     if line.kind == "number":
         try:

@@ -431,7 +431,7 @@ class ConflictPrompt(Sheet):
     def _ways(self) -> None:
         row = self._row()
         self._first = self._button(row, "review", tr("Review and merge"), "main")
-        self._button(row, "take", tr("Take the database’s"))
+        self._button(row, "take", tr("Take the database's"))
         self._button(row, "save_new", tr("Save as a new document"))
         row.addStretch(1)
         apart = boxes.row(x=0, y=0)
@@ -477,7 +477,7 @@ class ConflictPrompt(Sheet):
         )
         self._text(
             column,
-            tr("Someone changed this document and changed it back. Nobody’s work is lost by saving your edit")
+            tr("Someone changed this document and changed it back. Nobody's work is lost by saving your edit")
             + (tr(" over {now}.", now=now) if now else "."),
         )
         row = self._row()
@@ -485,7 +485,7 @@ class ConflictPrompt(Sheet):
             row, "overwrite", tr("Save over {now}", now=now) if now else tr("Save my edit"), "main"
         )
         self._button(row, "review", tr("Review"))
-        self._button(row, "take", tr("Take the database’s"))
+        self._button(row, "take", tr("Take the database's"))
         row.addStretch(1)
         self._button(row, "cancel", tr("Cancel"))
 

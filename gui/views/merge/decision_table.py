@@ -65,16 +65,22 @@ class DecisionModel(CellModel):
     headers: tuple[str, ...] = ("", "", "", "", "", "")
     spoken_at = FIELD
 
-    def _headers(self) -> tuple[str, ...]:
+    @property
+    def full_headers(self) -> tuple[str, ...]:
+        """The sides in full."""
         conflict = self.resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
-        full = (
+        return (
             tr("When you opened it   {was}", was=was),
             tr("Your edit   draft"),
             tr("In the database   {now}", now=now),
         )
+
+    def _headers(self) -> tuple[str, ...]:
+        conflict = self.resolution.conflict
+        was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         short = (tr("Opened {was}", was=was), tr("Your draft"), tr("Database {now}", now=now))
-        return ("", tr("Field"), *(short if self._short else full), tr("Decision"))
+        return ("", tr("Field"), *(short if self._short else self.full_headers), tr("Decision"))
 
     def show(self, resolution: Resolution) -> None:
         """Show a resolution, or the next state of it after a choice."""
@@ -253,7 +259,7 @@ class DecisionModel(CellModel):
             badge = Badge(tr("Decided") if decision.conflict else tr("Changed"), "acc", "accTint", "check")
             return plain(self._taken(decision), "text2", size=12, badges=(badge,), badges_left=True)
         who = {
-            "theirs": tr("The database’s: only it changed"),
+            "theirs": tr("The database's: only it changed"),
             "mine": tr("Yours: only you changed it"),
             "both": tr("Both made the same change")
             if decision.mine == decision.theirs
@@ -268,7 +274,7 @@ class DecisionModel(CellModel):
         return {
             "base": tr("As in {was}", was=was) if was else tr("As you opened it"),
             "mine": tr("Yours"),
-            "theirs": tr("The database’s"),
+            "theirs": tr("The database's"),
             "both": tr("Both"),
         }[decision.action]
 
@@ -359,7 +365,8 @@ class DecisionTable(CellTree):
         if bare and self.currentIndex().column() == DECISION:
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(THEIRS))
         self.setColumnHidden(DECISION, bare)
-        self.rows.shorten(bare)
+        words = self.header().fontMetrics()
+        self.rows.shorten(side < max(map(words.horizontalAdvance, self.rows.full_headers)) + theme.px(28))
         widths = (symbol, field, side, side, side, room - field - 3 * side)
         for column, width in enumerate(widths[:DECISION] if bare else widths):
             self.setColumnWidth(column, width)

@@ -97,7 +97,8 @@ class ResolverPanel(QWidget):
         self.split.addWidget(above)
         self.split.addWidget(boxes.split(below, self.value, sizes=(220, 180)))
         self.split.setStretchFactor(1, 1)
-        _column(self, self.head.bar, hair(), self.split, self.notices, stretch=self.split)
+        # Below the button that they are about: in a low window the page's foot is out of sight.
+        _column(self, self.head.bar, self.notices, hair(), self.split, stretch=self.split)
         self.setFocusProxy(self.table)
         self.table.row_changed.connect(self._show_row)
         self.table.taken.connect(self.choose)
@@ -157,13 +158,13 @@ class ResolverPanel(QWidget):
         self.changed.emit()
 
     def _say_head(self) -> None:
-        self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept)
+        in_doubt = self._saver.held is not None
+        self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept, in_doubt)
 
     def _begin(self) -> None:
         """Begin with another resolution."""
         self._unchanged = None
         self.rows.show(self._resolution)
-        self._say_head()
         rows = min(len(self._resolution.rows) + 1, 9)
         self._table_height = theme.px(28) + rows * theme.px(ROW)
         self._share()
@@ -386,6 +387,7 @@ class ResolverPanel(QWidget):
         self._show_state()
 
     def _show_state(self) -> None:
+        self._say_head()
         self.head.show_state(self._resolution, self.save_reason)
 
     def save(self) -> None:

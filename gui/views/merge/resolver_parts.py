@@ -31,7 +31,7 @@ class MergeHead:
         said.addStretch(1)
         self.title = OneLine("title")
         self.title.setMinimumWidth(theme.px(TITLE))  # with less room the buttons go on in a further line
-        self.line = OneLine("second")
+        self.line = words("", "second", wrap=True)
         said.addWidget(self.title)
         said.addWidget(self.line)
         said.addStretch(1)
@@ -53,8 +53,8 @@ class MergeHead:
         ends.addWidget(self.save)
         row.addLayout(ends)
 
-    def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool) -> None:
-        """Say which edit is merged, and whether it is kept as a draft."""
+    def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool, in_doubt: bool) -> None:
+        """Say which edit is merged, whether it is kept as a draft, and that nothing was written, if that is known."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         lead = (
@@ -63,8 +63,11 @@ class MergeHead:
             else tr("The document changed meanwhile.")
         )
         self.title.setText(tr("Merge your edit of {name}", name=name))
-        kept = tr("Your edit is kept; nothing was written.") if keeps_draft else tr("Nothing was written.")
-        self.line.setText(f"{lead} {kept}")
+        if in_doubt:
+            kept = tr("Your edit is kept.") if keeps_draft else ""
+        else:
+            kept = tr("Your edit is kept; nothing was written.") if keeps_draft else tr("Nothing was written.")
+        self.line.setText(f"{lead} {kept}".strip())
         self.save.setText(tr("Save as {following}", following=following) if following else tr("Save"))
 
     def show_state(self, resolution: Resolution, reason: str) -> None:

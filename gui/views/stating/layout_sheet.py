@@ -530,7 +530,7 @@ class _WithMeaning(QStyledItemDelegate):
 
 def grounds(info: CollectionInfo, stated: bool) -> str:
     """What a collection is taken for, and why."""
-    sure = "" if stated else tr(" ({confidence:.0%} sure)", confidence=info.confidence)
+    sure = "" if stated else tr(" ({share} % sure)", share=round(100 * info.confidence))
     also = (
         tr(" It fits {alternatives} as well.", alternatives=tr(" or ").join(info.alternatives))
         if info.alternatives

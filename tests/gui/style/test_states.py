@@ -54,11 +54,28 @@ def test_content_that_was_shown_stays_while_it_is_read_again(stack: StateStack, 
     qtbot.waitUntil(line.isVisible)
     assert stack.kind == "content"
     stack.progress(37, 60)
-    assert "37 of about 60" in " ".join(label.text() for label in line.findChildren(QLabel))
+    qtbot.waitUntil(lambda: "37 of about 60" in " ".join(label.text() for label in line.findChildren(QLabel)))
     line.findChildren(QPushButton)[0].click()
     assert stopped == [True]
     stack.show_content()
     assert not line.isVisible()
+
+
+def test_an_icon_alone_is_in_the_middle_of_its_badge() -> None:
+    room = symbols.badge_width("", "lock-simple") - theme.px(12)  # the icon's width
+    assert room == theme.px(5) * 2  # it is drawn 5 u from the left edge
+
+
+def test_a_sentence_that_has_no_room_beside_its_button_ends_in_dots(qtbot: QtBot) -> None:
+    line = BusyLine()
+    qtbot.addWidget(line)
+    said = "As of 23 Nov 2026 18:55. The sample did not answer within 5 s; check that the server is up, then try again."
+    line.stale(said, lambda: None)
+    line.resize(400, 40)
+    line.show()
+    qtbot.waitUntil(lambda: any(label.text().endswith("…") for label in line.findChildren(QLabel)))
+    line.resize(1600, 40)
+    qtbot.waitUntil(lambda: any(label.text() == said for label in line.findChildren(QLabel)))
 
 
 def test_progress_says_how_much_of_how_much(stack: StateStack, qtbot: QtBot) -> None:

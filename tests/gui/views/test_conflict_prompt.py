@@ -74,7 +74,7 @@ def test_it_says_what_changed_on_both_sides_before_it_asks(window: QMainWindow, 
     assert cells(prompt)[3][2].endswith("added")
     assert "Review and merge asks you about those two; the others merge by themselves" in said(prompt)
     assert [b.text() for b in prompt.buttons.values()] == [
-        "Review and merge", "Take the database’s", "Save as a new document", "Overwrite…", "Cancel",
+        "Review and merge", "Take the database's", "Save as a new document", "Overwrite…", "Cancel",
     ]  # fmt: skip
     assert prompt.focusWidget() is prompt.buttons["review"]
 

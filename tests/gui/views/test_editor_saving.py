@@ -202,6 +202,8 @@ def test_a_refusal_is_said_in_a_line_and_the_edit_stays(opened: Open, desk: Desk
     qtbot.waitUntil(lambda: "refused" in panel.notices.lines)
     assert "did not answer" in panel.notices.lines["refused"].text
     assert panel.save_reason == ""
+    panel._load_failed(Unreachable("desk did not answer within 5 s; check that it is up."))
+    assert panel.notices.lines["reload"].text.startswith("The document could not be read again: desk did not")
 
 
 def test_an_unknown_outcome_holds_saving_until_it_is_settled(opened: Open, desk: Desk, qtbot: QtBot) -> None:

@@ -105,7 +105,7 @@ def test_one_click_on_the_badge_shows_what_a_collection_is_taken_for_and_why(
     assert found.badge.said == "archive"
     info = session.info(f"{shop}.orders")
     assert info.why in found.grounds.text()
-    assert f"{info.confidence:.0%} sure" in found.grounds.text()
+    assert f"{round(100 * info.confidence)} % sure" in found.grounds.text()
     assert window.workspace.tab_area.page is None  # the click opened no collection
 
 

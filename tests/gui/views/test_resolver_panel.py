@@ -91,7 +91,7 @@ def test_conflicts_stand_first_and_what_merged_by_itself_says_whose_it_is(panel:
     assert at(panel, 0, DECISION).text == "both changed it"
     assert at(panel, 2, THEIRS).tick
     assert at(panel, 2, THEIRS).ground == "accTint"
-    assert at(panel, 2, DECISION).text == "The database’s: only it changed"
+    assert at(panel, 2, DECISION).text == "The database's: only it changed"
     assert at(panel, 3, BASE).text == "not there"
     assert at(panel, 4, MINE).tick
     assert at(panel, 4, DECISION).text == "Yours: only you changed it"
@@ -288,7 +288,7 @@ def test_a_saved_merge_leaves_no_draft(panel: ResolverPanel, desk: Desk, qtbot: 
 
 
 def test_an_edit_that_came_without_a_draft_gets_one(panel: ResolverPanel, desk: Desk, idle: Callable[[], None]) -> None:
-    assert "Your edit is kept" in panel.head.line.accessibleName()
+    assert "Your edit is kept" in panel.head.line.text()
     idle()
     panel.draft.flush()
     kept = desk.draft()
@@ -303,7 +303,7 @@ def test_a_draft_of_another_edit_stays(qtbot: QtBot, desk: Desk, idle: Callable[
     desk.drafts.keep(Draft(desk.source, NS, ID, conflict.base.v, OPENED, another, at_time))
     panel = merged(qtbot, desk, conflict)
     idle()
-    assert "kept" not in panel.head.line.accessibleName()
+    assert "kept" not in panel.head.line.text()
     with qtbot.waitSignal(getattr(panel, end)):
         if end == "saved":
             panel.choose_all("mine")
@@ -412,6 +412,26 @@ def test_an_unknown_outcome_holds_saving_here_too(panel: ResolverPanel, desk: De
         panel.notices.lines["doubt"].buttons[0].click()
 
 
+def test_the_head_says_nothing_was_written_only_where_that_is_known(
+    panel: ResolverPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    assert "nothing was written" in panel.head.line.text().casefold()
+    panel.choose_all("mine")
+    desk.answers = [UNKNOWN]
+    panel.save()
+    qtbot.waitUntil(lambda: "doubt" in panel.notices.lines)
+    assert "written" not in panel.head.line.text()
+    low = panel.notices.mapTo(panel, panel.notices.rect().bottomLeft()).y()
+    assert low <= panel.split.y()  # below the button that it holds back, in sight
+
+
+def test_headers_with_no_room_for_their_words_say_fewer(panel: ResolverPanel) -> None:
+    panel.resize(1400, 700)
+    assert panel.rows.headers[2].startswith("When you opened it")
+    panel.resize(760, 700)
+    assert panel.rows.headers[2].startswith("Opened")
+
+
 def test_a_refusal_keeps_every_decision(panel: ResolverPanel, desk: Desk, qtbot: QtBot) -> None:
     panel.choose_all("mine")
     desk.answers = [Outcome("refused", NS, ID, "The server is read-only now.")]
@@ -432,9 +452,9 @@ def test_cells_have_names_that_say_field_side_value_and_state(panel: ResolverPan
     assert panel.rows.index(0, MINE).data(role) == "deductible, your edit: 250.00  Decimal128, not taken"
     assert panel.rows.index(0, THEIRS).data(role) == "deductible, in the database: 150.00  Decimal128, taken"
     second = panel.rows.index(2, FIELD).data(role)
-    assert second.startswith("holder.phone, The database’s: only it changed, when you opened it: ")
+    assert second.startswith("holder.phone, The database's: only it changed, when you opened it: ")
     assert panel.rows.index(0, FIELD).data(role) == (
-        "deductible, The database’s, when you opened it: 150.0  Double, your edit: 250.00  Decimal128,"
+        "deductible, The database's, when you opened it: 150.0  Double, your edit: 250.00  Decimal128,"
         " in the database: 150.00  Decimal128"
     )
 

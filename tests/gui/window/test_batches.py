@@ -208,7 +208,7 @@ def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
     assert isinstance(asked, InsertSheet)
     wait_idle(qtbot, lambda: asked.go.isEnabled())
     assert asked.go.text() == "Insert 2 documents"
-    assert asked.staying.rows == [("K-204117", "A document with this id is there.")]
+    assert asked.staying.rows == [("K-204117", "A document with this id is already there.")]
     assert "version 1" in asked.report.text()
     types = {use.path: asked.fields.cell(asked.fields.index(at, 1)).text for at, use in enumerate(asked.fields.rows)}
     assert types["premium.gross"] == "Decimal128"

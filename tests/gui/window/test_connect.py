@@ -13,7 +13,7 @@ import keyring.backend
 import keyring.backends.fail
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import theme, zooming
@@ -110,6 +110,24 @@ def test_labels_stand_in_the_middle_of_their_boxes_with_large_text_too(window: W
 def test_a_long_address_is_seen_from_its_scheme_on(dialog: ConnectDialog) -> None:
     dialog.uri.put(f"mongodb://clerk:secret@{'host-of-a-long-name,' * 12}last/")
     assert dialog.uri.cursorPosition() == 0
+
+
+def test_an_address_is_seen_from_its_scheme_on_while_nobody_types(dialog: ConnectDialog, qtbot: QtBot) -> None:
+    dialog.name.setFocus()
+    dialog.uri.setText("mongodb://db.example/?" + "&".join(f"option{n}=1" for n in range(40)))
+    assert dialog.uri.cursorPosition() == 0
+    dialog.uri.setFocus()
+    dialog.uri.end(False)
+    dialog.name.setFocus()
+    assert dialog.uri.cursorPosition() == 0
+
+
+def test_no_two_boxes_have_one_key(dialog: ConnectDialog) -> None:
+    boxes = [*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton)]
+    named = [box.text() for box in boxes if not dialog.login.isAncestorOf(box)]  # which has one way of several
+    keys = [name[name.index("&") + 1].lower() for name in named if "&" in name]
+    assert len(keys) > 5
+    assert len(keys) == len(set(keys)), sorted(keys)
 
 
 def test_boxes_become_part_of_the_address(dialog: ConnectDialog, tmp_path: Path) -> None:

@@ -648,6 +648,10 @@ def test_in_a_narrow_window_a_reason_stands_beside_the_buttons_and_makes_them_no
     assert foot.reason.width() >= theme.px(130)
     asked = foot.minimumSizeHint().height()
     assert foot.undo.text() == ""
+    foot.resize(1800, 200)
+    foot.reason.setText("Moved to the agency in Bremen, letter of 17 November")
+    qtbot.waitUntil(lambda: foot.reason.width() > foot.reason.fontMetrics().horizontalAdvance(foot.reason.text()))
+    foot.resize(880, 200)
     foot.ask_reason(False)
     assert foot.undo.text() == foot.undo.accessibleName() == "Undo"
     qtbot.waitUntil(lambda: foot.minimumSizeHint().height() <= asked)

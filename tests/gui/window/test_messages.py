@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from gui import messages
 from gui.messages import MessageArea, MessageLine
-from gui.style import focus_ring
+from gui.style import focus_ring, theme
 from gui.style.states import Glyph
 from model.errors import Refused
 
@@ -210,3 +210,17 @@ def test_the_focus_in_a_message_goes_back_to_where_it_came_from(window: QMainWin
     line.buttons[0].setFocus()
     line.leave()
     assert window.focusWidget() is save
+
+
+def test_a_message_leaves_the_buttons_of_a_foot_free_and_no_others(window: QMainWindow, qtbot: QtBot) -> None:
+    centre = window.centralWidget()
+    button = QPushButton("Copy", centre)
+    button.setGeometry(300, centre.height() - theme.px(60), 80, theme.px(30))
+    button.show()
+    window.findChildren(QPushButton)[0].hide()
+    messages.tell(window, "Saved as v15")
+    area = messages.area(window)
+    assert area.geometry().intersects(button.geometry())  # a button of the page, which has other things below it
+    button.move(300, centre.height() - theme.px(38))
+    messages.tell(window, "Saved as v16")
+    assert area.geometry().bottom() < button.y()

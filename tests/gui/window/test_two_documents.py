@@ -8,7 +8,7 @@ from pathlib import Path
 import pymongo
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
@@ -172,7 +172,15 @@ def test_another_document_is_chosen_by_connection_collection_id_and_version(
         "insurance.agents",
         "A-02",
     )
+    labels = [label for label in asked.findChildren(QLabel) if label.buddy() is not None]
+    assert len(labels) == 4
+    for label in labels:
+        assert abs(label.geometry().center().y() - label.buddy().geometry().center().y()) <= 1
+    assert not asked.compare.isEnabled()
+    assert asked.itself.isVisible()  # and says why
     asked.connection.setCurrentIndex(asked.connection.findText(other.name))
+    assert asked.compare.isEnabled()
+    assert not asked.itself.isVisible()
     asked.id.setText("A-7")
     asked.compare.click()
     qtbot.waitUntil(lambda: "A-7" in asked.trouble.text(), timeout=PATIENCE)

@@ -59,6 +59,7 @@ from tests.gui.window.windows import (
     collection,
     document,
     every_page,
+    filled_page,
     new_window,
     open_sample,
     open_source,
@@ -135,6 +136,22 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
     ]
     assert window.status._right[0].text() == "Europe/Berlin"
     assert window.status.tasks.text() == "No tasks running"
+
+
+@pytest.mark.parametrize("kind", ["blame", "merge", "activity", "repair"])
+def test_the_status_line_has_place_and_keys_at_the_left_and_zone_and_tasks_at_the_right(
+    qtbot: QtBot, window: Window, kind: str
+) -> None:
+    page = filled_page(qtbot, window, window.sessions[-1], kind)
+    left, right = page.status()
+    assert len(left) >= 2
+    assert "sample:" not in left[0]
+    assert right == ["Europe/Berlin"]
+    assert not window.status.tasks.isHidden()
+    window.resize(900, 640)
+    path = window.status._left[0]
+    path.resize(80, path.height())
+    assert path.text()[-2:] == left[0][-2:]  # cut in its middle
 
 
 @pytest.mark.deep
