@@ -387,7 +387,7 @@ def _radio(painter: QPainter, left: float, middle: float, taken: bool) -> float:
     return left + side + theme.px(6)
 
 
-def _raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+def raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
     """The widths raised towards those that are wanted, as far as there is room; all get what the least lacks first."""
     made, left = list(widths), room - sum(widths)
     lacks = sorted(
@@ -585,7 +585,7 @@ class CellTree(QTreeView):
         fewest, *stages = zip(*(self._stages(at, given, words[at], whole[at]) for at in shown), strict=True)
         made = list(fewest)
         for wanted in stages:
-            made = _raised(made, wanted, room)
+            made = raised(made, wanted, room)
         for at, width in zip(shown, made, strict=True):
             if header.sectionResizeMode(at) in BY_HAND:
                 header.resizeSection(at, width)
@@ -600,7 +600,7 @@ class CellTree(QTreeView):
         air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
         if at == self.treePosition() and self.rootIsDecorated():
             words = max(words, min(air, words + 2 * self.indentation()))  # rows further in may be unfolded later
-        head = 0 if header.isHidden() else min(long, self._head_width(at))
+        head = 0 if header.isHidden() else min(long, self.head_width(at))
         least = min(air, theme.px(LEAST), max(words, head) if words else air)
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
@@ -611,7 +611,7 @@ class CellTree(QTreeView):
         """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
         if not self._dispensable or not self.model().rowCount():
             return
-        heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
+        heads = [min(theme.px(LEAST), self.head_width(at)) for at in range(len(words))]
         claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
         claims = [
             min(claim, theme.px(BRIEF if at in self._dispensable else SHORT)) if self._takes_rest(at) else claim
@@ -661,7 +661,7 @@ class CellTree(QTreeView):
         wide = full_width(cell)
         return min(wide, theme.px(MIDDLE if cell.middle else LONG)), wide
 
-    def _head_width(self, at: int) -> int:
+    def head_width(self, at: int) -> int:
         """The width that a header needs so that its words are not cut."""
         said = self.model().headerData(at, Qt.Orientation.Horizontal) or ""
         header = self.header()
@@ -803,6 +803,7 @@ __all__ = [
     "Span",
     "full_width",
     "plain",
+    "raised",
     "spoken",
     "value",
 ]

@@ -609,7 +609,7 @@ def test_a_header_that_has_the_room_it_needs_is_drawn_whole(qtbot: QtBot, zoom: 
         header.setSortIndicatorShown(True)
         header.setSortIndicator(2, Qt.SortOrder.AscendingOrder)
         for at in range(3):
-            header.resizeSection(at, made._head_width(at))
+            header.resizeSection(at, made.head_width(at))
         cut = header.grab().toImage()
         header.setTextElideMode(Qt.TextElideMode.ElideNone)
         assert header.grab().toImage() == cut
