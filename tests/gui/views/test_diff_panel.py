@@ -21,11 +21,12 @@ from gui.parts.differences.diff_grouping import Plan
 from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B
 from gui.parts.differences.overview import TALL
 from gui.parts.values.value_pane import ValueDialog
-from gui.style import preferences, theme, zooming
+from gui.style import preferences, symbols, theme, zooming
 from gui.style.cells import CELL, Cell, full_width
 from gui.tasks import tasks
 from gui.views.compare import diff_panel, ignored_paths
 from gui.views.compare.diff_panel import DiffPanel, restorable
+from gui.views.compare.diff_tools import Counts
 from gui.views.compare.hidden_sheet import HiddenSheet
 from model.errors import NotFound
 from model.records import Version
@@ -819,3 +820,13 @@ def test_folded_fields_are_said_over_the_whole_row(qtbot: QtBot) -> None:
     drawn = table.viewport().grab().toImage()
     ground = drawn.pixel(row.right() - 2, row.top() + 2)
     assert any(drawn.pixel(row.left() + 2 + x, row.center().y()) != ground for x in range(60))
+
+
+def test_the_badges_of_all_changes_have_room(qtbot: QtBot) -> None:
+    counts = Counts()
+    qtbot.addWidget(counts)
+    counts.put({"add": 10, "remove": 1})
+    few = counts.minimumSizeHint().width()
+    counts.put({"add": 10, "remove": 1, "replace": 4, "retype": 1, "text": 2})
+    badges = [symbols.badge_width(label.split(" ")[0], "add") for label in counts.words]
+    assert counts.minimumSizeHint().width() >= sum(badges) > few
