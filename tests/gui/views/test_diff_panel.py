@@ -830,3 +830,10 @@ def test_the_badges_of_all_changes_have_room(qtbot: QtBot) -> None:
     counts.put({"add": 10, "remove": 1, "replace": 4, "retype": 1, "text": 2})
     badges = [symbols.badge_width(label.split(" ")[0], "add") for label in counts.words]
     assert counts.minimumSizeHint().width() >= sum(badges) > few
+
+
+def test_a_and_b_are_greyed_before_anything_is_compared(qtbot: QtBot) -> None:
+    panel = DiffPanel(Told({ID: []}).as_session(), "insurance.contracts")
+    qtbot.addWidget(panel)
+    assert not panel.box_a.isEnabled()
+    assert not panel.box_b.isEnabled()
