@@ -602,7 +602,7 @@ class CellTree(QTreeView):
         air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
         if at == self.treePosition() and self.rootIsDecorated():
             words = max(words, min(air, words + 2 * self.indentation()))  # rows further in may be unfolded later
-        head = 0 if header.isHidden() else min(long, self.head_width(at))
+        head = 0 if header.isHidden() else min(long, self._head_width(at))
         least = min(air, theme.px(LEAST), max(words, head) if words else air)
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
@@ -614,7 +614,7 @@ class CellTree(QTreeView):
         """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
         if not self._dispensable or not self.model().rowCount():
             return
-        heads = [min(theme.px(LEAST), self.head_width(at)) for at in range(len(words))]
+        heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
         claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
         claims = [
             min(claim, theme.px(BRIEF if at in self._dispensable else SHORT)) if self._takes_rest(at) else claim
@@ -664,7 +664,7 @@ class CellTree(QTreeView):
         wide = full_width(cell)
         return min(wide, theme.px(MIDDLE if cell.middle else LONG)), wide
 
-    def head_width(self, at: int) -> int:
+    def _head_width(self, at: int) -> int:
         """The width that a header needs so that its words are not cut."""
         said = self.model().headerData(at, Qt.Orientation.Horizontal) or ""
         header = self.header()

@@ -149,7 +149,7 @@ class DiffTable(CellTree):
 
     def _needed(self) -> tuple[int, int, int]:
         """The widths in which the names, values and types of the first rows are not cut, nor the headers."""
-        names, side, types = max(self.beside, self.head_width(FIELD)), 0.0, float(self.head_width(TYPE))
+        names, side, types = max(self.beside, self._head_width(FIELD)), 0.0, float(self._head_width(TYPE))
         long = theme.px(_LONG)
         index = self.rows.index(0, FIELD)
         for _ in range(MEASURED):
@@ -164,7 +164,7 @@ class DiffTable(CellTree):
                 types = max(types, full_width(self.rows.cell(index.siblingAtColumn(TYPE))))
                 side = max(side, self._side_needed(node)) if side < long else side
             index = self.indexBelow(index)
-        side = max(min(side + theme.px(GAP), long), self.head_width(A), self.head_width(B))
+        side = max(min(side + theme.px(GAP), long), self._head_width(A), self._head_width(B))
         return math.ceil(names), math.ceil(side), math.ceil(types)
 
     def _side_needed(self, node: DiffNode) -> float:

@@ -609,7 +609,7 @@ def test_a_header_that_has_the_room_it_needs_is_drawn_whole(qtbot: QtBot, zoom: 
         header.setSortIndicatorShown(True)
         header.setSortIndicator(2, Qt.SortOrder.AscendingOrder)
         for at in range(3):
-            header.resizeSection(at, made.head_width(at))
+            header.resizeSection(at, made._head_width(at))
         cut = header.grab().toImage()
         header.setTextElideMode(Qt.TextElideMode.ElideNone)
         assert header.grab().toImage() == cut
@@ -695,4 +695,4 @@ def test_a_header_has_room_before_long_words_of_the_column_that_takes_the_rest(q
     made.resize(380, 200)
     made.show()
     made.fit_columns()
-    assert made.columnWidth(0) >= made.head_width(0)
+    assert made.columnWidth(0) >= made._head_width(0)

@@ -794,7 +794,7 @@ def test_a_cut_value_takes_the_room_that_names_and_types_leave(qtbot: QtBot) -> 
     table.fit_columns()
     needed = full_width(table.rows.cell(table.rows.index(0, A)))
     assert table.viewport().width() * 0.32 < needed <= min(table.columnWidth(A), table.columnWidth(B))
-    assert table.columnWidth(TYPE) >= table.head_width(TYPE)
+    assert table.columnWidth(TYPE) >= table._head_width(TYPE)
 
 
 def test_another_zoom_is_no_width_that_a_person_gave(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -603,7 +603,7 @@ def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: Qt
         room = table.visualRect(index).width() - theme.px(16 + 21)
         assert cell.spans[-1].sans
         assert QFontMetricsF(theme.font(12)).horizontalAdvance(cell.spans[-1].text.strip()) <= room
-        assert table.head_width(column) <= table.header().sectionSize(column)
+        assert table._head_width(column) <= table.header().sectionSize(column)
 
 
 @pytest.mark.usefixtures("twice_as_large", "each_language")
@@ -868,7 +868,7 @@ def test_in_a_narrow_list_of_versions_headers_and_times_are_read_beside_operatio
             for column in range(len(model.headers))
             if not listed.isColumnHidden(column)
             if listed.columnWidth(column)
-            < max(listed.head_width(column), full_width(model.cell(model.index(0, column))))
+            < max(listed._head_width(column), full_width(model.cell(model.index(0, column))))
         ]
 
     for versions in ([plain, draft], [signed]):
