@@ -89,6 +89,13 @@ class PairPage(Page):
             for side in self._sides
         )
 
+    def status(self) -> tuple[list[str], list[str]]:
+        left, right = (f"{side.ns} / {wording.plain(side.id)}" for side in self._sides)
+        return [tr("{id} and {id2}", id=left, id2=right)], super().status()[1]
+
+    def answering_changed(self) -> None:
+        self.panel.diff.say_answering(self.answers)
+
     def writes_changed(self) -> None:
         self.panel.diff.say_writable()
 

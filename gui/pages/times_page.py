@@ -96,7 +96,7 @@ class TimesPage(Page):
         return {"restorable": self.diff.why_not_restore()}
 
     def status(self) -> tuple[list[str], list[str]]:
-        return [self.ns, tr("Two times of it are compared")], super().status()[1]
+        return [self.ns, tr("What differs between two times")], super().status()[1]
 
     def doers(self) -> Sequence[object]:
         return self, self.diff

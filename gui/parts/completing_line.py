@@ -88,7 +88,6 @@ class CompletingLine(QLineEdit):
             self.list.clicked.connect(self._clicked)
             self.list.selectionModel().currentRowChanged.connect(self._say_word)
             column = boxes.column(frame)
-            column.setContentsMargins(1, 1, 1, 1)
             column.addWidget(self.list)
         return self._frame
 

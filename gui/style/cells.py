@@ -58,6 +58,7 @@ MEASURED = 100  # rows whose words say how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
 LEAST, FEWEST = 72, 40  # what a column keeps where there is not room enough for the words of all, or for that either
 LONG, MIDDLE = 260, 100  # up to this width words have room before headers have; those that are cut in the middle
+WHOLE = 400  # up to this width words have room before other columns have more than they need
 SHORT = 200  # what words that may be long keep beside a column that can be done without
 BRIEF = 112  # what the column that takes the rest has of its words before those of the others are whole
 LATER = 100  # milliseconds until the columns are fitted to words that came into rows that were there
@@ -388,7 +389,7 @@ def _radio(painter: QPainter, left: float, middle: float, taken: bool) -> float:
     return left + side + theme.px(6)
 
 
-def _raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+def raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
     """The widths raised towards those that are wanted, as far as there is room; all get what the least lacks first."""
     made, left = list(widths), room - sum(widths)
     lacks = sorted(
@@ -559,8 +560,9 @@ class CellTree(QTreeView):
     def fit_columns(self) -> None:
         """Fit the columns to the view's width, where no person sized one.
 
-        Room goes to words first, up to ``LONG``, then to headers, to ids that were cut in the middle, and to the widths
-        given; what is left goes to longer words. Where it is not enough for all, a column that lacks little gets that,
+        Room goes to words first, up to ``LONG``, then to headers, to the words of the column that takes the rest, to
+        ids that were cut in the middle, to words up to ``WHOLE``, and to the widths given; what is left goes to longer
+        words. Where it is not enough for all, a column that lacks little gets that,
         and the others share. In a view that nobody sees this waits until it is shown.
         """
         self._is_fit_due = not self.isVisible()
@@ -586,7 +588,7 @@ class CellTree(QTreeView):
         fewest, *stages = zip(*(self._stages(at, given, words[at], whole[at]) for at in shown), strict=True)
         made = list(fewest)
         for wanted in stages:
-            made = _raised(made, wanted, room)
+            made = raised(made, wanted, room)
         for at, width in zip(shown, made, strict=True):
             if header.sectionResizeMode(at) in BY_HAND:
                 header.resizeSection(at, width)
@@ -596,7 +598,7 @@ class CellTree(QTreeView):
         """The widths that a column is raised to, one after the other; none is less than the one before."""
         header, long, takes_rest = self.header(), theme.px(LONG), self._takes_rest(at)
         if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Fixed or not (at < len(given) or takes_rest):
-            return (given[at] if at < len(given) else header.sectionSize(at),) * 8
+            return (given[at] if at < len(given) else header.sectionSize(at),) * 10
         awaits = takes_rest and bool(self._narrow)
         air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
         if at == self.treePosition() and self.rootIsDecorated():
@@ -606,7 +608,8 @@ class CellTree(QTreeView):
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
         fewest, ids = min(least, theme.px(FEWEST)), min(theme.px(SHORT), whole)
-        return tuple(accumulate((fewest, least, first, words, head, ids, air, whole), max))
+        short, fits = (first, words) if takes_rest else (words, min(theme.px(WHOLE), whole))
+        return tuple(accumulate((fewest, least, first, short, head, words, ids, fits, air, whole), max))
 
     def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:
         """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
@@ -804,6 +807,7 @@ __all__ = [
     "Span",
     "full_width",
     "plain",
+    "raised",
     "spoken",
     "value",
 ]

@@ -19,10 +19,13 @@ class StackingSplit(QSplitter):
 
     turned = Signal(bool)  # whether they are below one another now
 
-    def __init__(self, *parts: QWidget, sizes: Sequence[float], room: float, above: int = 0) -> None:
+    def __init__(self, *parts: QWidget, sizes: Sequence[float], room: float, above: int = 0, most: float = 1) -> None:
+        """``most``: the share of the width that the first part has at most, unless someone moved the handle."""
         super().__init__(Qt.Orientation.Horizontal)
         self.setChildrenCollapsible(False)
         self._beside, self._sizes, self._room, self._above = parts, sizes, room, above
+        self._most, self._by_hand = most, False
+        self.splitterMoved.connect(self._moved)
         for part in parts:
             self.addWidget(part)
         self.setSizes([theme.px(size) for size in sizes])
@@ -43,8 +46,18 @@ class StackingSplit(QSplitter):
         super().resizeEvent(event)
         is_low = self.width() < theme.px(self._room)
         if is_low == self.is_low:
+            self._keep_to_share()
             return
         self.setOrientation(Qt.Orientation.Vertical if is_low else Qt.Orientation.Horizontal)
         self.insertWidget(0, self._beside[self._above if is_low else 0])
         self.setSizes([self.height() // 2] * 2 if is_low else [theme.px(size) for size in self._sizes])
+        self._keep_to_share()
         self.turned.emit(is_low)
+
+    def _moved(self, *_: int) -> None:
+        self._by_hand = True
+
+    def _keep_to_share(self) -> None:
+        if self._most < 1 and not self.is_low and not self._by_hand:
+            first = min(theme.px(self._sizes[0]), round(self.width() * self._most))
+            self.setSizes([first, self.width() - first - self.handleWidth()])

@@ -31,6 +31,7 @@ STEPS = (80, 90, 100, 110, 125, 150, 175, 200)
 UNBOUNDED = (1 << 24) - 1  # Qt's word for a size without a limit
 SIDES = ("Left", "Top", "Right", "Bottom")
 SIZED = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
+OWN_WIDTHS = "own widths"  # a property of headers whose view gives its columns other widths at another size
 _KEPT = "sizes of the design"
 
 
@@ -87,7 +88,7 @@ def _measures(widget: QWidget) -> Iterator[_Measure]:
         )
     if isinstance(widget, QTreeView) and widget.indentation():
         yield _Measure("indentation", widget.indentation(), widget.setIndentation)
-    if isinstance(widget, QHeaderView):
+    if isinstance(widget, QHeaderView) and not widget.property(OWN_WIDTHS):
         for at in range(widget.count()):
             if widget.sectionResizeMode(at) in SIZED:
                 yield _Measure(f"section {at}", widget.sectionSize(at), partial(widget.resizeSection, at))

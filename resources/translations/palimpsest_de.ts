@@ -3496,8 +3496,8 @@ Nummern: {numbering}</translation>
       <translation>Keine Version war lesbar</translation>
     </message>
     <message>
-      <source>No version has a field with {wanted} in its name. Look for other words at the left, or show all.</source>
-      <translation>In keiner Version gibt es ein Feld mit {wanted} im Namen. Suchen Sie links nach etwas anderem, oder zeigen Sie alle.</translation>
+      <source>No version has a field with “{wanted}” in its name. Look for other words at the left, or show all.</source>
+      <translation>In keiner Version gibt es ein Feld mit „{wanted}“ im Namen. Suchen Sie links nach etwas anderem, oder zeigen Sie alle.</translation>
     </message>
     <message>
       <source>No version is there before it.</source>
@@ -4126,6 +4126,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Proof</source>
       <translation>Beleg</translation>
+    </message>
+    <message>
+      <source>Properties</source>
+      <translation>Eigenschaften</translation>
     </message>
     <message>
       <source>Proven</source>
@@ -5932,10 +5936,6 @@ Nummern: {numbering}</translation>
       <translation>Zwei Dokumente</translation>
     </message>
     <message>
-      <source>Two times of it are compared</source>
-      <translation>Zwei Zeiten werden verglichen</translation>
-    </message>
-    <message>
       <source>Two times of this collection…</source>
       <translation>Zwei Zeiten dieser Sammlung…</translation>
     </message>
@@ -6166,6 +6166,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What changed in the database</source>
       <translation>Was sich in der Datenbank geändert hat</translation>
+    </message>
+    <message>
+      <source>What differs between two times</source>
+      <translation>Was sich zwischen zwei Zeiten unterscheidet</translation>
     </message>
     <message>
       <source>What finishing or dropping this token changes</source>
@@ -7240,28 +7244,28 @@ Nummern: {numbering}</translation>
       <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-      <source>in any version</source>
-      <translation>in irgendeiner Version</translation>
+      <source>in any version of a document</source>
+      <translation>in irgendeiner Version eines Dokuments</translation>
     </message>
     <message>
       <source>in force now</source>
       <translation>gilt jetzt</translation>
     </message>
     <message>
-      <source>in its current version</source>
-      <translation>in seiner aktuellen Version</translation>
-    </message>
-    <message>
-      <source>in its last version</source>
-      <translation>in seiner letzten Version</translation>
-    </message>
-    <message>
       <source>in memory</source>
       <translation>im Speicher</translation>
     </message>
     <message>
+      <source>in the current version of a document</source>
+      <translation>in der aktuellen Version eines Dokuments</translation>
+    </message>
+    <message>
       <source>in the database</source>
       <translation>in der Datenbank</translation>
+    </message>
+    <message>
+      <source>in the last version of a document</source>
+      <translation>in der letzten Version eines Dokuments</translation>
     </message>
     <message>
       <source>in use</source>

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
 from gui.language import tr
-from gui.parts.differences import diff_copies
+from gui.parts.differences import diff_cells, diff_copies
 from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffModel
+from gui.parts.differences.diff_node import DiffNode
 from gui.style import preferences, symbols, theme
-from gui.style.cells import CELL, MEASURED, Cell, CellDelegate, CellTree, Index, full_width
+from gui.style.cells import CELL, MEASURED, Cell, CellDelegate, CellTree, Index, full_width, raised, value
+from gui.style.zooming import OWN_WIDTHS
+from model.values.canonical import Value
 
 INDENT, GAP = 16, 4
 CLOSER = 4  # how far a field goes towards its chevron, out of its cell
 _SYMBOL_WIDTH = 40
 _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
 _MOST_FOR_NAMES = 0.3  # of the width, that names may take where they would be cut else
+_LONG = 400  # up to this width values take room that others do not need
 _TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
 
 
@@ -32,11 +38,14 @@ class SidesDelegate(CellDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         rect: QRect = option.rect
-        column = index.column()
+        column, table = index.column(), self.parent()
         if column == A and not self._is_inline(index):
             rect.setRight(rect.right() - theme.px(GAP))
-        elif column == FIELD and isinstance(self.parent(), DiffTable):
+        elif column == FIELD and isinstance(table, DiffTable):
             rect.setLeft(rect.left() - theme.px(CLOSER))
+            node = table.rows.node(index)
+            if node is not None and node.kind in ("fold", "broken"):  # no other cell of the row has words
+                rect.setRight(table.viewport().width())
         cell = index.data(CELL)
         if isinstance(cell, Cell) and cell.hatch:
             symbols.hatch(painter, QRectF(rect), token="border")
@@ -71,6 +80,7 @@ class DiffTable(CellTree):
         self.setIndentation(theme.px(INDENT))
         self.setAccessibleName(tr("Differences"))
         header = self.header()
+        header.setProperty(OWN_WIDTHS, True)
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(SYMBOL, QHeaderView.ResizeMode.Fixed)
@@ -106,7 +116,10 @@ class DiffTable(CellTree):
         self._share()
 
     def widths(self, room: int) -> list[int]:
-        """The widths of symbol, field, A, B and type where there is so much room for all of them."""
+        """The widths of symbol, field, A, B and type where there is so much room for all of them.
+
+        Unless someone chose others, a column that is cut takes what the others do not need of their shares.
+        """
         symbol = theme.px(_SYMBOL_WIDTH)
         room -= symbol
         shares = self._shares or _SHARES
@@ -115,12 +128,29 @@ class DiffTable(CellTree):
         total = sum(shares[:-1]) if inner < room else sum(shares)
         widths = [max(theme.px(60), int(inner * share / total)) for share in shares]
         widths[-1] = max(theme.px(60), room - sum(widths[:-1]))
-        return [symbol, *(widths if self._shares else self._named(*widths))]
+        return [symbol, *(widths if self._shares else self._fitted(widths, room))]
 
-    def _named(self, field: int, a: int, b: int, last: int) -> list[int]:
-        """The widths in which the names of the first rows are not cut: types give what they leave free, then values."""
-        room, least = field + a + b + last, theme.px(60)
-        names, types = self.beside, 0.0
+    def _fitted(self, given: list[int], room: int) -> list[int]:
+        """The widths given, where nothing is cut in them: names come first, up to a limit, then values and types."""
+        names, side, types = self._needed()
+        field, a, b, last = given
+        most = max(min(names, field), min(names, int(room * _MOST_FOR_NAMES)))
+        least = theme.px(60)
+        made = [most, least, least, min(types, last)]
+        for wanted in (
+            (most, min(side, a), min(side, b), min(types, last)),
+            (most, side, side, types),
+            (names, side, side, types),
+            (field, a, b, last),
+        ):
+            made = raised(made, list(map(max, made, wanted)), room)
+        made[-1] = max(least, made[-1] + room - sum(made))
+        return made
+
+    def _needed(self) -> tuple[int, int, int]:
+        """The widths in which the names, values and types of the first rows are not cut, nor the headers."""
+        names, side, types = max(self.beside, self._head_width(FIELD)), 0.0, float(self._head_width(TYPE))
+        long = theme.px(_LONG)
         index = self.rows.index(0, FIELD)
         for _ in range(MEASURED):
             if not index.isValid():
@@ -132,13 +162,24 @@ class DiffTable(CellTree):
             if node is not None and node.kind not in ("fold", "broken"):
                 names = max(names, depth * self.indentation() + full_width(self.rows.cell(index)))
                 types = max(types, full_width(self.rows.cell(index.siblingAtColumn(TYPE))))
+                side = max(side, self._side_needed(node)) if side < long else side
             index = self.indexBelow(index)
-        lack = min(round(names + 0.5), int(room * _MOST_FOR_NAMES)) - field
-        if lack <= 0:
-            return [field, a, b, last]
-        free = min(lack, max(0, last - max(least, round(types + 0.5))))
-        side = min((lack - free) // 2, max(0, min(a, b) - least))
-        return [field + free + 2 * side, a - side, b - side, last - free]
+        side = max(min(side + theme.px(GAP), long), self._head_width(A), self._head_width(B))
+        return math.ceil(names), math.ceil(side), math.ceil(types)
+
+    def _side_needed(self, node: DiffNode) -> float:
+        """The width in which both values of a row can be read.
+
+        It is not that of their cells: these are cut around a difference, by the width that is asked for here.
+        """
+        if node.place is not None and (node.place.inside or node.place.reorder is not None):
+            return 0.0
+        slots = [slot for slot in (node.a, node.b) if slot is not None]
+        if any(end - start > _LONG for _, _, start, end in slots):
+            return theme.px(_LONG)
+        zone = preferences.zone()
+        said = [diff_cells.shown(Value(kind, raw[start:end]), zone) for raw, kind, start, end in slots]
+        return max((full_width(value(words)) for words in said), default=0.0)
 
     def _share(self) -> None:
         """Give the columns their shares of the width."""

@@ -462,8 +462,14 @@ class BrowserPanel(QWidget):
             else ""
         )
         asked = query.filter if len(query.filter) <= 120 else query.filter[:119] + "…"
-        where = tr("in any version") if query.any_version else tr("in its current version")
-        where = tr("as it stood then") if query.moment else tr("in its last version") if query.deleted else where
+        where = tr("in any version of a document") if query.any_version else tr("in the current version of a document")
+        where = (
+            tr("as it stood then")
+            if query.moment
+            else tr("in the last version of a document")
+            if query.deleted
+            else where
+        )
         there = there if query.is_of_now else ""
         self.states.show_empty(
             tr("No document matches this filter"),

@@ -26,7 +26,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 class IndexList(RowsModel[IndexUse]):
     """The indexes of a collection."""
 
-    headers = (tr("Index"), tr("Fields"), "", tr("Used"), tr("Counted since"))
+    headers = (tr("Index"), tr("Fields"), tr("Properties"), tr("Used"), tr("Counted since"))
     right_headers = frozenset((3,))
 
     def key(self, row: IndexUse) -> Hashable:

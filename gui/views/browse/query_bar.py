@@ -366,12 +366,12 @@ class QueryBar(QWidget):
         """Take all of a query but its filter, and say it on the buttons."""
         self._rest = replace(rest, filter="", any_version=False)
         self._say_shown()
-        self.bounds_button.setText(rest.bounds)
+        self.bounds_button.setText(f" {rest.bounds}" if rest.bounds else "")  # Qt sets words close to an icon
         wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
         self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
         self.bounds_button.setAccessibleName(rest.bounds or tr("Skip and limit"))
         said = tr("Deleted") if rest.deleted else wording.moment(rest.at, exact=True)
-        self.time_button.setText(said)
+        self.time_button.setText(f" {said}" if said else "")
         wide = self.time_button.sizeHint().width() + theme.px(8) if said else theme.px(32)
         self.time_button.setFixedWidth(wide)
         self.time_button.setAccessibleName(tr("{said}: other times", said=said) if said else TIMES)

@@ -444,7 +444,7 @@ class DiffPanel(QWidget):
         self._say()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to restore only while the server answers."""
+        """Offer to restore, and to take over, only while the server answers."""
         self._answers = answers
         self._say()
 
@@ -631,6 +631,8 @@ class DiffPanel(QWidget):
         into = source if pair is None else (pair.right if side == "a" else pair.left).session
         if into.read_only:
             return tr("This connection is read-only.")
+        if not self._answers:
+            return tr("This connection does not answer now.")
         version = self.comparison.a if side == "a" else self.comparison.b
         if self._pair:
             return ""

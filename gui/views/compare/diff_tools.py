@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
@@ -32,6 +34,7 @@ class Counts(QWidget):
         words = ", ".join(label for _, label in self._badges)
         self.setToolTip(wording.tip(words))
         self.setAccessibleName(words or tr("no changes"))
+        self.updateGeometry()
         self.update()
 
     @property
@@ -43,14 +46,22 @@ class Counts(QWidget):
         return QSize(theme.px(320), theme.px(26))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme.px(96), theme.px(26))
+        return QSize(max(theme.px(96), math.ceil(self._wide(self._short))), theme.px(26))
+
+    @property
+    def _short(self) -> list[tuple[str, str]]:
+        """The badges without their words: the symbols say it too."""
+        return [(op, label.split(" ")[0]) for op, label in self._badges]
+
+    @staticmethod
+    def _wide(badges: list[tuple[str, str]]) -> float:
+        gap = theme.px(8)
+        return sum(symbols.badge_width(label, op) + gap for op, label in badges) - gap
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         x, middle, gap = 0.0, self.height() / 2, theme.px(8)
-        badges = self._badges
-        if sum(symbols.badge_width(label, op) + gap for op, label in badges) - gap > self.width():
-            badges = [(op, label.split(" ")[0]) for op, label in badges]  # no room for words: the symbols say it too
+        badges = self._badges if self._wide(self._badges) <= self.width() else self._short
         for op, label in badges:
             ink, ground, _, _ = symbols.CHANGES[op]
             if x + symbols.badge_width(label, op) > self.width():

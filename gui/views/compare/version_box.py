@@ -154,6 +154,7 @@ class VersionBox(QComboBox):
         self.setModel(choices)
         self.activated.connect(self._activated)
         theme.signals.changed.connect(self.updateGeometry)
+        self.put(None)
 
     def put(self, version: Version | None) -> None:
         """Show a version."""

@@ -162,7 +162,7 @@ class FieldPanel(ChainPanel):
         right_column.addWidget(self.plot)
         right_column.addWidget(self.settings, 1)
         self._inner = StateStack(right)
-        self.split = StackingSplit(left, self._inner, sizes=(300, 900), room=STACKED, above=1)
+        self.split = StackingSplit(left, self._inner, sizes=(300, 900), room=STACKED, above=1, most=0.32)
         self.split.setHandleWidth(1)
         self.split.setStretchFactor(1, 1)
         self.stack = StateStack(self.split)
@@ -259,14 +259,11 @@ class FieldPanel(ChainPanel):
             if not self.list.currentIndex().isValid():
                 self.list.setCurrentIndex(self.fields.index(0, 0))
         else:
-            self._inner.show_empty(
-                tr("No field matches"),
-                tr(
-                    "No version has a field with {wanted} in its name. Look for other words at the left, or show all.",
-                    wanted=self.search.text().strip()[:120],
-                ),
-                [(tr("Show all fields"), self.search.clear)],
+            said = tr(
+                "No version has a field with “{wanted}” in its name. Look for other words at the left, or show all.",
+                wanted=self.search.text().strip()[:120],
             )
+            self._inner.show_empty(tr("No field matches"), said, [(tr("Show all fields"), self.search.clear)])
         self._chosen()
 
     def _chosen(self, *_: object) -> None:

@@ -186,7 +186,7 @@ def paint(
         if layout.model.marks[row].missing:
             _gap(painter, layout, row)
     _marks(painter, layout, rows, focused)
-    _labels(painter, layout, rows)
+    _labels(painter, layout, rows, offset, offset + room.width())
     if layout.model.watched:
         _turns(painter, layout, rows)
     painter.restore()
@@ -287,8 +287,11 @@ def _marks(painter: QPainter, layout: StripGeometry, rows: range, focused: int) 
             painter.restore()
 
 
-def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
-    """Draw names and dates; where they crowd, the important ones first and others as far as there is room."""
+def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float, last: float) -> None:
+    """Draw names and dates; where they crowd, the important ones first and others as far as there is room.
+
+    None is drawn that the edge of the view, from ``first`` to ``last``, would cut: the rest reads as another name.
+    """
     model = layout.model
     for line in (NAME, DATE):
         taken: list[tuple[float, float]] = []
@@ -298,7 +301,8 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range) -> None:
             edge = theme.px(16)
             left = min(max(layout.middle(row) - width / 2, edge), max(layout.width - width - edge, edge))
             spare = theme.px(6)
-            if not words or any(left < end + spare and left + width > start - spare for start, end in taken):
+            cut = left < first or left + width > last
+            if not words or cut or any(left < end + spare and left + width > start - spare for start, end in taken):
                 continue
             taken.append((left, left + width))
             painter.setFont(font)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QContextMenuEvent, QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
-from PySide6.QtWidgets import QApplication, QLineEdit, QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
@@ -677,3 +677,22 @@ def test_the_cross_of_a_line_grows_with_the_text_and_empties_it(qtbot: QtBot) ->
     qtbot.mouseClick(cross, Qt.MouseButton.LeftButton)
     assert not line.text()
     assert cross.isHidden()
+
+
+def test_a_header_has_room_before_long_words_of_the_column_that_takes_the_rest(qtbot: QtBot) -> None:
+    class Headed(Names):
+        headers = ("A long name of a column", "Words")
+
+        def cell(self, index: Index) -> Cell:
+            return plain("many words " * 30 if index.column() else "short")
+
+    made, model = CellTree(), Headed()
+    made.as_list(model, "Rows", (60,))
+    model.fill(["row"])
+    made.header().setStretchLastSection(False)
+    made.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+    qtbot.addWidget(made)
+    made.resize(380, 200)
+    made.show()
+    made.fit_columns()
+    assert made.columnWidth(0) >= made._head_width(0)

@@ -666,3 +666,13 @@ def test_a_right_that_is_missing_is_no_fault_of_the_condition(
     try_again(panel.stack)
     idle()
     assert panel.summary.isVisible()
+
+
+def test_the_fields_leave_the_history_of_one_most_of_the_width(session: Session, qtbot: QtBot, idle: Idle) -> None:
+    panel = FieldPanel(session, NS, ID)
+    shown(qtbot, panel, 670, 420)
+    idle()
+    left, right = panel.split.sizes()
+    assert left < 0.5 * right
+    panel.resize(1200, 420)
+    assert panel.split.sizes()[0] == 300

@@ -18,14 +18,15 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
-from gui.parts.differences.diff_model import FIELD, SYMBOL, A, B
+from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B
 from gui.parts.differences.overview import TALL
 from gui.parts.values.value_pane import ValueDialog
-from gui.style import preferences, theme
-from gui.style.cells import CELL, Cell
+from gui.style import preferences, symbols, theme, zooming
+from gui.style.cells import CELL, Cell, full_width
 from gui.tasks import tasks
 from gui.views.compare import diff_panel, ignored_paths
 from gui.views.compare.diff_panel import DiffPanel, restorable
+from gui.views.compare.diff_tools import Counts
 from gui.views.compare.hidden_sheet import HiddenSheet
 from model.errors import NotFound
 from model.records import Version
@@ -783,3 +784,56 @@ def test_nothing_is_restored_without_an_answer(shown: Shown) -> None:
     assert panel.why_not_restore() == "This connection does not answer now."
     panel.say_answering(True)
     assert panel.restore.isEnabled()
+
+
+def test_a_cut_value_takes_the_room_that_names_and_types_leave(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": ObjectId(b"a" * 12)}, {"a": ObjectId(b"b" * 12)})
+    shown.panel.resize(760, 420)
+    shown.compare(1, 2)
+    table = shown.panel.table
+    table.fit_columns()
+    needed = full_width(table.rows.cell(table.rows.index(0, A)))
+    assert table.viewport().width() * 0.32 < needed <= min(table.columnWidth(A), table.columnWidth(B))
+    assert table.columnWidth(TYPE) >= table._head_width(TYPE)
+
+
+def test_another_zoom_is_no_width_that_a_person_gave(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown.compare(1, 2)
+    table = shown.panel.table
+    monkeypatch.setattr(table, "widths", lambda _: [40, 200, 300, 300, 200])  # also at the other zoom
+    table.fit_columns()
+    zooming.apply(125)
+    zooming.apply(100)
+    assert preferences.remembered("diff-columns") is None
+    assert [table.columnWidth(at) for at in (FIELD, A, B, TYPE)] == [200, 300, 300, 200]
+
+
+def test_folded_fields_are_said_over_the_whole_row(qtbot: QtBot) -> None:
+    shown = Shown(qtbot, {"a": 1} | {f"f{n}": n for n in range(12)}, {"a": 2} | {f"f{n}": n for n in range(12)})
+    shown.panel.resize(400, 420)
+    shown.compare(1, 2)
+    table = shown.panel.table
+    fold = table.rows.index(1, FIELD)
+    assert fold.data() == "12 unchanged fields"
+    assert full_width(table.rows.cell(fold)) > table.columnWidth(FIELD) - table.indentation()
+    row = table.visualRect(fold.siblingAtColumn(A))
+    drawn = table.viewport().grab().toImage()
+    ground = drawn.pixel(row.right() - 2, row.top() + 2)
+    assert any(drawn.pixel(row.left() + 2 + x, row.center().y()) != ground for x in range(60))
+
+
+def test_the_badges_of_all_changes_have_room(qtbot: QtBot) -> None:
+    counts = Counts()
+    qtbot.addWidget(counts)
+    counts.put({"add": 10, "remove": 1})
+    few = counts.minimumSizeHint().width()
+    counts.put({"add": 10, "remove": 1, "replace": 4, "retype": 1, "text": 2})
+    badges = [symbols.badge_width(label.split(" ")[0], "add") for label in counts.words]
+    assert counts.minimumSizeHint().width() >= sum(badges) > few
+
+
+def test_a_and_b_are_greyed_before_anything_is_compared(qtbot: QtBot) -> None:
+    panel = DiffPanel(Told({ID: []}).as_session(), "insurance.contracts")
+    qtbot.addWidget(panel)
+    assert not panel.box_a.isEnabled()
+    assert not panel.box_b.isEnabled()

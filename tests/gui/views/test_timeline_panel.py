@@ -6,8 +6,16 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAccessible, QContextMenuEvent, QGuiApplication, QImage, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QGuiApplication,
+    QImage,
+    QMouseEvent,
+    QPainter,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
@@ -27,6 +35,7 @@ from gui.parts.versions_model import (
 )
 from gui.style import preferences
 from gui.style.cells import CELL, Cell, full_width
+from gui.views.timeline import strip_geometry
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model.records import Version, WatchTurn
 from model.values.canonical import Value
@@ -591,3 +600,27 @@ def test_in_a_narrow_list_of_versions_dates_and_names_stay_whole(qtbot: QtBot) -
     qtbot.waitUntil(lambda: made.isColumnHidden(SIZE) and not cut())
     watched.panel.resize(1300, 300)
     qtbot.waitUntil(lambda: not made.isColumnHidden(SIZE) and not cut())
+
+
+def test_a_label_that_the_edge_of_the_view_would_cut_is_not_drawn(qtbot: QtBot) -> None:
+    class Drawn(QPainter):
+        def __init__(self) -> None:
+            self.image = QImage(10, 10, QImage.Format.Format_ARGB32)
+            super().__init__(self.image)
+            self.said: dict[str, QRectF] = {}
+
+        def drawText(self, box: QRectF, flags: int, words: str) -> None:  # type: ignore[override]
+            self.said[words] = box
+
+    watched = Watched(qtbot, Told({ID: story(6)}), width=900)
+    watched.read()
+    layout = watched.panel.strip._layout
+    whole, cut = Drawn(), Drawn()
+    strip_geometry._labels(whole, layout, range(6), 0, layout.width)
+    edge = whole.said["v2"].center().x()
+    strip_geometry._labels(cut, layout, range(6), edge, layout.width)
+    assert {"v1", "v2"} <= whole.said.keys()
+    assert not {"v1", "v2"} & cut.said.keys()
+    assert "v3" in cut.said
+    for painter in (whole, cut):
+        painter.end()

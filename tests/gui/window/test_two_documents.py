@@ -86,7 +86,12 @@ def test_a_version_of_one_document_is_compared_with_another_document(
     two = pair(qtbot, window)
     assert headers(two) == ("A   K-204117 v11, 3 Nov 2026 10:14", "B   K-204109 v6, current, 18 Nov 2026 09:12")
     assert two.title == "K-204117 and K-204109"
+    assert two.status()[0] == ["insurance.contracts / K-204117 and insurance.contracts / K-204109"]
     diff = two.panel.diff
+    assert not diff.why_not_take("a")
+    diff.say_answering(False)
+    assert diff.why_not_take("a") == diff.why_not_take("b") == "This connection does not answer now."
+    diff.say_answering(True)
     assert not diff.restore.isVisible()
     assert [one.v for one in diff.box_a.model().versions][:2] == [Value.of(14), Value.of(13)]  # type: ignore[attr-defined]
     diff.box_b.picked.emit(next(one for one in two.panel._versions[1] if one.v == Value.of(2)))
