@@ -65,7 +65,7 @@ class AddressField(QLineEdit):
         self._address = None if address is None else address.unmasked(self._address)
         if pasted:
             self.cover()
-        if not self.hasFocus():
+        if pasted and not self.hasFocus():
             self.home(False)
         self.changed.emit()
 

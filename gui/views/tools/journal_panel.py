@@ -79,7 +79,7 @@ class EntriesModel(RowsModel[Entry]):
                 return value(_versions(row), ink)
             case 6:
                 if row.gone:  # the documents that are there now know nothing of it
-                    return Cell(badges=(EARLIER,), tip=row.why_not)
+                    return Cell(badges=(EARLIER,), tip=translated(row.why_not))
                 undone = (
                     (Badge(tr("Undone by {undone_by}", undone_by=row.undone_by), "typ", "typT"),)
                     if row.undone_by
@@ -266,7 +266,7 @@ class JournalPanel(QWidget):
 
     def _why_not(self, entry: Entry) -> str:
         if entry.why_not or not entry.undoable:
-            return entry.why_not
+            return translated(entry.why_not)
         if entry.source != self._session.source:
             return tr("It was written to {source}; open that to undo it.", source=entry.source)
         if self._session.read_only:

@@ -48,7 +48,7 @@ def front(window: Window) -> Page:
 def test_a_search_that_finds_no_field_says_why_nothing_is_shown(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("premium", "gross")).panel
     panel.search.setText("nothing like it")
-    assert panel._inner.state.help.startswith("No version has a field with nothing like it in its name.")
+    assert panel._inner.state.help.startswith("No version has a field with “nothing like it” in its name.")
     panel.search.clear()
     assert panel._inner.kind == "content"
 

@@ -10,7 +10,8 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.parts.values.value_pane import ValueDialog
 from gui.parts.versions_model import SIZE
-from gui.style import wording
+from gui.style import theme, wording
+from gui.style.cells import LONG
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
@@ -60,7 +61,7 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     window.resize(1280, 720)
     wait_idle(qtbot)
     columns = {name: page.browser.list.columnWidth(at) for at, name in enumerate(model.columns)}
-    assert columns["preview"] > max(columns["id"], columns["health"])
+    assert columns["preview"] >= theme.px(LONG)
     assert not page.timeline.isVisible()
     menu = page.browser.menu_for(model.rows[at])
     next(action for action in menu.actions() if action.text() == "Show K-118240 v4 in contracts").trigger()

@@ -138,7 +138,7 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
     assert window.status.tasks.text() == "No tasks running"
 
 
-@pytest.mark.parametrize("kind", ["blame", "merge", "activity", "repair"])
+@pytest.mark.parametrize("kind", ["blame", "field", "activity", "repair"])
 def test_the_status_line_has_place_and_keys_at_the_left_and_zone_and_tasks_at_the_right(
     qtbot: QtBot, window: Window, kind: str
 ) -> None:
