@@ -1434,7 +1434,9 @@ class Session:
         """Why this server cannot take back some writes, a sentence for each that it cannot."""
         if records and self.repairs.is_repair(records[0].entry.id):
             return self.repairs.hindrances(records)
-        return [why for record in records if (why := self._writer.hindrance(record))]
+        from model.repair.undoing import asked
+
+        return asked(self._writer.hindrance, records)
 
     def undo_conflict(self, entry: str) -> Conflict:
         """The undo of an edit as a merge, for a document that has moved on since."""

@@ -11,6 +11,7 @@ import datetime as dt
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +293,7 @@ class Repairs:
     def hindrances(self, records: Iterable[Record]) -> list[str]:
         """Why this server cannot take back writes of repairs, a sentence for each of those that it cannot."""
         ground = self._ground()
-        return [why for record in records if (why := undoing.hindrance(ground, record))]
+        return undoing.asked(partial(undoing.hindrance, ground), records)
 
     def undo_entry(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Take back one write of a repair."""

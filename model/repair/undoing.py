@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -70,19 +70,31 @@ def _has_grown(ground: RepairContext, record: Record) -> bool:
 
 
 def hindrance(ground: RepairContext, record: Record) -> str:
-    """Why this server cannot take back a write that left its document as the journal says, one sentence; else ""."""
+    """Why this server cannot take back a write that left its document as the journal says, one sentence; else "".
+
+    Raises ``Unreachable`` where it could not be asked.
+    """
     ns, after = record.extra["target"], record.after
     if after is None:  # what was removed is inserted, which needs no guard
         return ""
-    why = ""
-    with suppress(Unreachable):
-        try:
-            _step(ground, record, ns, after)
-        except Refused as error:
-            told = ns in ground.ables or ground.at(ns, physical(after)) is not None
-            if told and not isinstance(error, Unreachable):  # a document that is gone tells nothing of a server
-                why = str(error)
-    return why
+    try:
+        _step(ground, record, ns, after)
+    except Unreachable:
+        raise
+    except Refused as error:
+        if ns in ground.ables or ground.at(ns, physical(after)) is not None:  # one that is gone tells nothing
+            return str(error)
+    return ""
+
+
+def asked(hindrance: Callable[[Record], str], records: Iterable[Record]) -> list[str]:
+    """Why a server cannot take back some writes, a sentence for each; of one that is silent nobody can tell."""
+    found = []
+    with suppress(Unreachable):  # each further one would be waited for, and there may be thousands
+        for record in records:
+            if why := hindrance(record):
+                found.append(why)
+    return found
 
 
 def hindered(reasons: Sequence[str]) -> str:

@@ -339,7 +339,10 @@ class Writer:
         return found
 
     def hindrance(self, record: Record) -> str:
-        """Why this server cannot take back what an entry wrote, one sentence; "" where it can, or nobody can tell."""
+        """Why this server cannot take back what an entry wrote, one sentence; "" where it can.
+
+        Raises ``Unreachable`` where it could not be asked.
+        """
         ns, id = record.entry.ns, record.document
         if record.after is None or id is None or record.layout in COUNTED:
             return ""  # what was deleted is inserted again
@@ -352,7 +355,7 @@ class Writer:
                 return layout.removable(current)
             layout.steps(id, current, record.before, Stamp())
         except Unreachable:
-            return ""
+            raise
         except Refused as error:
             return str(error)
         return ""

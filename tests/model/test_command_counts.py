@@ -13,7 +13,7 @@ import pytest
 from bson import ObjectId
 
 from model.commands import command_line
-from model.errors import NotFound, Refused
+from model.errors import NotFound, Refused, Unreachable
 from model.layouts.recognition import sampling, small_collections
 from model.localserver import LocalServer
 from model.mql.filters import Matcher, compile_filter
@@ -409,3 +409,21 @@ def test_an_import_asks_once_and_not_for_each_document_whether_it_can_be_undone(
             assert session.way_back(run.id) == ("", True)
         sent.append(len(log.names))
     assert sent[0] == sent[1] > 0
+
+
+def test_a_server_that_fell_silent_after_an_import_is_asked_once_whether_it_can_be_undone(
+    local: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local.load("db.c", [bson.encode(plain(0, at)) for at in range(10)])
+    asked = []
+
+    def silent(self: Server, *_: object, **more: object) -> Iterator[bytes]:
+        asked.append(more)
+        raise Unreachable("It does not answer in time.")
+
+    with Session.open(local.uri) as session:
+        run = session.batches.insert("db.c", lambda: [bson.encode(plain(1, at)) for at in range(5)])
+        assert len(list(run)) == 5
+        monkeypatch.setattr(Server, "find", silent)
+        assert session.way_back(run.id) == ("", True)
+    assert len(asked) == 1
