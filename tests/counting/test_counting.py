@@ -22,7 +22,7 @@ from tests.counting.subjects import SUBJECTS
 from tests.counting.tally import CREW
 from tests.simulation.schedule import Crew
 
-SECONDS = support.by_depth(0.2, 1.6)  # for each subject
+SECONDS = support.by_depth(0.2, 0.8)  # for each subject
 FEWEST = support.by_depth(5, 15)
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
 

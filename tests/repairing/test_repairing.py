@@ -21,8 +21,8 @@ from tests.repairing.planting import CASES, NAMES, Case
 from tests.repairing.proving import prove
 from tests.simulation.schedule import Crew
 
-SECONDS = support.by_depth(0.1, 0.8)  # for each kind of damage
-FEWEST = support.by_depth(2, 5)
+SECONDS = support.by_depth(0.1, 0.4)  # for each kind of damage
+FEWEST = support.by_depth(2, 3)
 EACH = [pytest.param(case, marks=pytest.mark.deep) if case.name == "E2" else case for case in CASES]
 """E2 is of documents that are as large as they may be."""
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)

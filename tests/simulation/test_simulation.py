@@ -30,7 +30,7 @@ from tests.simulation.run import run, run_published, subjects
 from tests.simulation.schedule import Crew
 from tests.simulation.taking_back import SUBJECTS, Script, rolling_back, run_taking_back, unguarded
 
-SECONDS = support.by_depth(0.2, 1.6)  # for each layout
+SECONDS = support.by_depth(0.2, 0.8)  # for each layout
 FEWEST = support.by_depth(5, 15)
 FIRST = random.SystemRandom().randrange(1_000_000, 2**31)
 

@@ -59,9 +59,8 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     assert said == ["K-118240", "v4"]
     assert page.diff.document.name.text() == "K-118240 v4"
     window.resize(1280, 720)
-    wait_idle(qtbot)
-    columns = {name: page.browser.list.columnWidth(at) for at, name in enumerate(model.columns)}
-    assert columns["preview"] >= theme.px(LONG)
+    preview = list(model.columns).index("preview")
+    wait_idle(qtbot, lambda: page.browser.list.columnWidth(preview) >= theme.px(LONG))
     assert not page.timeline.isVisible()
     menu = page.browser.menu_for(model.rows[at])
     next(action for action in menu.actions() if action.text() == "Show K-118240 v4 in contracts").trigger()
