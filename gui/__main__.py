@@ -146,9 +146,9 @@ def _say(trouble: str) -> int:
 def why_no_window() -> str:
     """Why no window can be opened here, one sentence; "" where one can. Qt itself would end the process."""
     platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0].partition(";")[0]
-    if platform or not sys.platform.startswith("linux"):
+    if platform not in ("", "xcb") or not sys.platform.startswith("linux"):
         return _missing_for(platform or "native")
-    if os.environ.get("WAYLAND_DISPLAY"):
+    if not platform and os.environ.get("WAYLAND_DISPLAY"):
         return _missing_for("wayland")
     if not os.environ.get("DISPLAY"):
         return f"There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set); {_WITHOUT_DISPLAY}."

@@ -352,8 +352,9 @@ def test_commands_import_no_window_and_need_no_display() -> None:
 @pytest.mark.deep
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a display")
 @pytest.mark.parametrize("display", ["", ":4711"])
-def test_without_a_display_the_window_says_what_works_instead(display: str) -> None:
-    env = {"DISPLAY": display, "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+@pytest.mark.parametrize("platform", ["", "xcb"])
+def test_without_a_display_the_window_says_what_works_instead(display: str, platform: str) -> None:
+    env = {"DISPLAY": display, "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": platform}
     out, err = (process := program("sample:", env=env)).communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
     assert err.count("\n") == 1
