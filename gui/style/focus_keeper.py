@@ -116,6 +116,8 @@ class FocusKeeper(QObject):
 
     @Slot(QWidget, QWidget)
     def _moved(self, _: QWidget | None, now: QWidget | None) -> None:
+        if not hasattr(self, "_soon"):  # the collector has emptied it, and Qt has not let go of it so far
+            return
         if now is None:
             self._soon.start(0)
         elif now.window() is self._window:

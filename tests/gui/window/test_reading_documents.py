@@ -10,8 +10,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.parts.values.value_pane import ValueDialog
 from gui.parts.versions_model import SIZE
-from gui.style import theme, wording
-from gui.style.cells import LONG
+from gui.style import wording
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
@@ -58,9 +57,6 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     said = [model.index(at, column).data() for column in range(2)]
     assert said == ["K-118240", "v4"]
     assert page.diff.document.name.text() == "K-118240 v4"
-    window.resize(1280, 720)
-    preview = list(model.columns).index("preview")
-    wait_idle(qtbot, lambda: page.browser.list.columnWidth(preview) >= theme.px(LONG))
     assert not page.timeline.isVisible()
     menu = page.browser.menu_for(model.rows[at])
     next(action for action in menu.actions() if action.text() == "Show K-118240 v4 in contracts").trigger()
