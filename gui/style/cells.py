@@ -25,6 +25,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     QTimer,
+    Signal,
 )
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -32,6 +33,7 @@ from PySide6.QtGui import (
     QFont,
     QFontMetricsF,
     QHelpEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -460,13 +462,38 @@ def _first(index: Index) -> QModelIndex:
     return index.sibling(index.row(), 0)
 
 
+class _HeldHeader(QHeaderView):
+    """A header that knows whether a person holds it with the mouse; what is sized otherwise, nobody sizes by hand."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.is_held = False
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)  # as a tree's own has
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.is_held = True
+        super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.is_held = True
+        super().mouseDoubleClickEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        self.is_held = False
+
+
 class CellTree(QTreeView):
     """The view of a :class:`CellModel`."""
+
+    column_sized = Signal(int, int, int)
+    """A person has sized a column with the mouse: which, from what width, and to what width."""
 
     def __init__(
         self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
     ) -> None:
         super().__init__(parent)
+        self.setHeader(_HeldHeader(self))
         self._given: tuple[float, ...] = ()  # the widths of the first columns where there is room for all of them
         self._narrow: tuple[float, ...] = ()  # and in a view narrower than this
         self._narrow_room = 0.0
@@ -608,7 +635,7 @@ class CellTree(QTreeView):
         words = words or (long if awaits else 0)
         first = min(words, theme.px(BRIEF)) if takes_rest else words
         fewest, ids = min(least, theme.px(FEWEST)), min(theme.px(SHORT), whole)
-        short, fits = (first, words) if takes_rest else (words, min(theme.px(WHOLE), whole))
+        short, fits = first if takes_rest else words, min(theme.px(WHOLE), whole)
         return tuple(accumulate((fewest, least, first, short, head, words, ids, fits, air, whole), max))
 
     def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:
@@ -682,21 +709,14 @@ class CellTree(QTreeView):
         if self._given and not self._later.isActive():
             self._later.start()
 
-    def _fit_again(self) -> None:
-        self._sized_by_hand, self._was_narrow = False, None
-        self.fit_columns()
-
     def _sized(self, column: int, old: int, new: int) -> None:
-        if not old or not new:
-            return  # it is hidden, or shown again
-        by_hand = self.isVisible() and not self._is_fitting and self.header().sectionResizeMode(column) in BY_HAND
-        if by_hand and column < len(self._given) and not self._takes_rest(column):
-            self._sized_by_hand = True
-
-    @property
-    def is_fitting(self) -> bool:
-        """Whether the columns are being fitted to the view, and nobody sizes them."""
-        return self._is_fitting
+        header = self.header()
+        is_held = isinstance(header, _HeldHeader) and header.is_held
+        follows = self._takes_rest(column) or header.sectionResizeMode(column) not in BY_HAND
+        if not is_held or self._is_fitting or follows or not old or not new:  # or it is hidden, or shown again
+            return
+        self._sized_by_hand = self._sized_by_hand or column < len(self._given)
+        self.column_sized.emit(column, old, new)
 
     def keep_columns(self) -> None:
         """Leave the columns as they are: a person sized them earlier."""
@@ -747,7 +767,7 @@ class CellTree(QTreeView):
     def _restyle(self) -> None:
         self._forget_words()
         if not self._sized_by_hand:
-            QTimer.singleShot(0, self, self._fit_again)  # the zoom sizes the columns by then
+            self._soon.start()  # the zoom sizes the columns by then
         self.header().setFixedHeight(theme.px(28))
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()

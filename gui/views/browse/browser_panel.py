@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
@@ -84,6 +84,7 @@ class BrowserPanel(QWidget):
         self.list.selectionModel().currentRowChanged.connect(self._current_changed)
         self.list.header().setSectionsClickable(True)
         self.list.header().sectionClicked.connect(self._sort_by_column)
+        self.list.column_sized.connect(self._column_sized)
         self.model.modelReset.connect(self._fit_columns)
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)
@@ -602,14 +603,11 @@ class BrowserPanel(QWidget):
             goes += ["preview"]  # and here for the time; the document stands below
         dispensable = [columns.index(name) for name in goes if name in columns]
         self.list.resize_columns((self._width(name) for name in columns), dispensable)
-        kept = preferences.remembered(f"widths/{','.join(c.partition(':')[0] for c in columns)}", {})
+        kept = self._kept_widths()
         for at, name in enumerate(columns):
-            if isinstance(kept, dict) and (wide := kept.get(name)):
-                header.resizeSection(at, int(wide))
+            if isinstance(wide := kept.get(name), int):
+                header.resizeSection(at, wide)
                 self.list.keep_columns()
-        if not getattr(self, "_listening", False):
-            self._listening = True
-            header.sectionResized.connect(self._column_sized)
 
     def _mark_order(self, query: Query) -> None:
         """Show above which column the order comes from, where it is one."""
@@ -633,15 +631,16 @@ class BrowserPanel(QWidget):
         return WIDTHS["field" if name.startswith("field:") else name]
 
     def _column_sized(self, at: int, _: int, wide: int) -> None:
-        # Only a person's own drag is remembered, not what a resize of the window does, which is a drag too.
-        if self.list.is_fitting:
-            return
-        if QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton and at < len(self.model.columns):
-            key = f"widths/{','.join(c.partition(':')[0] for c in self.model.columns)}"
-            kept = preferences.remembered(key, {})
-            kept = kept if isinstance(kept, dict) else {}
-            kept[self.model.columns[at]] = wide
-            preferences.remember(key, kept)
+        preferences.remember(self._widths_kept, {**self._kept_widths(), self.model.columns[at]: wide})
+
+    @property
+    def _widths_kept(self) -> str:
+        """The name by which the widths of such columns are remembered."""
+        return f"widths/{','.join(name.partition(':')[0] for name in self.model.columns)}"
+
+    def _kept_widths(self) -> dict[str, object]:
+        kept = preferences.remembered(self._widths_kept, {})
+        return kept if isinstance(kept, dict) else {}
 
     def _current_changed(self, now: QModelIndex, before: QModelIndex) -> None:
         row = self.model.at(now)

@@ -91,16 +91,15 @@ class EditorView(QWidget):
             if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
                 self.tree.setColumnWidth(column, wide)
                 self.tree.keep_columns()
-        self.tree.header().sectionResized.connect(self._keep_columns)
+        self.tree.column_sized.connect(self._keep_columns)
 
     @staticmethod
     def _remembered_columns() -> dict[str, object]:
         widths = preferences.remembered(COLUMNS, {})
         return widths if isinstance(widths, dict) else {}
 
-    def _keep_columns(self, column: int, old: int, new: int) -> None:
-        by_hand = old and new and not self.tree.is_fitting  # not hidden either, or shown again
-        if column in (FIELD, TYPE, ACTION) and by_hand:
+    def _keep_columns(self, column: int) -> None:
+        if column in (FIELD, TYPE, ACTION):
             widths: dict[str, object] = self._remembered_columns()
             widths |= {str(at): wide for at in (FIELD, TYPE, ACTION) if (wide := self.tree.columnWidth(at))}
             preferences.remember(COLUMNS, widths)  # a hidden column keeps its width

@@ -20,6 +20,7 @@ from gui.style.clear_cross import ClearCross
 from gui.style.states import tool
 from gui.window.status_line import StatusLine
 from gui.window.status_line import _Elided as Elided
+from tests.gui.dragging import size_column
 
 MARKS = [("archive", "present", False), ("none", "missing", False)]
 
@@ -392,7 +393,7 @@ def test_a_column_whose_words_would_be_cut_takes_the_room_that_the_last_one_does
     qtbot.waitUntil(lambda: made.columnWidth(1) > 200)
     cell = model.cell(model.index(0, 1))
     assert made.columnWidth(1) >= full_width(cell)
-    made.header().resizeSection(1, 90)  # as a person does with the mouse
+    size_column(made, 1, 90)
     model.fill(["another row that is as long as the first one was"])
     made.resize(1010, 200)
     assert made.columnWidth(1) == 90

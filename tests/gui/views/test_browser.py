@@ -20,6 +20,7 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.dragging import size_column
 from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import NS, wait_idle
 
@@ -382,16 +383,15 @@ def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel
 
 
 def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_person(
-    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    panel: BrowserPanel, qtbot: QtBot
 ) -> None:
-    monkeypatch.setattr(QGuiApplication, "mouseButtons", lambda: Qt.MouseButton.LeftButton)  # on the window's edge
     key = f"widths/{','.join(panel.model.columns)}"
     kept = preferences.remembered(key, {})
     before = panel.list.columnWidth(0)
     panel.resize(700, 340)
     qtbot.waitUntil(lambda: panel.list.columnWidth(0) != before)
     assert preferences.remembered(key, {}) == kept
-    panel.list.header().resizeSection(0, 133)
+    size_column(panel.list, 0, 133)
     assert preferences.remembered(key, {}) == {"id": 133}
     preferences.remember(key, {})
 

@@ -33,6 +33,7 @@ from model.records import Version
 from model.session import Comparison
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.dragging import size_column
 from tests.gui.fake_session import ID, UNREACHABLE, Told, compared, number, told
 from tests.gui.parts.test_diff_model import walk
 
@@ -627,7 +628,7 @@ def test_nothing_is_left_after_clearing(shown: Shown) -> None:
 
 def test_columns_keep_what_a_person_gave_them(shown: Shown, qtbot: QtBot) -> None:
     header = shown.panel.table.header()
-    header.resizeSection(FIELD, 400)
+    size_column(shown.panel.table, FIELD, 400)
     assert sum(header.sectionSize(n) for n in range(5)) == shown.panel.table.viewport().width()
     again = Shown(qtbot, {"a": 1}, {"a": 2})
     again.compare(1, 2)

@@ -21,6 +21,7 @@ from model.records import Opened
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import ID, NS, OPENED, Desk, put, shown
+from tests.gui.dragging import size_column
 from tests.gui.field_support import Open, cell, get, node, type_into
 from tests.gui.refusals import press
 
@@ -268,7 +269,7 @@ def test_a_change_of_zone_is_seen_at_once(opened: Open, desk: Desk) -> None:
 
 def test_columns_stay_as_wide_as_they_were_made(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
-    panel.tree.setColumnWidth(FIELD, 260)
+    size_column(panel.tree, FIELD, 260)
     panel.close()
     assert opened(desk).tree.columnWidth(FIELD) == 260
 

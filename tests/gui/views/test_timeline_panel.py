@@ -39,6 +39,7 @@ from gui.views.timeline import strip_geometry
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model.records import Version, WatchTurn
 from model.values.canonical import Value
+from tests.gui.dragging import size_column
 from tests.gui.fake_session import ID, MARTA, UNREACHABLE, Told, number, story, told
 
 
@@ -575,7 +576,7 @@ def test_every_column_of_the_list_is_seen_in_a_narrow_window_until_a_person_size
     assert watched.panel.list.isColumnHidden(WATCHED)
     assert header.sectionViewportPosition(HASH) + header.sectionSize(HASH) <= view.width()
     assert header.sectionSize(HASH) >= 76
-    header.resizeSection(VERSION, 300)
+    size_column(watched.panel.list, VERSION, 300)
     watched.panel.resize(960, 150)
     assert header.sectionSize(VERSION) == 300
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -10,7 +11,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.parts.values.value_pane import ValueDialog
 from gui.parts.versions_model import SIZE
-from gui.style import wording
+from gui.style import preferences, wording
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
@@ -57,6 +58,10 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     said = [model.index(at, column).data() for column in range(2)]
     assert said == ["K-118240", "v4"]
     assert page.diff.document.name.text() == "K-118240 v4"
+    window.resize(1280, 720)
+    wait_idle(qtbot)
+    columns = {name: page.browser.list.columnWidth(at) for at, name in enumerate(model.columns)}
+    assert columns["preview"] > max(columns["id"], columns["health"])
     assert not page.timeline.isVisible()
     menu = page.browser.menu_for(model.rows[at])
     next(action for action in menu.actions() if action.text() == "Show K-118240 v4 in contracts").trigger()
@@ -65,6 +70,15 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     wait_idle(qtbot, lambda: there.diff.comparison is not None)
     assert there.ns == "insurance.contracts"
     wait_idle(qtbot, lambda: [one.v for one in there.timeline.chosen() if one] == [Value.of(4), Value.of(60)])
+
+
+def test_columns_that_come_while_a_divider_is_dragged_are_not_taken_for_sized_by_a_person(
+    qtbot: QtBot, window: Window
+) -> None:
+    QTest.mousePress(window.status, Qt.MouseButton.LeftButton)
+    page = show(qtbot, window, "insurance.contracts_history")
+    QTest.mouseRelease(window.status, Qt.MouseButton.LeftButton)
+    assert preferences.remembered(f"widths/{','.join(page.browser.model.columns)}", None) is None
 
 
 def test_the_size_in_the_editor_is_that_of_the_stored_document(qtbot: QtBot, window: Window, sample: Session) -> None:
