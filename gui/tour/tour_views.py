@@ -507,17 +507,13 @@ class TourViews:
         self, name: str, page: Page, write: Callable[[], object], ns: str = ""
     ) -> Iterator[tuple[str, QWidget]]:
         """A view after a write whose end nobody knows; then it is looked for."""
-        with self._watched(page) as watch:
+
+        def lose() -> None:
             self._outage.lose_write(ns)
             write()
             settle()
-            watch.ask()
-            settle()
-            watch._timer.stop()  # no second passes in a picture
-            yield name, self.window
-            self._outage.end()
-            watch.ask()
-            settle()
+
+        yield from self._unanswered(name, page, lose)
         lines = (each for each in self.window.findChildren(MessageLine) if each.kind == "unknown" and each.isVisible())
         if (line := next(lines, None)) is not None:
             line.buttons[0].click()
@@ -550,8 +546,12 @@ class TourViews:
 
     def _offline(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
         """A page whose server does not answer any more."""
+        yield from self._unanswered(name, page, self._outage.silence)
+
+    def _unanswered(self, name: str, page: Page, begin: Callable[[], object]) -> Iterator[tuple[str, QWidget]]:
+        """A page from the beginning of an outage on; then the server answers again."""
         with self._watched(page) as watch:
-            self._outage.silence()
+            begin()
             watch.ask()
             settle()
             watch._timer.stop()  # no second passes in a picture

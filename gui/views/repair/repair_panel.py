@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
+from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, wording
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack
@@ -74,6 +75,12 @@ class RepairPanel(QWidget):
         self._written: dict[str, set[Value] | None] = {}  # documents written since the scan; None: all of a collection
         self._looking = False
         self._answers = True
+        self._in_doubt = WritesInDoubt(
+            self,
+            session,
+            lambda count: tr("It is not known whether {repairs} arrived.", repairs=wording.many(count, "repair")),
+            lambda _: self.scan(),
+        )
         self._codes: tuple[str, ...] = ()
         self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
         boxes.ground(self, "surface")
@@ -646,36 +653,8 @@ class RepairPanel(QWidget):
             messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
         if lacking:
             messages.note(self, translated(lacking))
-        self._doubt([end for end in ends if end.kind == "unknown"])
+        self._in_doubt.tell(ends)
         self._look_again()
-
-    def _doubt(self, unknown: Sequence[Outcome]) -> None:
-        """Say of how many repairs the end is not known, with the way to look for each of them."""
-        if unknown:
-            messages.doubt(
-                self,
-                tr("It is not known whether {repairs} arrived.", repairs=wording.many(len(unknown), "repair")),
-                partial(self._check, unknown),
-            )
-
-    def _check(self, unknown: Sequence[Outcome]) -> None:
-        session = self._session
-        tasks.run(
-            lambda _: [session.settle(end) for end in unknown if end.entry is not None],
-            done=self._checked,
-            failed=partial(self._not_checked, unknown),
-            owner=self,
-            key="check",
-            title=tr("Checking"),
-        )
-
-    def _checked(self, found: list[Outcome]) -> None:
-        self._doubt([end for end in found if end.kind == "unknown"])
-        self.scan()
-
-    def _not_checked(self, unknown: Sequence[Outcome], error: BaseException) -> None:
-        messages.fail(self, error)
-        self._doubt(unknown)
 
     def _broke(self, run: list[str], error: BaseException) -> None:
         self._ended(run)

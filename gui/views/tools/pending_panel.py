@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import refill
+from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.clear_cross import ClearCross
 from gui.style.states import OneLine, StateStack, button, words
@@ -40,6 +41,7 @@ class PendingPanel(QWidget):
     def __init__(self, session: Session, ns: str | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns = session, ns
+        self._in_doubt = WritesInDoubt(self, session, self._doubt_said, self._looked)
         self._task: tasks.Task | None = None
         self._doing: What = "finish"
         self._production = False
@@ -423,39 +425,17 @@ class PendingPanel(QWidget):
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
             messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
-        self._doubt([end for end in ends if end.kind == "unknown"])
+        self._in_doubt.tell(ends)
 
-    def _doubt(self, unknown: Sequence[Outcome]) -> None:
-        """Say of how many writes the end is not known, with the way to look for each of them."""
-        if unknown:
-            count = wording.many(len(unknown), "token")
-            messages.doubt(
-                self,
-                tr("It is not known whether {count} was {done}.", count=count, done=_DONE[self._doing]),
-                partial(self._check, unknown),
-            )
+    def _doubt_said(self, unknown: int) -> str:
+        count = wording.many(unknown, "token")
+        return tr("It is not known whether {count} was {done}.", count=count, done=_DONE[self._doing])
 
-    def _check(self, unknown: Sequence[Outcome]) -> None:
-        session = self._session
-        tasks.run(
-            lambda _: [session.settle(end) for end in unknown],
-            done=self._checked,
-            failed=partial(self._not_checked, unknown),
-            owner=self,
-            key="check",
-            title=tr("Checking"),
-        )
-
-    def _checked(self, found: list[Outcome]) -> None:
+    def _looked(self, found: Sequence[Outcome]) -> None:
         for end in found:
             if end.kind != "unknown":
                 messages.tell(self, wording.about(end))
-        self._doubt([end for end in found if end.kind == "unknown"])
         self.refresh()
-
-    def _not_checked(self, unknown: Sequence[Outcome], error: BaseException) -> None:
-        messages.fail(self, error)
-        self._doubt(unknown)
 
     def _broke(self, error: BaseException) -> None:
         self._ended()

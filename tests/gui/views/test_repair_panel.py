@@ -511,5 +511,6 @@ def test_what_asks_for_room_asks_for_all_lines_of_its_words(qtbot: QtBot, sessio
     qtbot.waitUntil(lambda: words.height() > 2 * words.fontMetrics().height())
     layout = content.layout()
     assert layout is not None
+    qtbot.waitUntil(lambda: content.width() == content.minimumSizeHint().width())  # as narrow as it gets
     least = content.minimumSizeHint()
     assert least.height() == layout.totalMinimumHeightForWidth(least.width()) > layout.totalMinimumSize().height()

@@ -1,0 +1,51 @@
+"""Writes whose end is not known: a message says of how many, with the way to look for each of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
+
+from gui import messages, tasks
+from gui.language import tr
+from model.records import Outcome
+from model.session import Session
+
+
+class WritesInDoubt:
+    """Looks for the writes of a panel, as often as a person asks, until it is known of all of them how they ended.
+
+    ``said`` is the sentence about so many of them; ``found`` is given the ends of those that were looked for.
+    """
+
+    def __init__(
+        self, panel: QWidget, session: Session, said: Callable[[int], str], found: Callable[[Sequence[Outcome]], object]
+    ) -> None:
+        self._panel, self._session = panel, session
+        self._said, self._found = said, found
+
+    def tell(self, ends: Sequence[Outcome]) -> None:
+        """Say of how many of these writes the end is not known, if of any."""
+        unknown = [end for end in ends if end.kind == "unknown"]
+        if unknown:
+            messages.doubt(self._panel, self._said(len(unknown)), partial(self._look, unknown))
+
+    def _look(self, unknown: Sequence[Outcome]) -> None:
+        session = self._session
+        tasks.run(
+            lambda _: [session.settle(end) if end.entry is not None else end for end in unknown],
+            done=self._looked,
+            failed=partial(self._failed, unknown),
+            owner=self._panel,
+            key="check",
+            title=tr("Checking"),
+        )
+
+    def _looked(self, ends: list[Outcome]) -> None:
+        self.tell(ends)
+        self._found(ends)
+
+    def _failed(self, unknown: Sequence[Outcome], error: BaseException) -> None:
+        messages.fail(self._panel, error)
+        self.tell(unknown)
