@@ -2,7 +2,8 @@
 
 ``--deep`` runs all there is. Without it, what is marked ``deep`` is left out, and so are the cases that a test has on
 the second server, unless it is marked ``second_server``; the summary says how many. A test that draws its cases asks
-``support.by_depth`` how many.
+``support.by_depth`` how many. With ``--deep-until`` the deep tests follow the others in an order that is drawn, as far
+as the time goes; its seed is printed.
 
 ``each_walk`` runs a test with the walker in C and without it.
 
@@ -14,9 +15,11 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import time
 import uuid
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,8 +47,15 @@ PATIENCE = 60_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Define ``--deep``."""
+    """Define how deep to go."""
     parser.addoption("--deep", action="store_true", help="run every case on every server, with many seeds")
+    parser.addoption(
+        "--deep-until",
+        type=float,
+        metavar="TIME",
+        help="run the deeper tests too, in an order that is drawn, as long as it is not yet TIME (seconds since 1970)",
+    )
+    parser.addoption("--deep-seed", type=int, default=random.randrange(10**6), help="draws the order of --deep-until")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,15 +84,55 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the deep cases out, unless they are asked for, and begin with the long ones, while others run beside."""
-    left = [] if support.deep else [item for item in items if _is_deep(item)]
+    deep = [] if support.deep else [item for item in items if _is_deep(item)]
+    drawn = config.getoption("--deep-until") is not None
+    left = [] if drawn else deep
     if left:
-        out = set(left)
-        items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=left)
+    out = set(deep)
+    items[:] = [item for item in items if item not in out]
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    if drawn:
+        items[:] = _shared_out(items, _drawn(deep, config.getoption("--deep-seed")))
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
+
+
+def _drawn(deep: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """The deep tests in an order that a seed draws; the cases of one test stay together, as what they share does."""
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in deep:
+        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    tests = sorted(by_test)
+    random.Random(seed).shuffle(tests)
+    return [case for test in tests for case in by_test[test]]
+
+
+def _shared_out(quick: list[pytest.Item], deep: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests in the order in which each worker of xdist gets an equal run of them: its quick ones come first."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
+    def runs(tests: list[pytest.Item]) -> list[list[pytest.Item]]:
+        ends = [len(tests) * at // workers for at in range(workers + 1)]
+        return [tests[start:end] for start, end in pairwise(ends)]
+
+    return [test for pair in zip(runs(quick), runs(deep), strict=True) for part in pair for test in part]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """The seed of what is drawn."""
+    if config.getoption("--deep-until") is None:
+        return None
+    return f"deeper tests: as many as there is time for, drawn with --deep-seed {config.getoption('--deep-seed')}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a deep test to another run where the time for such is over."""
+    until = item.config.getoption("--deep-until")
+    if until is not None and time.time() > until and _is_deep(item):
+        pytest.skip("the time for deeper tests is over: another run draws others, and --deep runs all")
 
 
 def _is_deep(item: pytest.Item) -> bool:

@@ -1,13 +1,15 @@
-"""Without ``--deep`` the deep tests are left out, and the summary says so; with it all are run."""
+"""Deep tests are left out, and the summary says so, unless all are asked for, or as many as there is time for."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from typing import Any
 
 import pytest
 
-from tests import support
+from tests import conftest, support
 
 ONE_OF_NINE = "tests/processes/test_processes.py"
 
@@ -32,3 +34,34 @@ def test_the_deep_tests_are_left_out_and_counted_unless_they_are_asked_for(
     everything = summary("-n", "0", "--collect-only", "--deep")
     assert "9 tests collected" in everything
     assert "left out" not in everything
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_deep_tests_are_run_as_long_as_there_is_time_in_an_order_that_a_printed_seed_draws(
+    workers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    said = summary("-n", workers, "-v", "--deep-until", str(time.time() + 3600), "--deep-seed", "5")
+    assert "9 passed" in said
+    assert "drawn with --deep-seed 5" in said
+    said = summary("-n", workers, "-v", "--deep-until", str(time.time() - 1))
+    assert "8 passed, 1 skipped" in said
+    assert "the time for deeper tests is over" in said
+
+
+def test_each_worker_begins_with_quick_tests_and_cases_of_one_deep_test_stay_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Named:
+        def __init__(self, nodeid: str) -> None:
+            self.nodeid = nodeid
+
+    deep: Any = [Named(f"{test}[{case}]") for case in range(3) for test in "abcdefgh"]
+    drawn = [each.nodeid for each in conftest._drawn(deep, 1)]
+    assert sorted(drawn) == sorted(each.nodeid for each in deep)
+    assert [name[0] for name in drawn[::3]] == [name[0] for name in drawn[2::3]]
+    assert drawn != [each.nodeid for each in conftest._drawn(deep, 2)]
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "2")
+    items: Any = list("12345"), list("abcd")
+    assert "".join(conftest._shared_out(*items)) == "12ab345cd"

@@ -295,7 +295,7 @@ def _cut(page: QWidget) -> list[str]:
     ]
 
 
-@pytest.fixture(params=["en", "de"])
+@pytest.fixture(params=[pytest.param("en", marks=pytest.mark.deep), "de"])
 def each_language(request: pytest.FixtureRequest) -> Iterator[None]:
     """The texts of pages that are made from now on in each of the languages; those of German are longer."""
     language.choose(request.param)
