@@ -74,7 +74,7 @@ class _Raw(RawBSONDocument):
 
     def _fields(self) -> Mapping[str, Any]:
         if self._inside is None:
-            found = dict(RawBSONDocument(self.raw, ROWS).items())
+            found = dict(self._inflate_bson(self.raw, ROWS))
             if "writeConcernError" in found:
                 found["writeConcernError"] = dict(found["writeConcernError"])
             self._inside = found
