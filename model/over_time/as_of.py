@@ -8,7 +8,7 @@ behind it, a version without a time, or times that contradict the order of versi
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -184,14 +184,17 @@ def named_fields(filter: bytes) -> list[str]:
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
     """The version of a document at a moment, without its content; None where it was not there."""
-    versions = [*layout.history(id)]
-    versions.reverse()
+    return _standing(layout.ns, id, [*layout.history(id)][::-1], moment)
+
+
+def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
+    """Which of a document's versions, the oldest first, stood at a moment; None where it was not there."""
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
     if not past:
         first = versions[0]
         if first.state != "missing" and first.at is not None:
             return None
-        return StateAt(layout.ns, id, None, None, "gap" if first.state == "missing" else "undated")
+        return StateAt(ns, id, None, None, "gap" if first.state == "missing" else "undated")
     last = past[-1]
     found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
     doubt: Doubt | None = None
@@ -207,7 +210,7 @@ def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
         doubt = "content"
     if found.deleted and doubt is None:
         return None
-    return StateAt(layout.ns, id, found.v, found.at, doubt)
+    return StateAt(ns, id, found.v, found.at, doubt)
 
 
 def compared(
@@ -217,9 +220,10 @@ def compared(
     for done, id in enumerate(everyone(layout), 1):
         checkpoint(done, None)
         try:
-            before, after = state_at(layout, id, first), state_at(layout, id, then)
+            versions = [*layout.history(id)][::-1]
         except NotFound:
             continue
+        before, after = (_standing(layout.ns, id, versions, moment) for moment in (first, then))
         if change := _change(layout, id, before, after):
             yield Compared(layout.ns, id, change, before, after)
 

@@ -427,3 +427,25 @@ def test_a_server_that_fell_silent_after_an_import_is_asked_once_whether_it_can_
         monkeypatch.setattr(Server, "find", silent)
         assert session.way_back(run.id) == ("", True)
     assert len(asked) == 1
+
+
+def test_two_times_take_one_reading_of_each_history(local: LocalServer, log: CommandLog) -> None:
+    start = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    there = 12
+    local.load(
+        "shop.things",
+        [
+            bson.encode({"_id": ObjectId(), "docId": f"d{at}", "v": v, "at": start + dt.timedelta(days=v), "n": at})
+            for at in range(there)
+            for v in (1, 2, 3)
+        ],
+    )
+    profile = Profile((stated("shop.things", "versions", at="at"),))
+    with Session.open(local.uri, profile) as session:
+        list(session.history("shop.things", Value.of("d0")))  # what is known of the collection is asked for here
+        log.clear()
+        list(session.history("shop.things", Value.of("d0")))
+        each = len(log.names)
+        log.clear()
+        assert not list(session.as_of_both("shop.things", start + dt.timedelta(days=3), start + dt.timedelta(days=9)))
+        assert len(log.names) <= there * each + 4
