@@ -216,6 +216,7 @@ class Names:
     used: set[str] = field(default_factory=set)  # every identifier, attribute, parameter and keyword
     strings: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)  # of the strings
+    docstrings: dict[int, str] = field(default_factory=dict)  # by their lines
 
     def take(self, other: Names) -> None:
         """Add the names of another piece of code."""
@@ -227,7 +228,8 @@ class Names:
 def names_of(source: str) -> Names:
     """The names of one file; its docstrings are no strings of the code."""
     names, tree = Names(), ast.parse(source)
-    docstrings = {id(node) for node in docstrings_of(tree)}
+    docstrings = {id(node): node for node in docstrings_of(tree)}
+    names.docstrings = {node.lineno: str(node.value) for node in docstrings.values()}
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             names.classes[node.name] = {name for inner in ast.walk(node) for name in identifiers(inner)}
@@ -262,8 +264,7 @@ def docstrings_of(tree: ast.Module) -> Iterator[ast.Constant]:
 
 def prose_of(source: str) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a piece of code, each with its line."""
-    for node in docstrings_of(ast.parse(source)):
-        yield node.lineno, str(node.value)
+    yield from names_of(source).docstrings.items()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("#: ")

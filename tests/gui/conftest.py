@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,13 +41,6 @@ def look(qapp: QApplication, home: object) -> Iterator[None]:
         widget.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     preferences.forget()
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)  # and so within the one of pytest-qt
-def pytest_runtest_teardown() -> Generator[None, object, object]:
-    """Let the windows go that pytest-qt has closed: a fixture that puts the look back need not draw them again."""
-    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    return (yield)
 
 
 @pytest.fixture
