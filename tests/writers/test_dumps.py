@@ -19,6 +19,7 @@ from model.localserver import open_dump
 from model.server.retry import Server
 from model.session import Session
 from model.values.canonical import Value
+from tests.support import every
 from tests.writers.judging import judged
 from tests.writers.libraries import HERE, NAMES, told
 
@@ -30,7 +31,7 @@ def test_there_is_a_dump_of_every_known_writer() -> None:
     assert {*NAMES} | BESIDE == {*presets()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(2, NAMES))
 def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
     verdict = judged(name, HERE)
     assert not verdict.wrong
@@ -38,7 +39,7 @@ def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
     assert verdict.states == sum(each.kind != "removed" for each in told(name) if each.id not in _purged(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES))
 def test_each_collection_of_a_dump_is_told_alone_as_it_is_among_all_others(name: str) -> None:
     with open_dump(HERE / name) as local, Server.connect(local.uri) as server:
         for info, profile in recognise(server, "shop"):
@@ -127,7 +128,7 @@ def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str
     assert set(found(dump, ns, id)) & {"V2", "D1", "A2"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES))
 def test_every_version_moves_into_an_archive_of_ours(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     ns, _ = longest(name)
     words = ["migrate", str(HERE / name), ns, "--to", "archive", "--into-memory", "--apply", "--json"]
@@ -207,7 +208,7 @@ COLUMNS = {
 """What each program tells of a version beside its state."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(2, NAMES))
 def test_what_a_program_tells_beside_a_state_is_a_column_and_no_difference(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

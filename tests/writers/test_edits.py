@@ -20,6 +20,7 @@ from model.records import Version
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests.support import every
 from tests.writers.editing import NS, Edits
 from tests.writers.judging import judged
 from tests.writers.libraries import HERE, NAMES, Told, keep, line_of, told
@@ -27,7 +28,7 @@ from tests.writers.libraries import HERE, NAMES, Told, keep, line_of, told
 EDITABLE = sorted(name for name, each in presets().items() if each.keys.get("edit", "no") != "no")
 
 
-@pytest.fixture(params=EDITABLE)
+@pytest.fixture(params=every(2, EDITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
