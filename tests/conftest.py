@@ -42,6 +42,7 @@ from tests import servers, support
 from tests.walker import building
 
 _LEFT_OUT = pytest.StashKey[int]()
+_SEED = pytest.StashKey[int]()
 PATIENCE = 60_000
 """Milliseconds that window and server get for what they are waited for: no test is about how long that takes."""
 
@@ -55,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TIME",
         help="run the deeper tests too, in an order that is drawn, as long as it is not yet TIME (seconds since 1970)",
     )
-    parser.addoption("--deep-seed", type=int, default=random.randrange(10**6), help="draws the order of --deep-until")
+    parser.addoption("--deep-seed", type=int, help="draws the order of --deep-until; at random without it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,9 +66,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
+    config.stash[_SEED] = getattr(config, "workerinput", {}).get(
+        "deep seed", config.getoption("--deep-seed") or random.randrange(1, 10**6)
+    )
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):
         wait.__kwdefaults__["timeout"] = PATIENCE
     support.deep = config.getoption("--deep")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist the seed: all of them have to draw the same order."""
+    node.workerinput["deep seed"] = node.config.stash[_SEED]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -93,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in out]
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if drawn:
-        items[:] = _shared_out(items, _drawn(deep, config.getoption("--deep-seed")))
+        items[:] = _shared_out(items, _drawn(deep, config.stash[_SEED]))
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
@@ -124,7 +134,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """The seed of what is drawn."""
     if config.getoption("--deep-until") is None:
         return None
-    return f"deeper tests: as many as there is time for, drawn with --deep-seed {config.getoption('--deep-seed')}"
+    return f"deeper tests: as many as there is time for, drawn with --deep-seed {config.stash[_SEED]}"
 
 
 @pytest.hookimpl(tryfirst=True)

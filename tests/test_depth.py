@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -12,11 +13,13 @@ import pytest
 from tests import conftest, support
 
 ONE_OF_NINE = "tests/processes/test_processes.py"
+MANY = "tests/model/layouts/test_tombstones.py"
+"""Tests of which many are deep."""
 
 
-def summary(*options: str) -> str:
-    """What pytest says at the end, about a file of nine tests of which one is deep."""
-    command = [sys.executable, "-m", "pytest", "-q", *options, ONE_OF_NINE]
+def summary(*options: str, file: str = ONE_OF_NINE) -> str:
+    """What pytest says at the end of a file of tests, without more said of nine tests of which one is deep."""
+    command = [sys.executable, "-m", "pytest", "-q", *options, file]
     done = subprocess.run(command, cwd=support.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -48,6 +51,8 @@ def test_deep_tests_are_run_as_long_as_there_is_time_in_an_order_that_a_printed_
     said = summary("-n", workers, "-v", "--deep-until", str(time.time() - 1))
     assert "8 passed, 1 skipped" in said
     assert "the time for deeper tests is over" in said
+    said = summary("-n", workers, "--deep-until", str(time.time() - 1), file=MANY)  # all workers draw the same order
+    assert re.search(r"\d\d passed, \d\d skipped", said)
 
 
 def test_each_worker_begins_with_quick_tests_and_cases_of_one_deep_test_stay_together(
