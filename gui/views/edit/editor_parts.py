@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from gui.language import tr
@@ -13,7 +13,7 @@ from gui.parts.document_name import DocumentName
 from gui.parts.pill import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
-from gui.style.states import button, say, tool, words
+from gui.style.states import OneLine, button, say, tool, words
 from gui.style.wording import many
 
 UNCHANGED = tr("Nothing is changed")
@@ -83,24 +83,28 @@ class FindField(QLineEdit):
 
 
 class ReplaceRow(QWidget):
-    """The row for other words in place of those that are looked for; Enter replaces one, Esc closes it."""
+    """The row for other words in place of those that are looked for; Enter replaces one, Esc closes it.
+
+    Its field stands below the one to find with, as far as the buttons behind it have room.
+    """
 
     one_asked = Signal()
     all_asked = Signal()
     left = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, finder: QWidget) -> None:
         super().__init__()
         boxes.ground(self, "toolrow")
+        self._finder = finder
+        finder.installEventFilter(self)
         row = boxes.row(self, 16, 5)
-        row.addStretch(1)
-        self.said = words("", "second")
-        row.addWidget(self.said)
+        self.said = OneLine("second")
+        self.said.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.said, 10_000)
         self.field = QLineEdit()
         self.field.setPlaceholderText(tr("Replace with"))
         self.field.setAccessibleName(tr("Replace with"))
         self.field.setProperty("small", True)
-        self.field.setMinimumWidth(theme.px(180))
         self.field.returnPressed.connect(self.one_asked)
         row.addWidget(self.field)
         self.one = button(tr("Replace"), self.one_asked.emit, "small")
@@ -108,7 +112,24 @@ class ReplaceRow(QWidget):
         row.addWidget(self.one)
         row.addWidget(self.all)
         row.addWidget(tool("x", tr("Close (Esc)"), self.left.emit, token="text3"))
+        row.addStretch(1)  # gets what is left over where the words have all that is before the field
         self.hide()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._stand_below()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and self.isVisible():
+            self._stand_below()
+        return super().eventFilter(watched, event)
+
+    def _stand_below(self) -> None:
+        layout = self.layout()
+        assert layout is not None
+        before = self._finder.mapTo(self.window(), QPoint()).x() - self.mapTo(self.window(), QPoint()).x()
+        self.field.setFixedWidth(max(self._finder.width(), theme.px(84)))
+        self.said.setMaximumWidth(max(0, before - layout.contentsMargins().left() - layout.spacing()))
 
     def say(self, sentence: str) -> None:
         """Say what was replaced."""

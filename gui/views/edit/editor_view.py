@@ -42,7 +42,7 @@ class EditorView(QWidget):
         self.menus = FieldActions(self.tree, edit)
         self.json = JsonView()
         self.head = EditorHead()
-        self.replacing = ReplaceRow()
+        self.replacing = ReplaceRow(self.head.finder)
         self.foot = EditorFoot()
         self.side = PreviewPane()
         self.notices = Notices()

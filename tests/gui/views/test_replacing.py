@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from gui.views.edit.field_finder import replaced
 from model import text
@@ -58,6 +60,23 @@ def test_ctrl_h_replaces_in_the_editor_and_one_undo_takes_it_back(desk: Desk, op
     QTest.keyClick(panel.replacing.field, Qt.Key.Key_Escape)
     assert not panel.replacing.isVisible()
     assert panel.tree.hasFocus()
+
+
+def test_what_replaces_is_typed_below_what_is_looked_for(desk: Desk, opened: Open, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    finder, field = panel.head.finder, panel.replacing.field
+
+    def left(widget: QWidget) -> int:
+        return widget.mapTo(panel, QPoint()).x()
+
+    panel.focus_replace()
+    for width in (1100, 1400):
+        panel.resize(width, 700)
+        qtbot.waitUntil(lambda: left(field) == left(finder))
+        assert field.width() == finder.width()
+    panel.resize(420, 700)
+    qtbot.waitUntil(lambda: panel.replacing.width() < 1100)
+    assert left(panel.replacing.all) + panel.replacing.all.width() <= panel.width()
 
 
 def test_enter_replaces_the_chosen_field_and_goes_to_the_next(desk: Desk, opened: Open) -> None:
