@@ -53,6 +53,12 @@ def doubt(panel: QWidget) -> MessageLine:
     return line
 
 
+def check_again(panel: QWidget, idle: Callable[[], None]) -> None:
+    """Press the button of the message about what is not known."""
+    doubt(panel).buttons[0].click()
+    idle()
+
+
 def in_doubt(session: Session) -> list[str]:
     """The writes of which the journal does not know the end, the newest first."""
     return [each.id for each in session.journal.entries() if each.kind == "unknown"]
@@ -71,8 +77,7 @@ def test_a_delete_in_doubt_is_told_with_its_document(
     idle()
     assert doubt(page).text.startswith(f"{EDITED}: It is not known whether the delete was applied.")
     outage.end()
-    doubt(page).buttons[0].click()
-    idle()
+    check_again(page, idle)
     assert asked == in_doubt(session)
     assert doubt(page).text == f"The write to {EDITED} is not in the database so far, and may still arrive."
 
@@ -88,8 +93,7 @@ def test_check_again_after_an_undo_looks_for_the_undo(
     idle()
     assert doubt(panel).text.startswith(f"{EDITED}: It is not known whether the undo was applied.")
     outage.end()
-    doubt(panel).buttons[0].click()
-    idle()
+    check_again(panel, idle)
     assert asked == in_doubt(session) != [edited.entry]
     assert doubt(panel).text.startswith(f"The write to {EDITED} is not in the database so far")
 
@@ -102,13 +106,11 @@ def test_check_again_looks_for_each_dropped_token(
     outage.lose_write()
     panel._write("drop", panel.model.ticked(), True)
     idle()
-    said = doubt(panel).text
-    assert said == "It is not known whether 1 token was dropped."
+    assert doubt(panel).text == "It is not known whether 1 token was dropped."
     outage.end()
-    doubt(panel).buttons[0].click()
-    idle()
+    check_again(panel, idle)
     assert asked == in_doubt(session)
-    assert doubt(panel).text == said
+    assert doubt(panel).text == "It is not known whether 1 token was dropped."
 
 
 def test_check_again_looks_for_each_repair(
@@ -121,13 +123,11 @@ def test_check_again_looks_for_each_repair(
     outage.lose_write(f"{NS}_history")
     panel.apply()
     idle()
-    said = doubt(panel).text
-    assert said == "It is not known whether 1 repair arrived."
+    assert doubt(panel).text == "It is not known whether 1 repair arrived."
     outage.end()
-    doubt(panel).buttons[0].click()
-    idle()
+    check_again(panel, idle)
     assert asked == in_doubt(session)
-    assert doubt(panel).text == said
+    assert doubt(panel).text == "It is not known whether 1 repair arrived."
 
 
 def test_a_silent_server_keeps_nobody_from_the_journal(session: Session) -> None:
