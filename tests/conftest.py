@@ -19,7 +19,6 @@ import random
 import time
 import uuid
 from collections.abc import Generator, Iterator
-from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +42,8 @@ from tests.walker import building
 
 _LEFT_OUT = pytest.StashKey[int]()
 _SEED = pytest.StashKey[int]()
+CHUNK = 40
+"""Tests that a worker is given at once where their order counts: those of one file are mostly run by one worker."""
 PATIENCE = 60_000
 """Milliseconds that window and server get for what they are waited for: no test is about how long that takes."""
 
@@ -69,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SEED] = getattr(config, "workerinput", {}).get(
         "deep seed", config.getoption("--deep-seed") or random.randrange(1, 10**6)
     )
+    if config.getoption("--deep-until") is not None and config.getoption("dist", "no") != "no":
+        config.option.dist, config.option.maxschedchunk = "load", CHUNK  # workers keep to the order: quick ones first
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):
         wait.__kwdefaults__["timeout"] = PATIENCE
     support.deep = config.getoption("--deep")
@@ -103,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in out]
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if drawn:
-        items[:] = _shared_out(items, _drawn(deep, config.stash[_SEED]))
+        items += _drawn(deep, config.stash[_SEED])
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
@@ -117,17 +120,6 @@ def _drawn(deep: list[pytest.Item], seed: int) -> list[pytest.Item]:
     tests = sorted(by_test)
     random.Random(seed).shuffle(tests)
     return [case for test in tests for case in by_test[test]]
-
-
-def _shared_out(quick: list[pytest.Item], deep: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests in the order in which each worker of xdist gets an equal run of them: its quick ones come first."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-
-    def runs(tests: list[pytest.Item]) -> list[list[pytest.Item]]:
-        ends = [len(tests) * at // workers for at in range(workers + 1)]
-        return [tests[start:end] for start, end in pairwise(ends)]
-
-    return [test for pair in zip(runs(quick), runs(deep), strict=True) for part in pair for test in part]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -55,9 +55,7 @@ def test_deep_tests_are_run_as_long_as_there_is_time_in_an_order_that_a_printed_
     assert re.search(r"\d\d passed, \d\d skipped", said)
 
 
-def test_each_worker_begins_with_quick_tests_and_cases_of_one_deep_test_stay_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_cases_of_one_deep_test_stay_together_in_every_order() -> None:
     class Named:
         def __init__(self, nodeid: str) -> None:
             self.nodeid = nodeid
@@ -67,6 +65,3 @@ def test_each_worker_begins_with_quick_tests_and_cases_of_one_deep_test_stay_tog
     assert sorted(drawn) == sorted(each.nodeid for each in deep)
     assert [name[0] for name in drawn[::3]] == [name[0] for name in drawn[2::3]]
     assert drawn != [each.nodeid for each in conftest._drawn(deep, 2)]
-    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "2")
-    items: Any = list("12345"), list("abcd")
-    assert "".join(conftest._shared_out(*items)) == "12ab345cd"

@@ -138,6 +138,7 @@ def test_with_text_twice_as_large_a_window_fits_the_smallest_screen_and_nothing_
     assert all(action.isVisible() for action in title.menus.actions())
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -534,6 +535,7 @@ def test_of_the_parts_of_a_connection_only_those_without_room_scroll(qtbot: QtBo
     dialog.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_found_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)

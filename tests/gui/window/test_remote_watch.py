@@ -123,6 +123,7 @@ def test_a_write_before_the_first_question_is_noticed(
     qtbot.waitUntil(lambda: shown() == wanted and not tasks.tasks.running)
 
 
+@pytest.mark.deep
 def test_what_is_shown_as_it_is_stored_is_not_read_again(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[News] = []
     monkeypatch.setattr(remote_watch.news, "tell", told.append)

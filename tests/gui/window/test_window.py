@@ -984,6 +984,7 @@ def test_a_closed_tab_opens_again_at_its_place_with_filter_and_document(window: 
     wait_idle(qtbot, lambda: collection(window).id == chosen)
 
 
+@pytest.mark.deep
 def test_a_closed_tab_of_any_kind_is_opened_again_as_it_began(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session = open_sample(qtbot, window)
