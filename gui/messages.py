@@ -251,6 +251,7 @@ class MessageArea(QWidget):
         line.gone.connect(self.remove)
         self.lines.append(line)
         self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)
+        line.show()  # a layout shows it later, and until then the others have its room
         if len(self.lines) == 1:
             self._at_top = False
             self._at_top = self._box().contains(self._host.mapFromGlobal(QCursor.pos()))

@@ -41,6 +41,16 @@ def test_what_was_done_goes_after_its_time(window: QMainWindow, qtbot: QtBot, mo
     qtbot.waitUntil(lambda: not lines(window))
 
 
+def test_a_message_stays_where_it_is_in_the_very_moment_that_another_one_comes(
+    window: QMainWindow, qtbot: QtBot
+) -> None:
+    first = messages.note(window, "Something to act on.")
+    qtbot.waitUntil(lambda: first.isVisible() and not first.geometry().isEmpty())
+    before = first.mapTo(window, first.close_button.geometry().topLeft())
+    messages.note(window, "Something else.")
+    assert first.mapTo(window, first.close_button.geometry().topLeft()) == before
+
+
 def test_a_line_waits_while_it_is_focused(window: QMainWindow, qtbot: QtBot) -> None:
     line = messages.tell(window, "Saved as v15", lambda: None)
     window.activateWindow()
