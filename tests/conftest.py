@@ -42,7 +42,7 @@ from tests.walker import building
 
 _LEFT_OUT = pytest.StashKey[int]()
 _SEED = pytest.StashKey[int]()
-CHUNK = 40
+CHUNK = 150
 """Tests that a worker is given at once where their order counts: those of one file are mostly run by one worker."""
 PATIENCE = 60_000
 """Milliseconds that window and server get for what they are waited for: no test is about how long that takes."""
