@@ -37,7 +37,11 @@ def look(qapp: QApplication, home: Path) -> Iterator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "attack",
+    [pytest.param(each, marks=pytest.mark.deep) if each.name == "window" else each for each in ATTACKS],
+    ids=lambda each: each.name,
+)
 def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
     assert attack.run(tmp_path) == []
 

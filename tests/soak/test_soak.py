@@ -10,6 +10,7 @@ import pytest
 from tests.soak.conductor import Soak, Told, lines, run
 from tests.soak.departures import Item, Move, Passage, _gone
 from tests.soak.ground import Book, profiles
+from tests.support import every
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process's files are Linux's")
 
@@ -51,7 +52,7 @@ def test_a_slice_of_the_soak_loses_nothing_and_doubles_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "careless", [*FREQUENT, *CLEARING, *(pytest.param(name, marks=pytest.mark.deep) for name in RARE)]
+    "careless", [*every(2, [*FREQUENT, *CLEARING]), *(pytest.param(name, marks=pytest.mark.deep) for name in RARE)]
 )
 def test_a_soak_convicts_whoever_is_careless(careless: str) -> None:
     writes = 80 if careless in RARE else 30
