@@ -67,9 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
-    config.stash[_SEED] = getattr(config, "workerinput", {}).get(
-        "deep seed", config.getoption("--deep-seed") or random.randrange(1, 10**6)
-    )
+    seed = getattr(config, "workerinput", {}).get("deep seed", config.getoption("--deep-seed"))
+    config.stash[_SEED] = random.randrange(10**6) if seed is None else seed
     if config.getoption("--deep-until") is not None and config.getoption("dist", "no") != "no":
         config.option.dist, config.option.maxschedchunk = "load", CHUNK  # workers keep to the order: quick ones first
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):

@@ -13,12 +13,13 @@ import pytest
 from tests import conftest, support
 
 ONE_OF_NINE = "tests/processes/test_processes.py"
+"""Nine tests, of which one is deep."""
 MANY = "tests/model/layouts/test_tombstones.py"
 """Tests of which many are deep."""
 
 
 def summary(*options: str, file: str = ONE_OF_NINE) -> str:
-    """What pytest says at the end of a file of tests, without more said of nine tests of which one is deep."""
+    """What pytest says at the end of a file of tests."""
     command = [sys.executable, "-m", "pytest", "-q", *options, file]
     done = subprocess.run(command, cwd=support.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

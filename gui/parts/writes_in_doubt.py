@@ -43,8 +43,8 @@ class WritesInDoubt:
         )
 
     def _looked(self, ends: list[Outcome]) -> None:
-        self.tell(ends)
         self._found(ends)
+        self.tell(ends)
 
     def _failed(self, unknown: Sequence[Outcome], error: BaseException) -> None:
         messages.fail(self._panel, error)

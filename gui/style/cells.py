@@ -711,12 +711,12 @@ class CellTree(QTreeView):
 
     def _sized(self, column: int, old: int, new: int) -> None:
         header = self.header()
-        is_held = isinstance(header, _HeldHeader) and header.is_held
-        follows = self._takes_rest(column) or header.sectionResizeMode(column) not in BY_HAND
-        if not is_held or self._is_fitting or follows or not old or not new:  # or it is hidden, or shown again
+        if self._is_fitting or not (isinstance(header, _HeldHeader) and header.is_held):
             return
-        self._sized_by_hand = self._sized_by_hand or column < len(self._given)
-        self.column_sized.emit(column, old, new)
+        is_seen = old and new  # it is not hidden, or shown again
+        if is_seen and header.sectionResizeMode(column) in BY_HAND and not self._takes_rest(column):
+            self._sized_by_hand = self._sized_by_hand or column < len(self._given)
+            self.column_sized.emit(column, old, new)
 
     def keep_columns(self) -> None:
         """Leave the columns as they are: a person sized them earlier."""

@@ -96,6 +96,12 @@ def remembered(key: str, default: Any = None) -> Any:
         return default
 
 
+def remembered_dict(key: str) -> dict[str, Any]:
+    """A dict that was kept under a key; an empty one where there is none."""
+    kept = remembered(key)
+    return kept if isinstance(kept, dict) else {}
+
+
 def remember(key: str, value: Any) -> None:
     """Keep something under a key; read back by :func:`remembered`."""
     _settings().setValue(f"kept/{key}", json.dumps(value, ensure_ascii=False))

@@ -184,7 +184,11 @@ def named_fields(filter: bytes) -> list[str]:
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
     """The version of a document at a moment, without its content; None where it was not there."""
-    return _standing(layout.ns, id, [*layout.history(id)][::-1], moment)
+    return _standing(layout.ns, id, _oldest_first(layout, id), moment)
+
+
+def _oldest_first(layout: Layout, id: Value) -> list[Version]:
+    return [*layout.history(id)][::-1]
 
 
 def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
@@ -220,10 +224,10 @@ def compared(
     for done, id in enumerate(everyone(layout), 1):
         checkpoint(done, None)
         try:
-            versions = [*layout.history(id)][::-1]
+            versions = _oldest_first(layout, id)
+            before, after = (_standing(layout.ns, id, versions, moment) for moment in (first, then))
         except NotFound:
             continue
-        before, after = (_standing(layout.ns, id, versions, moment) for moment in (first, then))
         if change := _change(layout, id, before, after):
             yield Compared(layout.ns, id, change, before, after)
 

@@ -17,7 +17,7 @@ from gui.paging import Pager, refill
 from gui.parts.doubts import DOUBTS
 from gui.parts.notices import Notices
 from gui.style import boxes, preferences, states, theme, wording
-from gui.style.cells import CellTree
+from gui.style.cells import BY_HAND, CellTree
 from gui.style.states import StateStack, tool, words
 from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
@@ -603,9 +603,10 @@ class BrowserPanel(QWidget):
             goes += ["preview"]  # and here for the time; the document stands below
         dispensable = [columns.index(name) for name in goes if name in columns]
         self.list.resize_columns((self._width(name) for name in columns), dispensable)
-        kept = self._kept_widths()
+        kept = preferences.remembered_dict(self._widths_kept)
         for at, name in enumerate(columns):
-            if isinstance(wide := kept.get(name), int):
+            wide = kept.get(name)  # earlier programs kept one of a column that stretches as well
+            if isinstance(wide, int) and wide and header.sectionResizeMode(at) in BY_HAND:
                 header.resizeSection(at, wide)
                 self.list.keep_columns()
 
@@ -631,16 +632,13 @@ class BrowserPanel(QWidget):
         return WIDTHS["field" if name.startswith("field:") else name]
 
     def _column_sized(self, at: int, _: int, wide: int) -> None:
-        preferences.remember(self._widths_kept, {**self._kept_widths(), self.model.columns[at]: wide})
+        kept = preferences.remembered_dict(self._widths_kept)
+        preferences.remember(self._widths_kept, {**kept, self.model.columns[at]: wide})
 
     @property
     def _widths_kept(self) -> str:
         """The name by which the widths of such columns are remembered."""
         return f"widths/{','.join(name.partition(':')[0] for name in self.model.columns)}"
-
-    def _kept_widths(self) -> dict[str, object]:
-        kept = preferences.remembered(self._widths_kept, {})
-        return kept if isinstance(kept, dict) else {}
 
     def _current_changed(self, now: QModelIndex, before: QModelIndex) -> None:
         row = self.model.at(now)

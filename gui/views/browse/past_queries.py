@@ -22,8 +22,8 @@ class PastQueries:
 
     def saved(self) -> dict[str, Query]:
         """The queries that were saved, by their names."""
-        kept = preferences.remembered(self._saved, {})
-        found = {name: Query.remembered(each) for name, each in kept.items()} if isinstance(kept, dict) else {}
+        kept = preferences.remembered_dict(self._saved)
+        found = {name: Query.remembered(each) for name, each in kept.items()}
         return {name: each for name, each in sorted(found.items()) if each is not None}
 
     def note(self, query: Query) -> None:

@@ -127,8 +127,8 @@ class ReplaceRow(QWidget):
     def _stand_below(self) -> None:
         layout = self.layout()
         assert layout is not None
-        before = self._finder.mapTo(self.window(), QPoint()).x() - self.mapTo(self.window(), QPoint()).x()
-        self.field.setFixedWidth(max(self._finder.width(), theme.px(84)))
+        before = self.mapFromGlobal(self._finder.mapToGlobal(QPoint())).x()
+        self.field.setFixedWidth(self._finder.width())
         self.said.setMaximumWidth(max(0, before - layout.contentsMargins().left() - layout.spacing()))
 
     def say(self, sentence: str) -> None:

@@ -85,7 +85,7 @@ class EditorView(QWidget):
 
     def _recall_columns(self) -> None:
         """Columns are as wide as somebody made them last."""
-        widths = self._remembered_columns()
+        widths = preferences.remembered_dict(COLUMNS)
         for column in (FIELD, TYPE, ACTION):
             wide = widths.get(str(column))
             if isinstance(wide, int) and theme.px(40) <= wide <= theme.px(900):
@@ -93,14 +93,9 @@ class EditorView(QWidget):
                 self.tree.keep_columns()
         self.tree.column_sized.connect(self._keep_columns)
 
-    @staticmethod
-    def _remembered_columns() -> dict[str, object]:
-        widths = preferences.remembered(COLUMNS, {})
-        return widths if isinstance(widths, dict) else {}
-
     def _keep_columns(self, column: int) -> None:
         if column in (FIELD, TYPE, ACTION):
-            widths: dict[str, object] = self._remembered_columns()
+            widths = preferences.remembered_dict(COLUMNS)
             widths |= {str(at): wide for at in (FIELD, TYPE, ACTION) if (wide := self.tree.columnWidth(at))}
             preferences.remember(COLUMNS, widths)  # a hidden column keeps its width
 

@@ -396,6 +396,16 @@ def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_
     preferences.remember(key, {})
 
 
+def test_a_width_that_was_kept_of_a_column_that_stretches_keeps_no_column(panel: BrowserPanel, qtbot: QtBot) -> None:
+    key = f"widths/{','.join(panel.model.columns)}"
+    preferences.remember(key, {"history": 27})
+    panel.model.modelReset.emit()
+    before = panel.list.columnWidth(0)
+    panel.resize(700, 340)
+    qtbot.waitUntil(lambda: panel.list.columnWidth(0) != before)
+    preferences.remember(key, {})
+
+
 def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.bar._any.click()
     panel.set_filter('{ "premium.gross": { "$gte": 389.2, "$lt": 421 }, _id: "K-118240" }')
