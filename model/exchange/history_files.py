@@ -17,6 +17,7 @@ from model.exchange.version_folder import VersionFolder, folder_export
 from model.exchange.version_lines import VersionLines, lines_export
 from model.layouts.base import Layout
 from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.history_batches import together
 from model.layouts.reserved_fields import place_of
 from model.records import Checkpoint, no_checkpoint
 from model.values.canonical import Value
@@ -85,10 +86,10 @@ class ExportedHistory:
         """Write one document after another; nothing is there under its name before all are, but in a folder."""
         left: list[str] = []
         with _FORMS[self.form](self.path, HistoryOrigin.of(self.layout), self.checkpoint) as into:
-            for id in self.ids:
+            for id, layout in together(self.layout, self.ids):
                 several, before = 0, into.written
                 try:
-                    for kept in kept_versions(self.layout, id, left):
+                    for kept in kept_versions(layout, id, left):
                         self.checkpoint(self.versions, None)
                         into.add(kept)
                         several, self.versions = several + 1, self.versions + 1

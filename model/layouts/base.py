@@ -32,6 +32,7 @@ from model.layouts.row_writer import RowWriter
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.layouts.tombstones import says_deleted
+from model.layouts.version_place import VersionPlace
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
 from model.server.retry import Port, Terms, Write, run
 from model.values import canonical as c
@@ -212,6 +213,17 @@ class Layout(ABC):
         return None
 
     # --- reading
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """Where the versions are stored, current ones first; () where a document's name alone does not lead to them."""
+        p = self.profile
+        if p.id_parts:
+            return ()
+        return (
+            VersionPlace(p.ns, p.id),
+            *([VersionPlace(self.archive.ns, p.archive_id)] if self.archive is not None else []),
+        )
 
     @property
     def standing(self) -> str:

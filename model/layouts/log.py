@@ -22,6 +22,7 @@ from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_logs
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own
+from model.layouts.version_place import VersionPlace
 from model.server.retry import Port
 
 
@@ -47,6 +48,11 @@ class Log(Layout):
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest field with the ids of other documents."""
         return find_logs.picked(server, sample, others)
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """None: a history is read in an order of its own, page after page."""
+        return ()
 
     @property
     def check(self) -> SingleDocuments:

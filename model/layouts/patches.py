@@ -23,6 +23,7 @@ from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.row_writer import written_back
+from model.layouts.version_place import VersionPlace
 from model.layouts.written_history import history_by_rows
 from model.server.retry import Port
 
@@ -48,6 +49,11 @@ class Patches(Layout):
         self.own = self.written.current.own
         self.read_only, self.rows = written_back(server, self.written, self.read_only)
         self.writer = self.rows or ReadOnlyWriter(self.ns, self.read_only, self.reader.version)
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """The documents, and the rows about them."""
+        return (*super().places, *self.written.rows.places)
 
     @property
     def check(self) -> WrittenHistories:

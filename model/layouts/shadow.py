@@ -23,6 +23,7 @@ from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.row_writer import written_back
+from model.layouts.version_place import VersionPlace
 from model.layouts.written_history import history_by_rows
 from model.server.retry import Port
 
@@ -54,6 +55,11 @@ class Shadow(Layout):
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
         return find_archives.picked(server, sample, others, cls.name)
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """The documents, and the rows about them."""
+        return (*super().places, *self.written.rows.places)
 
     @property
     def check(self) -> WrittenHistories:

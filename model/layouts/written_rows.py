@@ -21,6 +21,7 @@ from model.errors import TooMuch
 from model.layouts.object_parts import assembled
 from model.layouts.reserved_fields import place_of, time_of, words
 from model.layouts.row_paths import value_at
+from model.layouts.version_place import VersionPlace
 from model.patches import DoesNotApply, Node, tree_of
 from model.patches.tree import node_of
 from model.server.retry import Port, Terms
@@ -173,6 +174,14 @@ class WrittenRows:
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         self.server, self.profile = server, profile
         self.ns = profile.archive
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """The collection with the rows, where a document's id alone leads to them; else ()."""
+        p = self.profile
+        if p.id_parts or p.parts or not p.archive_id or PLACE.search(self.ns):
+            return ()
+        return (VersionPlace(self.ns, p.archive_id, self.where()),)
 
     def place(self, id: Value) -> str:
         """The collection with the rows about a document; "" where only the document could tell it and is not there."""

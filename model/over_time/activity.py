@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from model.errors import NotFound, Unreadable
 from model.layouts.base import Layout
 from model.layouts.checks.external_sort import ExternalSort
+from model.layouts.history_batches import together
 from model.over_time.span import Span, candidates, narrows
 from model.records import Checkpoint, Version, no_checkpoint
 from model.text.paths import path_text
@@ -79,11 +80,11 @@ class ActivityList:
         """The changes of one document after another, each document's newest first, in the order of reading."""
         for layout in self.layouts:
             ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
-            for id in ids:
+            for id, read in together(layout, ids):
                 self.documents += 1
                 self.checkpoint(self.documents, None)
                 try:
-                    yield [each for each in changes(layout, id) if self._wanted(each)]
+                    yield [each for each in changes(read, id) if self._wanted(each)]
                 except NotFound:  # gone since it was listed
                     continue
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from model.errors import NotFound, Refused, Unreachable
 from model.layouts.base import Layout
+from model.layouts.history_batches import together
 from model.mql import order
 from model.over_time.activity import unsigned
 from model.over_time.span import everyone
@@ -89,12 +90,7 @@ class AsOf:
 
     def __iter__(self) -> Iterator[StateAt]:
         """Each document that was there, and each of which nobody can tell."""
-        for id in everyone(self.layout):
-            self.documents += 1
-            self.checkpoint(self.documents, None)
-            found = self.read(id)
-            if found is not None:
-                yield found
+        yield from (found for found in self._read(self.checkpoint) if found is not None)
 
     def frame(self) -> list[dict[str, Any]]:
         """The documents as plain rows for a data frame of pandas, in no particular order.
@@ -116,15 +112,19 @@ class AsOf:
 
     def rows(self) -> Iterator[Row | None]:
         """Each state as the row of a list, without its document; None for each document that adds none."""
-        for id in everyone(self.layout):
-            self.documents += 1
-            found = self.read(id)
-            yield Row(id, found.v, found.at, 0, b"", doubt=found.doubt) if found is not None else None
+        for found in self._read(no_checkpoint):
+            yield Row(found.id, found.v, found.at, 0, b"", doubt=found.doubt) if found is not None else None
 
-    def read(self, id: Value) -> StateAt | None:
-        """One document, counted; None where it was not there, does not match, or could not be read."""
+    def _read(self, checkpoint: Checkpoint) -> Iterator[StateAt | None]:
+        """Each document, counted; None where it was not there, does not match, or could not be read."""
+        for id, layout in together(self.layout, everyone(self.layout)):
+            self.documents += 1
+            checkpoint(self.documents, None)
+            yield self._one(layout, id)
+
+    def _one(self, layout: Layout, id: Value) -> StateAt | None:
         try:
-            found = self.of(id)
+            found = self._of(layout, id)
         except NotFound:
             return None
         except Unreachable:
@@ -136,12 +136,12 @@ class AsOf:
             self.unproven += not found.proven
         return found
 
-    def of(self, id: Value) -> StateAt | None:
+    def _of(self, layout: Layout, id: Value) -> StateAt | None:
         """One document; None where it was not there, or does not match. Raises ``NotFound`` and ``Refused``."""
-        found = state_at(self.layout, id, self.moment)
+        found = state_at(layout, id, self.moment)
         if found is None or found.v is None or not (self.contents or self.condition):
             return found
-        version = self.layout.version(id, found.v)
+        version = layout.version(id, found.v)
         if version.content is None:
             return replace(found, doubt=found.doubt or "content")
         if self.condition is not None:
@@ -221,14 +221,14 @@ def compared(
     layout: Layout, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[Compared]:
     """Each document that was not the same at two moments, the first of which comes first."""
-    for done, id in enumerate(everyone(layout), 1):
+    for done, (id, read) in enumerate(together(layout, everyone(layout)), 1):
         checkpoint(done, None)
         try:
-            versions = _oldest_first(layout, id)
+            versions = _oldest_first(read, id)
             before, after = (_standing(layout.ns, id, versions, moment) for moment in (first, then))
         except NotFound:
             continue
-        if change := _change(layout, id, before, after):
+        if change := _change(read, id, before, after):
             yield Compared(layout.ns, id, change, before, after)
 
 

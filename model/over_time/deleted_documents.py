@@ -12,6 +12,7 @@ from itertools import islice
 
 from model.errors import NotFound, Refused, Unreachable
 from model.layouts.base import Layout
+from model.layouts.history_batches import together
 from model.layouts.page_query import PageQuery
 from model.layouts.tombstones import SAID
 from model.over_time.span import everyone
@@ -38,18 +39,19 @@ class DeletedDocuments:
         ids = everyone(self.layout)
         while some := list(islice(ids, AT_ONCE)):
             there = self._there(some)
-            for id in some:
-                yield None if id in there else self._row(id)
+            yield from (None for _ in there)
+            for id, layout in together(self.layout, (id for id in some if id not in there)):
+                yield self._row(layout, id)
 
     def _there(self, ids: Sequence[Value]) -> set[Value]:
         key = self.layout.profile.id
         query = PageQuery({key: {"$in": list(ids)}}, projection={key: 1}, limit=len(ids))
         return {row.id for row in self.layout.page(query)}
 
-    def _row(self, id: Value) -> Row | None:
+    def _row(self, layout: Layout, id: Value) -> Row | None:
         try:
-            last, end = self._ends(id)
-            if self.condition is not None and not (last and last.v and self._matches(id, last.v)):
+            last, end = self._ends(layout, id)
+            if self.condition is not None and not (last and last.v and self._matches(layout, id, last.v)):
                 return None
         except NotFound:  # purged since it was listed
             return None
@@ -62,25 +64,25 @@ class DeletedDocuments:
         if end is not None:
             at, author, reason = end.at, end.author, end.reason
         else:
-            at, author, reason = self.layout.ended_at(id, v) if v is not None else None, None, None
+            at, author, reason = layout.ended_at(id, v) if v is not None else None, None, None
         here = self.from_here.get(id)
         if end is None and here is not None and (last is None or last.at is None or here >= last.at):
             at, author = at or here, self.user
         self.untold += at is None and author is None
         return Row(id, v, at, 0, b"", author=author, reason=reason)
 
-    def _ends(self, id: Value) -> tuple[Version | None, Version | None]:
+    def _ends(self, layout: Layout, id: Value) -> tuple[Version | None, Version | None]:
         """The last version with a content, and the one above it that says that the document was deleted."""
         end: Version | None = None
-        for version in self.layout.history(id):
+        for version in layout.history(id):
             if version.deleted or version.detail.partition(";")[0] == SAID:
                 end = end or version
             elif version.state == "present":
                 return version, end
         return None, end
 
-    def _matches(self, id: Value, v: Value) -> bool:
-        version = self.layout.version(id, v)
+    def _matches(self, layout: Layout, id: Value, v: Value) -> bool:
+        version = layout.version(id, v)
         assert self.condition is not None
         return version.content is not None and self.condition(self.seen(id, version))
 

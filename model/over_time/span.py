@@ -70,7 +70,7 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
     if span.until is not None:
         bounds["$lte"] = Value.of(span.until + dt.timedelta(milliseconds=1))
     seen: set[bytes] = set()
-    for ns, name in _places(layout):
+    for ns, name, _ in layout.places:
         if not _indexed(layout, ns, at):
             notes.append(f"No index of {ns} leads to {at}, so all of it was read; create one on {{{at}: 1}}.")
         for raw in layout.server.find(ns, {"$or": [{at: bounds}, {at: None}]}, projection={name: 1}):
@@ -85,18 +85,13 @@ def narrows(layout: Layout, span: Span) -> bool:
     return bool(span) and _dated(layout)
 
 
-def _places(layout: Layout) -> list[tuple[str, str]]:
-    p = layout.profile
-    return [(p.ns, p.id)] + ([(layout.archive.ns, p.archive_id)] if layout.archive is not None else [])
-
-
 def _dated(layout: Layout) -> bool:
     """Whether each version is a row with its time at the top, as a date; judged by the first and the last row."""
     p = layout.profile
     if not p.at or layout.written_by_others or p.id_parts or not (layout.own_documents or layout.archive is not None):
         return False
     try:
-        for ns, _ in _places(layout):
+        for ns, _, _ in layout.places:
             for way in (1, -1):
                 found = next(layout.server.find(ns, sort={"_id": way}, limit=1, max_ms=LOOK_MS), None)
                 at = c.get(found, (p.at,)) if found is not None else None

@@ -1,0 +1,195 @@
+"""The histories of many documents, read in a few queries instead of some for each.
+
+A layout reads one document at a time through its port. Here the stored documents of several are read first, with one
+query for each collection that holds any; a port of its own then answers the layout out of these, and leaves everything
+else to the server. So a history out of a batch is read by the same code as one alone, and says the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple, cast
+
+from model.errors import Refused, Unreachable, Unreadable
+from model.layouts.base import Layout
+from model.layouts.field_reader import FieldReader
+from model.layouts.reserved_fields import place_of
+from model.layouts.row_paths import value_at
+from model.layouts.version_place import VersionPlace
+from model.mql.filters import predicate
+from model.server.retry import Port, Terms, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+FIRST, MOST = 4, 64
+"""Documents of the first batch, and of the largest one."""
+ROOM = 8 << 20
+"""Bytes of stored documents that a batch may hold."""
+FRESH = 5.0
+"""Seconds after which the server is asked again: whoever takes documents slowly is not told of old times."""
+
+_ALONE = (c.NULL, c.UNDEFINED, c.REGEX, c.ARRAY)
+"""Types of ids by which ``$in`` finds other documents than ``$eq`` does."""
+
+
+def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layout]]:
+    """Each document with a layout that reads its history: of several documents in a few queries.
+
+    The layout is one, and is to be asked about a document before the next one is taken. Raises ``Unreachable``.
+    """
+    if not layout.places:
+        yield from ((id, layout) for id in ids)
+        return
+    rows = _HeldRows(layout)
+    bound = type(layout)(cast(Port, rows), layout.profile)
+    rest, waiting = iter(ids), list[Value]()
+    size, most = FIRST, MOST
+    while True:
+        waiting += islice(rest, max(0, size - len(waiting)))
+        if not waiting:
+            return
+        some = waiting[:size]
+        if not rows.hold(some):
+            size = most = size // 2
+            continue
+        yield from ((id, bound) for id in some)
+        del waiting[:size]
+        size = min(2 * size, most)
+
+
+class _Held(NamedTuple):
+    """The stored documents with one id in one place, in the order of the server."""
+
+    place: VersionPlace
+    rows: list[bytes]
+
+
+class _HeldRows:
+    """A port that answers out of the stored documents that it holds; each other question goes to the server."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._server, self._places = layout.server, layout.places
+        self._names = _identity(layout)
+        self._held: dict[tuple[str, Value], _Held] = {}
+        self._until = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._server, name)
+
+    def hold(self, ids: Sequence[Value]) -> bool:
+        """Read the stored documents of these ids in place of those held so far; False where they are too many bytes.
+
+        A document alone is left to the server, as are those that it does not find so.
+        """
+        self._held = {}
+        asked = [id for id in ids if id.type not in _ALONE]
+        if len(asked) < 2:
+            return True
+        try:
+            found = self._read(asked)
+        except Unreachable:
+            raise
+        except Refused:
+            return True  # each document is asked for alone then, and says why it cannot be read
+        if found is None:
+            return False
+        self._held, self._until = found, time.monotonic() + FRESH
+        return True
+
+    def _read(self, ids: Sequence[Value]) -> dict[tuple[str, Value], _Held] | None:
+        found = {(place.ns, id): _Held(place, []) for place in self._places for id in ids}
+        room = ROOM
+        for place in self._places:
+            with closing(self._all(place, ids)) as rows:
+                for id, raw in rows:
+                    room -= len(raw)
+                    if room < 0:
+                        return None
+                    if held := found.get((place.ns, id)):
+                        held.rows.append(raw)
+        if len(self._places) > 1:
+            for id in self._moved(ids, found):
+                for place in self._places:
+                    del found[place.ns, id]
+        return found
+
+    def _all(
+        self, place: VersionPlace, ids: Sequence[Value], fields: Terms | None = None
+    ) -> Generator[tuple[Value, bytes], None, None]:
+        for raw in self._server.find(place.ns, {**place.where, place.id: {"$in": list(ids)}}, projection=fields):
+            try:
+                id = value_at(raw, place.id)
+            except Unreadable:
+                continue
+            if id is not None:
+                yield id, raw
+
+    def _moved(self, ids: Sequence[Value], found: Mapping[tuple[str, Value], _Held]) -> list[Value]:
+        """The documents that changed between the readings of both collections, which would contradict each other."""
+        place, names = self._places[0], self._names
+        now: dict[Value, list[bytes]] = {}
+        for id, raw in self._all(place, ids, dict.fromkeys((place.id, *names), 1) if names else None):
+            now.setdefault(id, []).append(self._identity(raw))
+        return [id for id in ids if list(map(self._identity, found[place.ns, id].rows)) != now.get(id, [])]
+
+    def _identity(self, raw: bytes) -> bytes:
+        return c.only(raw, self._names) if self._names else raw
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+        batch: int = 0,
+    ) -> Iterator[bytes]:
+        """The matching documents as stored, as :meth:`.Port.find` says."""
+        if self._held and filter and not (projection or skip) and time.monotonic() < self._until:
+            rows = self._answer(ns, filter, sort)
+            if rows is not None:
+                return iter(rows[:limit] if limit else rows)
+        return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
+
+    def _answer(self, ns: str, filter: Terms, sort: Terms | None) -> list[bytes] | None:
+        """What is held that a query finds, in its order; None where the server has to be asked."""
+        place = next((place for place in self._places if place.ns == ns), None)
+        one = filter.get(place.id) if place is not None else None
+        id = one.get("$eq") if isinstance(one, Mapping) and len(one) == 1 else None
+        held = self._held.get((ns, id)) if isinstance(id, Value) else None
+        if held is None or any(filter.get(name) != said for name, said in held.place.where.items()):
+            return None
+        rows = held.rows
+        rest = {name: part for name, part in filter.items() if name != held.place.id and name not in held.place.where}
+        if rest:
+            try:
+                meets = predicate(bson_of(rest), "This condition cannot be judged here")
+                rows = [raw for raw in rows if meets(raw)]
+            except Refused:
+                return None
+        return rows if not sort else _sorted(rows, held.place, sort)
+
+
+def _identity(layout: Layout) -> tuple[str, ...]:
+    """The fields that change with each version of a current document; () where only the whole of it tells."""
+    p = layout.profile
+    return () if layout.written_by_others else tuple(filter(None, (p.version, p.token)))
+
+
+def _sorted(rows: list[bytes], place: VersionPlace, sort: Terms) -> list[bytes] | None:
+    """Documents in the order of their versions; None where another order is asked for, or a server has to tell it."""
+    names = list(sort)
+    if len(names) != 2 or names[0] != place.id:
+        return None
+    version = FieldReader(names[1])
+    versions = [version.legible(raw)[0] for raw in rows]
+    kinds = {v.type if v is not None else 0 for v in versions}
+    if not (kinds <= {c.INT32, c.INT64} or kinds <= {c.DATE}):
+        return None
+    order = sorted(range(len(rows)), key=lambda at: place_of(versions[at]) or 0, reverse=sort[names[1]] == -1)
+    return [rows[at] for at in order]
