@@ -406,15 +406,17 @@ class Catalogue:
                 yield version
             return
         layout = self.layout(ns)
-        count, newer, room = partial(changed_fields, keys=layout.profile.keys), None, lazy_version.KEPT
+        count, room = partial(changed_fields, keys=layout.profile.keys), lazy_version.KEPT
+        newer: Version | None = None
         for done, version in enumerate(layout.history(id, contents=True), 1):
-            step(done, None)
+            if step is not no_checkpoint:
+                step(done, None)
             if newer is not None:
                 yield _slim(newer, version, count)
-            if isinstance(version, LazyVersion):
-                room -= len(version.document)
-                version = version if room > 0 else replace(version)
             newer = version
+            if type(version) is LazyVersion:
+                room -= len(version.document)
+                newer = version if room > 0 else replace(version)
         if newer is not None:
             yield _slim(newer, None, count)
 
@@ -464,7 +466,7 @@ def _at(raw: bytes, path: str) -> Value | None:
 
 def _slim(version: Version, older: Version | None, count: Count) -> Version:
     """A version without its content, with the number of fields that differ from the one before it."""
-    if isinstance(version, LazyVersion):
+    if type(version) is LazyVersion:
         return version.compared_with(older, count)
     changed = None
     if older is not None and older.content is not None and version.content is not None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
-from model.layouts.field_reader import FieldReader
+from model.layouts.field_reader import FieldReader, Spans
 from model.layouts.lazy_row import SMALL
 from model.layouts.reserved_fields import Own
 from model.records import Condition, Version
@@ -160,19 +160,27 @@ class LazyVersions:
         """
         spans, mark, kind, data = self._fields.spans, self._mark, id.type, id.data
         expected, last, came, room = None if below is None else below - 1, b"", False, KEPT
+        known: Spans | None = None  # where both fields are in a row; the same object in rows that are built alike
+        start = end = number_at = 0
+        number_in: Callable[[bytes, int], tuple[int]] | None = None
+        of_kind = True
         for raw in rows:
             try:
-                of, at = spans(raw)
+                found = spans(raw)
             except Unreadable:
-                of = at = None
-            if of is not None and (raw[of[1] : of[2]] != data or of[0] != kind):
+                found = (None, None)
+            if found is not known:
+                of, at = known = found
+                number_in = None if at is None else _NUMBER_AT.get(at[0])
+                number_at = 0 if at is None else at[1]
+                start, end, of_kind = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
+            if end and (not of_kind or raw[start:end] != data):
                 continue
             if not contents:
                 room -= len(raw)
-            number_at = None if at is None else _NUMBER_AT.get(at[0])
-            if at is None or number_at is None or room < 0 or len(raw) > SMALL or (mark and mark in raw):
+            if number_in is None or room < 0 or len(raw) > SMALL or (mark and mark in raw):
                 return chain([last] if last else [], [raw], rows), came
-            number: int = number_at(raw, at[1])[0]
+            (number,) = number_in(raw, number_at)
             if number != expected and expected is not None:
                 return chain([last] if last else [], [raw], rows), came
             if last:
