@@ -108,6 +108,15 @@ class Version:
         """The version as lists of many hold it."""
         return self.but(content=None, raw=None)
 
+    def slimmed(self) -> Version:
+        """The version for whoever keeps it and needs its content no more; it may be this one."""
+        return self.without_content()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether nothing is stored of it."""
+        return self.state == "missing"
+
     def meets(self, condition: Condition) -> bool | None:
         """Whether its content meets a condition; None where it has none. Raises what the condition does."""
         return None if self.content is None else condition(self.content)

@@ -706,11 +706,11 @@ class Session:
 
     def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
         """The versions newest first, with their contents, one at a time."""
-        total: int | None = None
+        total = 0
         for done, version in enumerate(self._aside(ns).history(id, contents=True), 1):
             if done == 1 and version.v is not None and version.v.type in (canonical.INT32, canonical.INT64):
                 total = int(version.v.python())
-            checkpoint(done, total if total is not None and total >= done else None)
+            checkpoint(done, total if total >= done else None)
             yield version
 
     # --- over time

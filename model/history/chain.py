@@ -310,35 +310,35 @@ class Follower:
         self._courses: dict[Key, _Course] = {}
         self._arrays: dict[Key, UnkeyedArray] = {}
         self._orders = ChildOrders()
+        self._unknown = 0  # fields of the current version that have not been seen to change
         self._read: list[int] = []
         self._content = b""  # of the oldest version read so far
 
     @property
     def settled(self) -> bool:
         """Whether each field of the current version has been seen to change, so that its blame is known."""
-        known = all(one.changes or one.path is None for one in self._courses.values())
-        return bool(self._read) and known and all(one.settled for one in self._arrays.values())
+        return bool(self._read) and not self._unknown and all(one.settled for one in self._arrays.values())
 
     def take(self, version: Version) -> None:
         """Take the next older version, with its content where it has one."""
-        age = len(self._versions)
-        self._versions.append(version.without_content())
+        age, content = len(self._versions), version.content
+        self._versions.append(version.slimmed())
         if version.current and age:
             self._begin(age)  # versions above the current one were never in force
-        if version.content is None or version.state == "missing":
+        if content is None or version.is_missing:
             return
         try:
             if not self._read:
-                self._first(born(version.content, self._keys, self._orders, self._paused))
-            else:
-                events = compare(self._content, version.content, self._keys, self._orders, self._paused)
+                self._first(born(content, self._keys, self._orders, self._paused))
+            elif content != self._content:
+                events = compare(self._content, content, self._keys, self._orders, self._paused)
                 self._apply(events, self._read[-1], age - self._read[-1] - 1)
         except Unreadable:
             why = version.detail or "cannot be followed"
             self._versions[-1] = self._versions[-1].but(state="damaged", detail=why)
             return
         self._read.append(age)
-        self._content = version.content
+        self._content = content
 
     def _paused(self) -> None:
         now = time.monotonic()
@@ -351,6 +351,7 @@ class Follower:
             self._paused()
             self._courses[key] = made = _Course(_seen(leaf))
             made.path = path
+            self._unknown += 1
             if (
                 self._inside
                 and leaf[0] == ARRAY
@@ -371,6 +372,8 @@ class Follower:
             if event.key in self._arrays:
                 self._follow_array(event, age, gap)
             after, before = course.here, None if event.older is None else _seen(event.older)
+            if not course.changes and course.path is not None:
+                self._unknown -= 1
             course.changes.append(FieldChange(age, event.op, before, after, gap))
             course.here = before
 

@@ -54,7 +54,7 @@ class ChainReading:
             except BaseException:
                 self._versions = versions
                 raise
-            self._follower.take(version)
+            self._follower.take(version.but())  # read as a whole: a window draws what comes of it
             self._next, self._done = None, self._done + 1
             if partial is not None and time.monotonic() > due:
                 partial(self._follower.chain(complete=False))

@@ -48,6 +48,16 @@ class _Read:
         return value
 
 
+class _Content:
+    """The content, which is cut out alone where that is all that there is to it."""
+
+    def __get__(self, version: LazyVersion, owner: type) -> bytes | None:
+        fields = version.__dict__
+        found = None if "read" in fields else version.among.content(fields["document"])
+        fields["content"] = found = version.read.content if found is None else found
+        return found
+
+
 class LazyVersion(Version):
     """A version in one line with its neighbours, of which the rest is read once it is asked for.
 
@@ -58,10 +68,13 @@ class LazyVersion(Version):
     document: bytes
     among: LazyVersions
     compared: tuple[Version | None, Count] | None
-    v, at, author, stored, state, hash, bytes, detail, content, raw, reason, signed, stored_bytes = (
-        cast("Any", _Read()) for _ in range(13)
+    v, at, author, stored, state, hash, bytes, detail, raw, reason, signed, stored_bytes = (
+        cast("Any", _Read()) for _ in range(12)
     )
-    current = False
+    content = cast("Any", _Content())
+    current = is_missing = False
+    may_wait: bool
+    """There only where it may be kept as it is stored, to be read later."""
 
     def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
         return Version(*values, **fields)
@@ -75,8 +88,17 @@ class LazyVersion(Version):
 
     def but(self, **changes: Any) -> Version:
         """An ordinary version with some fields changed."""
+        read = self.read
         own = {"current": self.current, "content": self.content, "raw": self.raw, "changed": self.changed}
-        return self.read.but(**{**own, **changes})
+        return read.but(**{**own, **changes})
+
+    def slimmed(self) -> Version:
+        """This version, which from now on hides its content, where it may wait to be read; else another without it."""
+        fields = self.__dict__
+        if "may_wait" not in fields or "read" in fields:
+            return self.without_content()
+        fields["content"] = fields["raw"] = None
+        return self
 
     @cached_property
     def read(self) -> Version:
@@ -98,6 +120,7 @@ class LazyVersion(Version):
         fields = self.__dict__
         fields["content"] = fields["raw"] = None
         fields["compared"] = older, count
+        fields.pop("may_wait", None)
         return self
 
     @cached_property
@@ -148,7 +171,9 @@ class LazyVersions:
     def __init__(self, profile: CollectionProfile, id: str, own: Own, make: Callable[[bytes], Version]) -> None:
         self.make, self.own = make, own
         self._fields = FieldReader(id, profile.version)
-        self._mark = c.name_bytes(profile.deleted) + b"\x00" if profile.deleted else b""
+        self._mark, self._seal = (
+            c.name_bytes(name) + b"\x00" if name else b"" for name in (profile.deleted, profile.hash)
+        )
 
     def stretch(
         self, rows: Iterator[bytes], id: Value, contents: bool, below: int | None = None
@@ -176,19 +201,19 @@ class LazyVersions:
                 start, end, of_kind = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
             if end and (not of_kind or raw[start:end] != data):
                 continue
-            if not contents:
-                room -= len(raw)
-            if number_in is None or room < 0 or len(raw) > SMALL or (mark and mark in raw):
+            room -= len(raw)
+            full = room < 0 and not contents
+            if number_in is None or full or len(raw) > SMALL or (mark and raw.find(mark) >= 0):
                 return chain([last] if last else [], [raw], rows), came
             (number,) = number_in(raw, number_at)
             if number != expected and expected is not None:
                 return chain([last] if last else [], [raw], rows), came
             if last:
-                yield self._lazy(last, contents, below is None)
+                yield self._lazy(last, contents, below is None, room >= 0)
                 came, below = True, number
             last, expected = raw, number - 1
         if expected == 0 and last:
-            yield self._lazy(last, contents, below is None)
+            yield self._lazy(last, contents, below is None, room >= 0)
             last, came = b"", True
         return iter([last] if last else []), came
 
@@ -197,18 +222,29 @@ class LazyVersions:
         if len(raw) > SMALL or c.walker is None or not c.walker.survives(raw):
             return None
         top, content = self.own.parted(part)
-        made = self._lazy(raw, True, True)
+        made = self._lazy(raw, True, True, False)
         fields = made.__dict__
         fields["raw"], fields["content"], fields["v"] = raw, content, top.get(self.own.version)
         return made
 
-    def _lazy(self, raw: bytes, contents: bool, current: bool) -> LazyVersion:
+    def content(self, raw: bytes) -> bytes | None:
+        """The content of a stored version, where it can be read and carries no hash to be compared with; else None."""
+        if self._seal and raw.find(self._seal) >= 0:  # faster than `in`
+            return None
+        try:
+            return c.readable_without(raw, self.own.kept)
+        except Unreadable:
+            return None
+
+    def _lazy(self, raw: bytes, contents: bool, current: bool, may_wait: bool) -> LazyVersion:
         made = object.__new__(LazyVersion)
         fields = made.__dict__
         fields["document"] = raw
         fields["among"] = self
         if not contents:
             fields["content"] = fields["raw"] = None
+        elif may_wait:
+            fields["may_wait"] = True
         if current:
             fields["current"] = True
         return made

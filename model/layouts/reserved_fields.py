@@ -64,7 +64,7 @@ class Own:
 
     def content(self, raw: bytes) -> bytes:
         """The users' part of a document, in stored order."""
-        return self.parted(raw)[1]
+        return c.parted(raw, self.kept, values=False)[1]
 
     def parted(self, raw: bytes) -> tuple[dict[str, Value], bytes]:
         """The layout's own fields by name, and the users' part of a document."""

@@ -433,6 +433,13 @@ def parted(raw: bytes, names: tuple[str, ...], values: bool = True) -> Parted:
     return kept, _enclosed(b"".join(parts))
 
 
+def readable_without(raw: bytes, names: tuple[str, ...]) -> bytes:
+    """The document without some top-level fields; raises ``Unreadable`` unless all of it can be decoded."""
+    if walker is None or not walker.survives(raw):
+        decode(raw)
+    return parted(raw, names, values=False)[1]
+
+
 @lru_cache(maxsize=256)
 def _stored(names: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(map(name_bytes, names))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import bson
 import pytest
@@ -16,12 +16,16 @@ from bson import Int64, ObjectId
 from model.layouts import lazy_version, version_pages
 from model.layouts.lazy_row import SMALL
 from model.layouts.lazy_version import LazyVersion, LazyVersions
+from model.layouts.reserved_fields import own_of
+from model.layouts.version_documents import VersionDocuments
 from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.records import Version
 from model.session import Session
 from model.values.canonical import Value
 from tests.model.command_log import listening
+from tests.support import by_depth
+from tests.walker import comparing
 
 ID = Value.of("d")
 Row = dict[str, Any]
@@ -226,3 +230,65 @@ def test_a_current_version_is_the_same_whether_it_is_read_at_once_or_later(
     assert [replace(each) for each in later] == at_once
     assert [each.but(v=None) for each in later] == [each.but(v=None) for each in at_once]
     assert [each.without_content() for each in later] == [each.without_content() for each in at_once]
+
+
+def test_blame_reads_no_version_but_those_that_it_names(local: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [bson.encode({"docId": "d", "v": v, "name": "n", "price": v // 100}) for v in range(1, 301)]
+    local.load("db.things", rows)
+    read: list[bytes] = []
+    whole = lazy_version.LazyVersion.read.func
+    with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
+        monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
+        found = session.blame("db.things", ID)
+        assert [each.path for each in found] == [("name",), ("price",)]
+        assert {bson.decode(each)["v"] for each in read} <= {300, 1}, "the newest tells how many there are"
+        assert [each.version.v for each in found] == [Value.of(1), Value.of(300)]
+        assert all(each.version.content is each.version.raw is None for each in found)
+
+
+@pytest.mark.parametrize("layout", ["versions", "archive"])
+@pytest.mark.parametrize("kept", [0, 3000, lazy_version.KEPT])
+def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
+    local: LocalServer, layout: str, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lazy_version, "KEPT", kept)
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance, names = random.Random(seed), [f"db.c{n}" for n in range(15)]
+    for ns in names:
+        things, past = history_of(chance, layout)
+        for row in (*things, *past):
+            row |= {"by": chance.choice(("anna", 7, {"name": "b"})), "price": chance.randrange(3)}
+            row |= {"tags": [chance.randrange(3), {"a": 1}], "inner": {"a": chance.randrange(2), "b": "text"}}
+            row |= {"hash": chance.choice(("0" * 40, 5))} if chance.random() < 0.2 else {}
+        odd = [raw.replace(b"text", b"te\xff\x0c") if chance.random() < 0.1 else raw for raw in map(bson.encode, past)]
+        local.load(ns, map(bson.encode, things))
+        local.load(f"{ns}_past", odd)
+    roles = {"token": "_w", "author": "by", "hash": "hash"}
+    place = {"archive": "{}_past"} if layout == "archive" else {}
+    profiles = [stated(ns, layout, **roles, **{key: at.format(ns) for key, at in place.items()}) for ns in names]
+    with Session.open(local.uri, Profile(tuple(profiles))) as session:
+        later = [session.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)]
+        chains = [session.chain(ns, ID) for ns in names]
+        read_at_once(monkeypatch)
+        assert [session.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)] == later
+        assert [session.chain(ns, ID) for ns in names] == chains
+    assert not any(isinstance(each, LazyVersion) for chain in chains for each in chain.versions)
+    assert any(isinstance(each.version, LazyVersion) for found in later for each in found) == (kept > 0)
+
+
+@pytest.mark.usefixtures("each_walk")
+@pytest.mark.parametrize("hash", ["", "hash"])
+def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: str) -> None:
+    profile = stated("db.c", "versions", token="_w", author="f1", at="f2", reason="a", hash=hash)
+    layer = VersionDocuments(cast("Any", None), profile, own_of(profile))
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    alone = 0
+    for raw in (each for pair in comparing.inputs(seed, by_depth(300, 10_000)) for each in pair):
+        alone += layer._lazily.content(raw) is not None
+        made = layer._lazily._lazy(raw, True, False, True)
+        assert comparing.outcome(lambda made=made: made.content) == comparing.outcome(  # type: ignore[misc]
+            lambda raw=raw: layer.made(raw).content  # type: ignore[misc]
+        )
+    assert alone > 100
