@@ -7,6 +7,7 @@ walked as ever. Both ways find the same, whatever the documents hold.
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -25,6 +26,8 @@ LENGTHS = {c.STRING: 4, c.OBJECT: 4, c.ARRAY: 4, c.CODE: 4, c.SYMBOL: 4, c.BINAR
 """Types that begin with their length, and how many bytes that takes."""
 FREE = (c.REGEX, c.DB_POINTER, c.SCOPED_CODE)
 """Types whose length their first bytes do not tell; they are rare, and documents with them are walked."""
+NUMBER_AT = {c.INT32: struct.Struct("<i").unpack_from, c.INT64: struct.Struct("<q").unpack_from}
+"""Whole numbers, read where they stand."""
 KEPT = 256
 """Ways to be built that are remembered; one that has more is walked."""
 DEEP = 24

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
-from model.layouts.field_reader import FieldReader, Spans
+from model.layouts.field_reader import NUMBER_AT, FieldReader, Spans
 from model.layouts.lazy_row import SMALL
 from model.layouts.reserved_fields import Own
 from model.records import Condition, Version
@@ -33,8 +32,6 @@ VERDICTS = 10_000
 
 SHORT = 200
 """Bytes of the values that a remembered verdict is about, at most."""
-
-_NUMBER_AT = {c.INT32: struct.Struct("<i").unpack_from, c.INT64: struct.Struct("<q").unpack_from}
 
 
 class _Read:
@@ -196,7 +193,7 @@ class LazyVersions:
                 found = (None, None)
             if found is not known:
                 of, at = known = found
-                number_in = None if at is None else _NUMBER_AT.get(at[0])
+                number_in = None if at is None else NUMBER_AT.get(at[0])
                 number_at = 0 if at is None else at[1]
                 start, end, of_kind = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
             if end and (not of_kind or raw[start:end] != data):

@@ -208,11 +208,11 @@ def _bare(state: Document, prev: str) -> Document:
 
 
 def _judge(reader: FactReader) -> Any:
-    def judged(raw: bytes, id: Value, ground: CheckContext) -> list[DamageDraft]:
+    def judged(raw: bytes, id: Value, ground: CheckContext, sound: bool) -> list[DamageDraft]:
         p = ground.profile
         past = legible_field(raw, p.prev)
         parts = [(p.current, Value.document(c.without(raw, [p.prev])))] + ([(p.prev, past)] if past is not None else [])
-        drafts = embedded_chain(reader, c.document(parts), id, ground)
+        drafts = embedded_chain(reader, c.document(parts), id, ground, sound)
         return [replace(each, repair=None) for each in drafts]  # the repair is that of another layout's array
 
     return judged

@@ -666,6 +666,62 @@ static PyObject *survives(PyObject *module, PyObject *object)
     return PyBool_FromLong(sure((bytes_at)raw, size, 0, 0));
 }
 
+/* --- glance(raw, names): of a document that surely survives the id, as type and payload, the version and the time as
+ * numbers, by their names; each None where it is not there, or no whole number and no date. "" names nothing. None in
+ * doubt, and where there is a field of the fourth name. */
+
+enum { ID, VERSION, TIME, SEAL, GLANCED };
+
+static PyObject *number_or_none(bytes_at raw, const Field *f)
+{
+    switch (f->kind) {
+    case 16:
+        return PyLong_FromSsize_t(int32_at(raw + f->begin));
+    case 9: case 18:
+        return PyLong_FromLongLong(int64_at(raw + f->begin));
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *glance(PyObject *module, PyObject *args)
+{
+    PyObject *object, *names[GLANCED];
+    const char *wanted[GLANCED];
+    Py_ssize_t lengths[GLANCED];
+    Field found[GLANCED], f;
+    if (!PyArg_ParseTuple(args, "S(UUUU):glance", &object, &names[0], &names[1], &names[2], &names[3]))
+        return NULL;
+    bytes_at raw = (bytes_at)PyBytes_AsString(object);
+    Py_ssize_t size = PyBytes_Size(object);
+    for (int i = 0; i < GLANCED; i++) {
+        found[i].kind = 0; /* a type that no field has */
+        wanted[i] = text_of(names[i], &lengths[i]);
+        if (wanted[i] == NULL && PyErr_Occurred())
+            return NULL;
+        if (wanted[i] == NULL)
+            Py_RETURN_NONE;
+    }
+    if (!sure(raw, size, 0, 0))
+        Py_RETURN_NONE;
+    for (Py_ssize_t at = 4; at < size - 1 && field_at(raw, at, size - 1, &f); at = f.stop)
+        for (int i = 0; i < GLANCED; i++)
+            if (lengths[i] && f.begin - 1 - f.name == lengths[i]
+                && memcmp(wanted[i], raw + f.name, (size_t)lengths[i]) == 0)
+                found[i] = f;
+    if (found[SEAL].kind)
+        Py_RETURN_NONE;
+    if (found[TIME].kind != 9)
+        found[TIME].kind = 0;
+    if (found[VERSION].kind == 9)
+        found[VERSION].kind = 0;
+    PyObject *kind = Py_None, *data = Py_None;
+    if (found[ID].kind)
+        kind = PyLong_FromLong(found[ID].kind), data = some_of(raw, found[ID].begin, found[ID].stop);
+    else
+        Py_INCREF(kind), Py_INCREF(data);
+    return tuple_of(kind, data, number_or_none(raw, &found[VERSION]), number_or_none(raw, &found[TIME]));
+}
+
 /* --- places(raw, at): where the elements of an array begin, and its end; None unless they are named 0, 1, 2 … */
 
 static PyObject *places(PyObject *module, PyObject *args)
@@ -778,6 +834,7 @@ static PyMethodDef methods[] = {
     {"terms", terms, METH_VARARGS, "A filter or an update as the bytes of a document; None in doubt."},
     {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
     {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
+    {"glance", glance, METH_VARARGS, "Id, version and time of a document that surely survives; None in doubt."},
     {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},
     {"changed", changed, METH_VARARGS, "The fields that differ; None unless both have the same names in one order."},
     {NULL, NULL, 0, NULL},

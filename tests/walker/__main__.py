@@ -30,6 +30,9 @@ CARELESS = {
     "writes behind the names that it can hold": ("names->count == MOST_FIELDS", "0"),
     "writes terms behind the room that it has": ("size > buffer->room - buffer->used", "buffer->bytes == NULL"),
     "takes the beginning of a name for all of it": ("found.begin - 1 - found.name == length &&", ""),
+    "takes a time for the number of a version": ("found[VERSION].kind == 9", "0"),
+    "overlooks a hash": ("if (found[SEAL].kind)", "if (0)"),
+    "takes the beginning of a wanted name for it": ("f.begin - 1 - f.name == lengths[i]", "1"),
     "takes any name for a position": ("memcmp(d.raw + f.name, name, (size_t)digits) != 0", "0"),
 }
 """Faults, each as what stands in the source and what it is replaced by."""

@@ -13,6 +13,8 @@ import bson
 from model.diff import array_elements, diff, field_changes, walk
 from model.layouts import reserved_fields
 from model.layouts.checks import bson_damage
+from model.layouts.checks.facts import FactReader
+from model.profile import stated
 from model.server import port
 from model.values import canonical
 from tests.walker.building import using
@@ -176,6 +178,22 @@ def terms(raw: bytes) -> dict[str, Any]:
     return found
 
 
+READERS = tuple(
+    FactReader(reserved_fields.own_of(each), each, each.id)
+    for each in (
+        stated("db.c", "versions", id="f0", version="f1", at="f2", hash="f3", token="_w"),
+        stated("db.c", "versions", id="_id", version="v", at="naïve", hash="name", token="a"),
+        stated("db.c", "versions", id="f1", version="f0", at="f0", hash="f4", token=""),
+    )
+)
+
+
+def fact(reader: FactReader, raw: bytes) -> Any:
+    """The fact of a version, read at a glance where it may be, with what was told of it then."""
+    damage, id, found = reader.read(raw, lazily=True)
+    return damage, id, found and (found.counted, found.at, found.sealed, found.damaged, found.carries_hash, found.whole)
+
+
 def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
     """All that the product does by the walker, on two documents."""
     starts = (0, 4, 7, len(a) // 2, len(a) - 5, len(a), len(a) + 3)
@@ -191,6 +209,8 @@ def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
         "the fields that differ": lambda: field_changes.differences(walk.Pair(a, b), 0, 0),
         "diff": lambda: (list(diff(a, b)), diff(a, b).coarse),
     }
+    for number, reader in enumerate(READERS):
+        works[f"fact {number}"] = lambda reader=reader: fact(reader, a)
     for wanted in ("v", "a", "", "naïve", "f1", "\udcff", "a\0", "\ud800"):
         works[f"the field {wanted!r}"] = lambda wanted=wanted: canonical.get(a, (wanted,))
     for start in starts:

@@ -122,6 +122,9 @@ def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
         lambda: walker.places(raw[24:-1], 0),
         lambda: walker.changed(raw, 0, raw.replace(b"text", b"next"), 0),
         lambda: walker.survives(raw),
+        lambda: [
+            walker.glance(raw, names) for names in (("a", "_id", "z", ""), ("", "a", "b", "c"), ("z", "z", "", "\0"))
+        ],
         lambda: [walker.field(raw, name) for name in ("b", "z", "\ud800")],
         lambda: walker.terms({"a": [raw, {"b": c.Value.of(1)}, 1, "x", 1.5]}, _value),
         lambda: walker.terms({"a": [{"b": "\ud800"}]}, _value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-from model.layouts.checks.facts import Fact, are_whole, place, right_type
+from model.layouts.checks.facts import Fact, SomeFact, are_whole, place, right_type
 from model.layouts.checks.rules import (
     CheckContext,
     DamageDraft,
@@ -22,10 +22,11 @@ from model.layouts.reserved_fields import number_of
 from model.names import version_name
 
 
-def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
+def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
     """The damage of one document and its rows in the archive."""
-    if _are_complete(facts, ground):
+    if _are_complete(seen, ground):
         return []
+    facts = [fact.whole for fact in seen]
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     rows = [(at, fact) for at, fact in placed if fact.archived]
@@ -52,15 +53,17 @@ def with_archive(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraf
     return drafts
 
 
-def _are_complete(facts: Sequence[Fact], ground: CheckContext) -> bool:
+def _are_complete(facts: Sequence[SomeFact], ground: CheckContext) -> bool:
     """Whether one current document and its rows are numbered without a gap, and nothing else is to be said."""
-    if ground.dated or ground.holds_current or facts[0].archived:
+    current, rows = facts[0], facts[1:]
+    if ground.dated or current.archived or not all(fact.archived for fact in rows):
         return False
-    rows = facts[1:]
-    for fact in rows:
-        if not fact.archived:
+    if ground.holds_current:
+        if not rows or rows[-1].counted != current.counted or rows[-1].sealed:
             return False
-    return are_whole((*rows, facts[0]))
+        rows, beside = rows[:-1], rows[-1]
+        return are_whole((*rows, current)) and beside.whole.digest == current.whole.digest
+    return are_whole((*rows, current))
 
 
 def _place(fact: Fact, ground: CheckContext) -> int:

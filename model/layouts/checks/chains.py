@@ -16,7 +16,7 @@ from model.errors import Refused
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.bson_damage import damage_of
 from model.layouts.checks.external_sort import ExternalSort
-from model.layouts.checks.facts import Fact, FactReader
+from model.layouts.checks.facts import Fact, FactReader, SomeFact
 from model.layouts.checks.field_orders import FieldOrders
 from model.layouts.checks.ordered_reading import (
     BrokenOff,
@@ -40,6 +40,8 @@ TOGETHER, FACTS_TOGETHER = 50, 5_000  # documents that are read again in one que
 SAMPLED = 100  # versions that tell whether they are dates
 GAPS = ("V2", "A4", "D1", "E1", "R1")
 TRIES = 3
+HELD = 4 << 20
+"""Bytes of one document's versions that are held to be read later; of those that follow, their facts alone are."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Chains:
     server: Port  # for fresh reads
     profile: CollectionProfile
     parts: Sequence[Part]
-    judge: Callable[[Sequence[Fact], CheckContext], list[DamageDraft]]
+    judge: Callable[[Sequence[SomeFact], CheckContext], list[DamageDraft]]
     gap: str = "V2"
     holds_current: bool = False
     beyond: Callable[[Value], dict[Value, str]] | None = None
@@ -66,6 +68,7 @@ class Chains:
     more: Callable[[DamageDraft], str] | None = None
     """What else is to be said of a finding, behind a comma."""
 
+    _held: int = 0  # bytes of the documents that were taken since a history was judged
     _spotted: list[Finding] = field(default_factory=list)
     _left_out: dict[str, int] = field(default_factory=dict)
     _orders: dict[str, FieldOrders] = field(default_factory=dict)
@@ -106,9 +109,10 @@ class Chains:
 
     # --- reading
 
-    def _take(self, part: Part) -> Callable[[bytes], tuple[Value, Fact] | None]:
-        def take(raw: bytes) -> tuple[Value, Fact] | None:
-            damage, id, fact = part.reader.read(raw)
+    def _take(self, part: Part, lazily: bool = False) -> Callable[[bytes], tuple[Value, SomeFact] | None]:
+        def take(raw: bytes) -> tuple[Value, SomeFact] | None:
+            self._held += len(raw)
+            damage, id, fact = part.reader.read(raw, lazily and self._held <= HELD)
             if damage:
                 version = (part.reader.own.version,) if part.reader.own.version else ()
                 self._spotted.append(unreadable(self.profile.ns, part.ns, raw, damage, part.reader.id, version))
@@ -126,7 +130,8 @@ class Chains:
         waiting: dict[Value, int] = {}
         last: Value | None = None
         try:
-            for items in self._joined(reading):
+            for items in self._joined(reading, not ground.dated):
+                self._held = 0
                 for id, facts in grouped(items):
                     reading.histories += 1
                     if self._suspect(facts, ground):
@@ -144,9 +149,9 @@ class Chains:
         yield from self._examined(list(waiting), ground)
         yield from self._drained()
 
-    def _joined(self, reading: OrderedReading) -> Iterator[list[tuple[Value, Fact]]]:
-        sources: list[Iterator[EqualIds[Fact]]] = [
-            runs(reading, part.ns, part.reader.id, self._take(part), reading.after) for part in self.parts
+    def _joined(self, reading: OrderedReading, lazily: bool) -> Iterator[list[tuple[Value, SomeFact]]]:
+        sources: list[Iterator[EqualIds[SomeFact]]] = [
+            runs(reading, part.ns, part.reader.id, self._take(part, lazily), reading.after) for part in self.parts
         ]
         if len(sources) == 1:
             yield from (each.items for each in sources[0])
@@ -162,7 +167,7 @@ class Chains:
                 least = min(left)
             except TypeError:
                 raise OtherOrder from None
-            items: list[tuple[Value, Fact]] = []
+            items: list[tuple[Value, SomeFact]] = []
             for at, head in enumerate(heads):
                 if head is not None and head.key == least:
                     items += head.items
@@ -176,7 +181,7 @@ class Chains:
                 try:
                     for raw in all_of(reading, part.ns):
                         if (taken := take(raw)) is not None:
-                            spool.add(bytes((taken[0].type,)) + taken[0].data, taken[1].packed())
+                            spool.add(bytes((taken[0].type,)) + taken[0].data, taken[1].whole.packed())
                         yield from self._drained()
                 except BrokenOff as error:
                     yield Unchecked(self.profile.ns, str(error))
@@ -190,12 +195,12 @@ class Chains:
             reading.histories += 1
             yield _of_group(group)
 
-    def _suspect(self, facts: Sequence[Fact], ground: CheckContext) -> bool:
+    def _suspect(self, facts: Sequence[SomeFact], ground: CheckContext) -> bool:
         return bool(self._judged(facts, ground)) or (self.beyond is not None and any(f.carries_hash for f in facts))
 
-    def _judged(self, facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
+    def _judged(self, facts: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
         drafts = self.judge(facts, ground)
-        if drafts and any(fact.damaged and fact.v is None for fact in facts):
+        if drafts and any(fact.damaged and fact.whole.v is None for fact in facts):
             drafts = [each for each in drafts if each.code not in GAPS]  # the missing version may be a damaged document
         return drafts
 
@@ -291,7 +296,7 @@ def left_out(count: int, why: str) -> str:
     return f"{count:,} document{'s' if count != 1 else ''} {why}, so only the bytes were looked at."
 
 
-def grouped(items: Sequence[tuple[Value, Fact]]) -> Iterable[tuple[Value, list[Fact]]]:
+def grouped(items: Sequence[tuple[Value, SomeFact]]) -> Iterable[tuple[Value, list[SomeFact]]]:
     """Facts by their exact id."""
     first = last = items[0][0]
     for id, _ in items:
@@ -301,7 +306,7 @@ def grouped(items: Sequence[tuple[Value, Fact]]) -> Iterable[tuple[Value, list[F
             last = id
     else:
         return ((first, [fact for _, fact in items]),)
-    found: dict[Value, list[Fact]] = {}
+    found: dict[Value, list[SomeFact]] = {}
     for id, fact in items:
         found.setdefault(id, []).append(fact)
     return found.items()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from model.errors import Unreadable
-from model.layouts.checks.facts import Fact, FactReader, are_whole, place, right_type
+from model.layouts.checks.facts import Fact, FactReader, SomeFact, are_whole, place, right_type
 from model.layouts.checks.rules import CheckContext, DamageDraft, hashes, listed, missing_below, times, wrong_types
 from model.layouts.gaps import loss
 from model.layouts.reserved_fields import legible_field
@@ -23,11 +23,13 @@ def embedded_chain(
     raw: bytes,
     id: Value,
     ground: CheckContext,
+    sound: bool = False,
     elsewhere: Callable[[Value], Collection[int]] = lambda id: (),
 ) -> list[DamageDraft]:
     """The damage of one document; ``reader`` makes facts of its versions.
 
-    ``elsewhere`` gives the numbers of versions that were moved out of it; it is asked only where some are missing.
+    ``sound`` says that its bytes have no damage. ``elsewhere`` gives the numbers of versions that were moved out of it;
+    it is asked only where some are missing.
     """
     p = ground.profile
     drafts: list[DamageDraft] = []
@@ -38,12 +40,14 @@ def embedded_chain(
     if now is None or now.type != c.OBJECT:
         said = f"has no {p.current}" if now is None else f"{p.current} is a {now.kind} and no version"
         return [*drafts, DamageDraft("E1", id, (), said, None, ())]
-    current = reader.fact(id, now.data)
     elements = _elements(past)
-    previous = [reader.fact(id, value.data) for value in elements or () if value.type == c.OBJECT]
-    facts = [*previous, current]
-    if not drafts and not ground.dated and elements is not None and len(previous) == len(elements) and are_whole(facts):
+    parts = [*(value.data for value in elements or () if value.type == c.OBJECT), now.data]
+    complete = elements is not None and len(parts) == len(elements) + 1
+    seen: list[SomeFact] = [reader.at_a_glance(id, part) if sound else reader.fact(id, part) for part in parts]
+    if not drafts and not ground.dated and complete and are_whole(seen):
         return drafts
+    facts = [fact.whole for fact in seen]
+    previous, current = facts[:-1], facts[-1]
     drafts += wrong_types(facts, ground)
     top = place(current.v, ground.dated)
     if ground.dated:

@@ -30,6 +30,8 @@ def key_of(value: Value) -> Key:
     """The key that a value sorts by."""
     kind, data = value.type, value.data
     rank = _RANK.get(kind, len(_BRACKETS))
+    if kind in (c.STRING, c.SYMBOL, c.CODE):
+        return rank, data[4:-1]
     if kind in _SIGNED:
         return rank, 1, int.from_bytes(data, "little", signed=True)
     if kind in _NUMBERS:
@@ -37,8 +39,6 @@ def key_of(value: Value) -> Key:
         # A signalling NaN of Decimal128 cannot be compared, not even with itself.
         nan = number.is_nan() if isinstance(number, Decimal) else number != number
         return (rank, 0, 0) if nan else (rank, 1, number)
-    if kind in (c.STRING, c.SYMBOL, c.CODE):
-        return rank, data[4:-1]
     if kind == c.TIMESTAMP:
         return rank, int.from_bytes(data, "little")
     if kind == c.BINARY:

@@ -162,7 +162,7 @@ def runs(
                 if taken is None:
                     continue
                 id = taken[0]
-                if items and id.data == (latest := items[-1][0]).data and id.type == latest.type:
+                if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
                     items.append((latest, taken[1]))
                     continue
                 now = key_of(id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.layouts.checks.facts import Fact, are_whole, right_type
+from model.layouts.checks.facts import SomeFact, are_whole, right_type
 from model.layouts.checks.rules import (
     CheckContext,
     DamageDraft,
@@ -21,10 +21,11 @@ from model.layouts.checks.rules import (
 from model.names import version_name
 
 
-def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
+def own_documents(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
     """The damage in one document's versions, each a document of its own."""
-    if not ground.dated and are_whole(facts):
+    if not ground.dated and are_whole(seen):
         return []
+    facts = [fact.whole for fact in seen]
     drafts = wrong_types(facts, ground)
     placed = numbered(facts, ground)
     if not ground.dated:
@@ -37,11 +38,12 @@ def own_documents(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDra
     return drafts
 
 
-def flagged(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
+def flagged(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
     """The damage in one document's versions of a flagged collection: as for any, and C1 of the flag."""
-    drafts = own_documents(facts, ground)
-    if not drafts and facts[-1].flagged and are_whole(facts) and not any(fact.flagged for fact in facts[:-1]):
+    drafts = own_documents(seen, ground)
+    if not drafts and are_whole(seen) and seen[-1].flagged and not any(fact.flagged for fact in seen[:-1]):
         return drafts
+    facts = [fact.whole for fact in seen]
     levels = list(by_place(numbered(facts, ground)))
     if not levels:
         return drafts

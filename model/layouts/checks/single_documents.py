@@ -31,7 +31,8 @@ class SingleDocuments:
     server: Port
     profile: CollectionProfile
     reader: FactReader
-    judge: Callable[[bytes, Value, CheckContext], list[DamageDraft]] | None = None  # for documents that decode
+    judge: Callable[[bytes, Value, CheckContext, bool], list[DamageDraft]] | None = None
+    """The judge of documents that decode, told whether their bytes have no damage."""
     shared: bool = False  # look for hashes that several documents have
     _orders: FieldOrders | None = None
 
@@ -93,7 +94,7 @@ class SingleDocuments:
                 left[why] = left.get(why, 0) + 1
             return
         if self.judge is not None:
-            for draft in self.judge(raw, id, ground):
+            for draft in self.judge(raw, id, ground, not damage):
                 yield finding(p.ns, draft, draft.detail, (Evidence(p.ns, "in the document", raw, _version(draft)),))
         if self.shared:
             fact = self.reader.fact(id, raw)
