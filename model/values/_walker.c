@@ -537,7 +537,9 @@ static PyObject *terms(PyObject *module, PyObject *args)
 /* --- survives(raw): whether a driver surely reads and writes these bytes as they are */
 
 #define DEEPEST 40
-#define MOST_FIELDS 128 /* of one document, whose names are compared with one another */
+#define MOST_FIELDS 256 /* of one document, whose names are compared with one another */
+#define FEW_FIELDS 16   /* whose names are compared each with each */
+#define SLOTS 512       /* more than there are names, and a power of two */
 
 static int is_text(bytes_at at, Py_ssize_t size)
 {
@@ -577,28 +579,47 @@ static int is_text(bytes_at at, Py_ssize_t size)
 #define LAST_DATE 253402300799999LL
 
 typedef struct {
-    Py_ssize_t count;
+    uint32_t count;
     struct {
-        uint32_t hash;
-        Py_ssize_t name, length;
+        uint32_t hash, name; /* and where it begins */
     } seen[MOST_FIELDS];
+    uint16_t slots[SLOTS]; /* of names by their hashes, the number of each from 1, once there are more than a few */
 } Names;
+
+static int is_seen(const Names *names, uint32_t i, uint32_t hash, bytes_at raw, const Field *f)
+{
+    size_t length = (size_t)(f->begin - f->name); /* with its NUL, so that none is the beginning of another */
+    return names->seen[i].hash == hash && memcmp(raw + names->seen[i].name, raw + f->name, length) == 0;
+}
 
 /* Note the name of a field: 0 where it was there before, or where there are too many to compare. */
 static int is_new_name(Names *names, bytes_at raw, const Field *f)
 {
-    Py_ssize_t length = f->begin - 1 - f->name;
-    uint32_t hash = (uint32_t)length;
-    for (Py_ssize_t i = 0; i < length; i++)
-        hash = (hash ^ raw[f->name + i]) * 16777619u;
-    if (names->count == MOST_FIELDS)
+    uint32_t hash = 2166136261u, slot, count = names->count;
+    for (Py_ssize_t i = f->name; i < f->begin; i++)
+        hash = (hash ^ raw[i]) * 16777619u;
+    if (count == MOST_FIELDS || f->name > INT32_MAX)
         return 0;
-    for (Py_ssize_t i = 0; i < names->count; i++)
-        if (names->seen[i].hash == hash && names->seen[i].length == length
-            && memcmp(raw + names->seen[i].name, raw + f->name, (size_t)length) == 0)
-            return 0;
-    names->seen[names->count].hash = hash, names->seen[names->count].name = f->name;
-    names->seen[names->count++].length = length;
+    if (count < FEW_FIELDS) {
+        for (uint32_t i = 0; i < count; i++)
+            if (is_seen(names, i, hash, raw, f))
+                return 0;
+    } else {
+        if (count == FEW_FIELDS) {
+            memset(names->slots, 0, sizeof names->slots);
+            for (uint32_t i = 0; i < count; i++) {
+                for (slot = names->seen[i].hash % SLOTS; names->slots[slot]; slot = (slot + 1) % SLOTS)
+                    ;
+                names->slots[slot] = (uint16_t)(i + 1);
+            }
+        }
+        for (slot = hash % SLOTS; names->slots[slot]; slot = (slot + 1) % SLOTS)
+            if (is_seen(names, names->slots[slot] - 1u, hash, raw, f))
+                return 0;
+        names->slots[slot] = (uint16_t)(count + 1);
+    }
+    names->seen[count].hash = hash, names->seen[count].name = (uint32_t)f->name;
+    names->count++;
     return 1;
 }
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-import bson
-
 from model.diff import array_elements, diff, field_changes, walk
 from model.layouts import reserved_fields
 from model.layouts.checks import bson_damage
@@ -105,6 +103,15 @@ def nested(depth: int, kind: int) -> bytes:
     return raw
 
 
+def wide(r: random.Random) -> bytes:
+    """A document of many fields, as many as the walker compares the names of and more, perhaps one of them twice."""
+    names = [b"f%d" % at for at in range(r.choice((15, 16, 17, 40, 255, 256, 257, 300)))]
+    if r.random() < 0.5:
+        names[r.randrange(len(names))] = r.choice(names)
+    body = b"".join(b"\x10%b\0\x01\0\0\0" % name for name in names)
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
+
+
 def inputs(seed: int, count: int) -> Iterator[tuple[bytes, bytes]]:
     """Pairs of documents: sound ones, changed copies, odd texts, mere bytes, and some that are nested too deep."""
     r = random.Random(seed)
@@ -114,7 +121,7 @@ def inputs(seed: int, count: int) -> Iterator[tuple[bytes, bytes]]:
         elif number % 20 == 0:
             raw = r.randbytes(r.randrange(60))
         elif number % 17 == 0:
-            raw = bson.encode({f"f{i}": i for i in range(r.choice((127, 128, 129, 300)))})
+            raw = wide(r)
         elif number % 13 == 0:
             raw = texts(r)
         else:
