@@ -6,6 +6,7 @@ No sentence from here holds a password, whatever the address was.
 from __future__ import annotations
 
 import json
+import os
 import re
 import traceback
 import urllib.parse
@@ -15,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import bson.errors
 import pymongo
+import pymongo.uri_parser
 from pymongo import errors as e
 
 from model.address import Address
@@ -249,13 +251,11 @@ def _connecting(error: Exception, uri: str) -> Refused:
         return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
     if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
         return _no_server(text, host, secured=bool(re.search("(tls|ssl)=true", uri.lower())))
-    if isinstance(error, OSError) and error.filename:
-        reason = error.strerror or type(error).__name__
-        return Unreachable(
-            f"The certificate file {error.filename} cannot be read ({reason}); check its path and rights."
-        )
+    if isinstance(error, OSError) and (file := error.filename or _certificate_named(text, uri)):
+        reason = (os.strerror(error.errno) if error.errno else "") or type(error).__name__
+        return Unreachable(f"The certificate file {file} cannot be read ({reason}); check its path and rights.")
     if isinstance(error, e.ConfigurationError | OSError):
-        return _configured_wrongly(text, host)
+        return _configured_wrongly(text, host, uri)
     return Unreachable(f"There is no connection to {host}: {_plain(text)}.")
 
 
@@ -356,9 +356,27 @@ def tls_trouble(text: str, host: str) -> str:
     return f"{host} cannot be reached safely: {reason or 'TLS failed; check tls and tlsCAFile in the address'}."
 
 
-def _configured_wrongly(text: str, host: str) -> Unreachable:
-    if option := re.search(r"Unknown option[: ]+'?([A-Za-z]+)'?", text):
-        return Unreachable(f"The address has an option that is wrong: {option.group(1)}; correct or remove it.")
+def _certificate_named(text: str, uri: str) -> str:
+    """The file that an error is about, where the driver names only the option of the address that leads to it."""
+    option, address = re.search(r"The (\w+) file is not readable", text), Address.parse(uri)
+    return address.option(option.group(1)) if option is not None and address is not None else ""
+
+
+def _unknown_option(uri: str) -> str:
+    """The first option of an address that the driver does not know, which newer ones do not name; "" for none."""
+    address = Address.parse(uri)
+    for piece in address.options if address is not None else ():
+        try:
+            pymongo.uri_parser.split_options(piece, True, False)
+        except Exception as error:  # a wrong value, or an option that goes with others, is another matter
+            if "Unknown option" in str(error):
+                return piece.partition("=")[0]
+    return ""
+
+
+def _configured_wrongly(text: str, host: str, uri: str) -> Unreachable:
+    if "Unknown option" in text and (option := _unknown_option(uri)):
+        return Unreachable(f"The address has an option that is wrong: {option}; correct or remove it.")
     low = text.lower()
     if "dns" in low or "srv" in low or "resolution" in low:
         return Unreachable(f"{host} is not known to DNS as a MongoDB cluster; check the name and the network.")
