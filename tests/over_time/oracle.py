@@ -87,9 +87,9 @@ class Oracle:
         self.lives: dict[Any, Life] = {}
 
     def run(self, edits: int) -> None:
-        """Edit so often; then lose some versions."""
+        """Edit so often, or until all documents are gone for good; then lose some versions."""
         documents = max(2, edits // EDITS_OF_ONE)
-        while self.edits < edits:
+        while self.edits < edits and sum(life.gone for life in self.lives.values()) < documents:
             self.now += self._pause()
             id = self.source.key(self.dice.randrange(documents))
             life = self.lives.setdefault(id, Life())

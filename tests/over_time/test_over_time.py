@@ -37,3 +37,11 @@ def test_whoever_forgets_mistakes_or_marks_wrongly_is_convicted(subject: str, se
     oracle = Oracle(source(server, f"subject_{list(SUBJECTS).index(subject)}", "versions"), 7)
     oracle.run(115)
     assert judged(oracle, 5, *SUBJECTS[subject]).wrong
+
+
+def test_a_run_ends_once_all_its_documents_are_gone(server: Server) -> None:
+    oracle = Oracle(source(server, "over_time_gone", "archive"), 12)
+    oracle.run(45)
+    assert all(life.gone for life in oracle.lives.values())
+    assert oracle.edits < 45
+    assert not judged(oracle, 4).wrong
