@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from gui.language import LANGUAGES, tr
 from gui.paging import SIZES
-from gui.style import preferences, theme
+from gui.style import boxes, preferences, theme
 from gui.style.sheet import Sheet
 from gui.style.states import button, hair, words
 
@@ -54,6 +54,15 @@ class Segments(QWidget):
         preferences.put(self._key, int(str(value)) if str(value).isdigit() else value)
 
 
+def _hinted(field: QWidget, hint: str) -> QVBoxLayout:
+    """A field with a line right below it. A form that had the line as a row of its own would give it two lines."""
+    made = boxes.column()
+    made.setSpacing(theme.px(4))
+    made.addWidget(field)
+    made.addWidget(words(hint, "hint", wrap=True))
+    return made
+
+
 class SettingsDialog(Sheet):
     """The sheet on which a person chooses the settings."""
 
@@ -79,13 +88,10 @@ class SettingsDialog(Sheet):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow(tr("Colours"), self.theme)
         form.addRow(tr("Contrast"), self.contrast)
-        form.addRow(tr("Language"), self.language)
-        form.addRow("", words(tr("Taken at the next start."), "hint", wrap=True))
-        form.addRow(tr("Time zone"), self.zone)
-        form.addRow("", words(tr("Dates are stored in UTC and shown in this zone."), "hint", wrap=True))
+        form.addRow(tr("Language"), _hinted(self.language, tr("Taken at the next start.")))
+        form.addRow(tr("Time zone"), _hinted(self.zone, tr("Dates are stored in UTC and shown in this zone.")))
         form.addRow(tr("Documents a page"), self.rows)
-        form.addRow(tr("Motion"), self.motion)
-        form.addRow("", words(tr("Reduced: only progress moves."), "hint", wrap=True))
+        form.addRow(tr("Motion"), _hinted(self.motion, tr("Reduced: only progress moves.")))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(16))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import preferences, theme, wording
@@ -18,6 +20,23 @@ def dialog(qtbot: QtBot) -> SettingsDialog:
     made = SettingsDialog(new_window(qtbot))
     made.open()
     return made
+
+
+def test_a_hint_stands_right_below_its_field_and_nearer_than_the_next_setting(qtbot: QtBot) -> None:
+    asked = dialog(qtbot)
+    qtbot.waitExposed(asked)
+
+    def top_and_bottom(part: QWidget) -> tuple[int, int]:
+        top = part.mapTo(asked, QPoint()).y()
+        return top, top + part.height()
+
+    hints = [top_and_bottom(part) for part in asked.findChildren(QLabel) if part.property("role") == "hint"]
+    fields = [top_and_bottom(part) for part in (asked.theme, asked.language, asked.zone, asked.rows, asked.motion)]
+    below = {hint[0] - max(bottom for _, bottom in fields if bottom <= hint[0]) for hint in hints}
+    behind = [min(top for top, _ in fields if top >= hint[1]) - hint[1] for hint in hints[:-1]]
+    assert len(hints) == 3
+    assert below == {theme.px(4)}
+    assert min(behind) > 2 * theme.px(4)
 
 
 def test_a_theme_is_in_force_at_once(qtbot: QtBot) -> None:
