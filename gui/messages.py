@@ -323,8 +323,17 @@ def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] 
     return line
 
 
-def doubt(parent: QWidget, text: str, check: Callable[[], object], token: str = "") -> MessageLine:
-    """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure."""
+def doubt(
+    parent: QWidget, text: str, check: Callable[[], object], token: str = "", error: BaseException | None = None
+) -> MessageLine:
+    """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure.
+
+    ``error`` is that of looking again: a server's silence is said in the same message, anything else by itself.
+    """
+    if isinstance(error, Unreachable):
+        text = f"{text} {tasks.describe(error)[0]}"
+    elif error is not None:
+        fail(parent, error)
     choices: list[Choice] = [(tr("Check again"), check)]
     if token:
         choices.append((tr("Copy the write token"), lambda: QGuiApplication.clipboard().setText(token)))

@@ -25,18 +25,18 @@ class WritesInDoubt:
         self._panel, self._session = panel, session
         self._said, self._found = said, found
 
-    def tell(self, ends: Sequence[Outcome]) -> None:
-        """Say of how many of these writes the end is not known, if of any."""
+    def tell(self, ends: Sequence[Outcome], error: BaseException | None = None) -> None:
+        """Say of how many of these writes the end is not known, if of any, and why it could not be looked up."""
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
-            messages.doubt(self._panel, self._said(len(unknown)), partial(self._look, unknown))
+            messages.doubt(self._panel, self._said(len(unknown)), partial(self._look, unknown), error=error)
 
     def _look(self, unknown: Sequence[Outcome]) -> None:
         session = self._session
         tasks.run(
             lambda _: [session.settle(end) if end.entry is not None else end for end in unknown],
             done=self._looked,
-            failed=partial(self._failed, unknown),
+            failed=partial(self.tell, unknown),
             owner=self._panel,
             key="check",
             title=tr("Checking"),
@@ -45,7 +45,3 @@ class WritesInDoubt:
     def _looked(self, ends: list[Outcome]) -> None:
         self._found(ends)
         self.tell(ends)
-
-    def _failed(self, unknown: Sequence[Outcome], error: BaseException) -> None:
-        messages.fail(self._panel, error)
-        self.tell(unknown)

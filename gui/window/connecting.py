@@ -261,7 +261,7 @@ class Connecting(QObject):
         messages.tell(workspace, tr("{name} is connected again", name=wording.source(session.name, first=True)))
         for page in workspace.tab_area.pages_of(session):
             page.after_silence()
-        if not workspace.sidebar.ns_known(session):
+        if workspace.sidebar.lacks(session):
             workspace.sidebar.read(session)
 
     # --- its end, and what is kept of it

@@ -37,6 +37,7 @@ from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
+from model.errors import Unreachable
 from model.session import SavedConnection, Session
 
 if TYPE_CHECKING:
@@ -286,8 +287,18 @@ class Sidebar(QWidget):
                 self.model.put_children(
                     root, [SourceNode("message", tr("Could not be read; see the message below"), root)]
                 )
-        messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
+        if not (isinstance(error, Unreachable) and root is not None and root.loaded and self._is_silent(session)):
+            messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
         self.read_ended.emit(session)
+
+    def lacks(self, session: Session) -> bool:
+        """Whether a connection's collections were never read, or could not be read again."""
+        root = self._root(session)
+        return not self.ns_known(session) or (root is not None and bool(root.trouble))
+
+    def _is_silent(self, session: Session) -> bool:
+        """Whether it is told already that the server of a connection does not answer."""
+        return id(session) in self.model.silent
 
     def ns_known(self, session: Session) -> list[CollectionInfo]:
         """The collections of a connection as far as they were read."""

@@ -395,18 +395,19 @@ class TakingBackPanel(QWidget):
         self._doubt()
         self._follow_on()
 
-    def _doubt(self) -> None:
+    def _doubt(self, error: BaseException | None = None) -> None:
         """Say which write is not known to have arrived, with the way to look for all of them."""
         unknown = [end for end in self.model.ends.values() if end.kind == "unknown"]
         if unknown:
-            messages.doubt(self, wording.about(unknown[0]), partial(self._check, unknown), unknown[0].token or "")
+            first = unknown[0]
+            messages.doubt(self, wording.about(first), partial(self._check, unknown), first.token or "", error)
 
     def _check(self, unknown: Sequence[Outcome]) -> None:
         session = self._session
         tasks.run(
             lambda _: [(each.id, session.look_again(each.entry)) for each in unknown if each.entry is not None],
             done=self._checked,
-            failed=self._not_checked,
+            failed=self._doubt,
             owner=self,
             key="check",
             title=tr("Checking"),
@@ -424,10 +425,6 @@ class TakingBackPanel(QWidget):
         self._doubt()
         if lost:
             self.dry_run(lost)
-
-    def _not_checked(self, error: BaseException) -> None:
-        messages.fail(self, error)
-        self._doubt()
 
     def _broke(self, run: list[str], error: BaseException) -> None:
         self._ended(run)

@@ -18,6 +18,7 @@ from gui import tasks
 from gui.messages import MessageArea, Question, area
 from gui.parts.differences import diff_grouping
 from gui.views.repair.taking_back_panel import TakingBackPanel
+from model.errors import Unreachable
 from model.localserver import LocalServer
 from model.records import Outcome
 from model.session import Conflict, Session
@@ -277,3 +278,21 @@ def test_check_again_looks_for_each_write_that_is_in_doubt(
     end = panel.model.ends.get(id)
     assert (end.kind if end is not None else None) == left
     assert panel.model.can_tick(SECOND[0]) == (left is None)
+
+
+def test_check_again_at_a_silent_server_says_both_in_one_message(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, session)
+    panel.model.ends[SECOND[0].id] = Outcome("unknown", NS, SECOND[0].id, "The connection was lost.", entry="e1")
+
+    def silent(_: Session, entry: str) -> Outcome:
+        raise Unreachable("db:27017 does not answer.")
+
+    monkeypatch.setattr(Session, "look_again", silent)
+    panel._ended(["r1"])
+    (line,) = area(panel).lines
+    before = line.text
+    line.buttons[0].click()
+    idle(qtbot)
+    assert [each.text for each in area(panel).lines] == [f"{before} db:27017 does not answer."]

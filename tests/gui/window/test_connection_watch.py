@@ -89,11 +89,18 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     qtbot.waitUntil(lambda: "As of" in page.browser.states._busy._text.text())
     assert len(page.browser.model.rows) == 3
     assert page.browser.states.kind == "content"
+    with qtbot.waitSignal(window.workspace.sidebar.read_ended):
+        window.workspace.sidebar.refresh()
+    assert not [
+        line for line in window.messages.lines if line.kind == "failed"
+    ]  # as the line above the tabs says already
     with pymongo.MongoClient(door._target) as client:
         client.shop.things.insert_one({"_id": "b", "v": 1, "n": 9})
+        client.shop.others.insert_one({"_id": "c"})
     door.open()
     qtbot.waitUntil(lambda: not window.workspace.lost.isVisible())
     assert lines(window, "staging is connected again")
+    qtbot.waitUntil(lambda: "shop.others" in [info.ns for info in window.workspace.sidebar.ns_known(session)])
     assert badge_of(window, session) == "connected"
     qtbot.waitUntil(lambda: len(page.browser.model.rows) == 4)
     assert session in window.sessions
