@@ -31,6 +31,7 @@ SHORT = 4  # characters: a password that is shorter stands inside ordinary words
 ATLAS = 8000  # names the reason in words alone
 _ANONYMOUS = re.compile("requires authentication|not authenticated")
 _LOGGING_IN = "pymongo.synchronous.auth"  # where the driver does so, with a module for each further way
+_UNKNOWN_OPTION = re.compile(r"Unknown option\b")
 _TIER = "atlas tier"  # what it does not allow, it allows nobody
 
 
@@ -369,13 +370,13 @@ def _unknown_option(uri: str) -> str:
         try:
             pymongo.uri_parser.split_options(piece, True, False)
         except Exception as error:  # a wrong value, or an option that goes with others, is another matter
-            if "Unknown option" in str(error):
+            if _UNKNOWN_OPTION.search(str(error)):
                 return piece.partition("=")[0]
     return ""
 
 
 def _configured_wrongly(text: str, host: str, uri: str) -> Unreachable:
-    if "Unknown option" in text and (option := _unknown_option(uri)):
+    if _UNKNOWN_OPTION.search(text) and (option := _unknown_option(uri)):
         return Unreachable(f"The address has an option that is wrong: {option}; correct or remove it.")
     low = text.lower()
     if "dns" in low or "srv" in low or "resolution" in low:

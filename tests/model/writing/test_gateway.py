@@ -34,7 +34,7 @@ WRITING = {
     *("drop_collection", "drop_index", "drop_indexes", "create_collection", "create_indexes"),
 }
 DRIVERS = {
-    "driver_errors.py": {"pymongo"},
+    "driver_errors.py": {"pymongo", "pymongo.uri_parser"},  # which names the option of an address that is wrong
     "retry.py": {"pymongo"},
     "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
 }
