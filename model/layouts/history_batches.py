@@ -168,7 +168,7 @@ class _HeldRows:
         rest = {name: part for name, part in filter.items() if name != held.place.id and name not in held.place.where}
         if rest:
             try:
-                meets = predicate(bson_of(rest), "This condition cannot be judged here")
+                meets = predicate(bson_of(rest), "")
                 rows = [raw for raw in rows if meets(raw)]
             except Refused:
                 return None

@@ -16,11 +16,13 @@ Crash points: those of the :class:`.RowWriter`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
+from model.layouts.history_batches import together
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.row_writer import written_back
 from model.layouts.version_place import VersionPlace
@@ -58,4 +60,4 @@ class Patches(Layout):
     @property
     def check(self) -> WrittenHistories:
         """Each history: whether its patches apply, and lead to the document."""
-        return WrittenHistories(self.server, self.profile, self.written)
+        return WrittenHistories(self.profile, partial(together, self))

@@ -14,11 +14,13 @@ the document, or a document without a snapshot; both are shown as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from model.collection_profile import CollectionProfile
 from model.layouts.base import Layout
 from model.layouts.checks.written_histories import WrittenHistories
+from model.layouts.history_batches import together
 from model.layouts.read_only_writer import ReadOnlyWriter
 from model.layouts.recognition import find_archives
 from model.layouts.recognition.sampling import Proposal, Sample
@@ -64,4 +66,4 @@ class Shadow(Layout):
     @property
     def check(self) -> WrittenHistories:
         """Each history: whether rows are missing, and whether the newest one is the document."""
-        return WrittenHistories(self.server, self.profile, self.written)
+        return WrittenHistories(self.profile, partial(together, self))

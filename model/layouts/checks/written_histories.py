@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +14,6 @@ from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of
 from model.names import version_name
 from model.records import Version
-from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -29,11 +29,10 @@ class Histories(Protocol):
 
 @dataclass
 class WrittenHistories:
-    """Looks at each document's history as it is shown."""
+    """Looks at each document's history as it is shown; ``together`` gives documents with what reads each."""
 
-    server: Port
     profile: CollectionProfile
-    reader: Histories
+    together: Callable[[Iterable[Value]], Iterable[tuple[Value, Histories]]]
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
@@ -42,21 +41,32 @@ class WrittenHistories:
         not.
         """
         if ids is not None:
-            for id in ids:
-                yield from self._of(id)
+            for id, reader in self.together(ids):
+                yield from self._of(reader, id)
             return
-        try:
-            for raw in all_of(reading, self.profile.ns, last=reading.after):
-                if (found := c.get(raw, (self.profile.id,))) is not None:
-                    yield from self._of(found)
-                reading.last = raw if reading.in_order else None
-        except BrokenOff as error:
+        read: deque[bytes] = deque()  # not looked at yet
+        ended: list[BrokenOff] = []
+        for id, reader in self.together(self._each(reading, read, ended)):
+            yield from self._of(reader, id)
+            raw = read.popleft()
+            reading.last = raw if reading.in_order else None
+        for error in ended:
             yield Unchecked(self.profile.ns, str(error))
 
-    def _of(self, id: Value) -> Iterator[Finding | Unchecked]:
+    def _each(self, reading: OrderedReading, read: deque[bytes], ended: list[BrokenOff]) -> Iterator[Value]:
+        """The documents in the order of the reading, up to where it broke off."""
+        try:
+            for raw in all_of(reading, self.profile.ns, last=reading.after):
+                if (id := c.get(raw, (self.profile.id,))) is not None:
+                    read.append(raw)
+                    yield id
+        except BrokenOff as error:
+            ended.append(error)
+
+    def _of(self, reader: Histories, id: Value) -> Iterator[Finding | Unchecked]:
         ns = self.profile.ns
         try:
-            versions = list(self.reader.history(id, contents=True))
+            versions = list(reader.history(id, contents=True))
         except NotFound:
             return
         except Refused as error:

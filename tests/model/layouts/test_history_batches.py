@@ -14,6 +14,7 @@ from bson import Int64, ObjectId
 from bson.regex import Regex
 
 from model.errors import Refused
+from model.findings import Finding
 from model.layouts import history_batches
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
@@ -240,3 +241,14 @@ def test_whoever_takes_long_over_a_document_is_told_how_the_next_one_stands_then
             layout.swap(ids[1], layout.version(ids[1]), doc(n=2), Stamp())
             now += history_batches.FRESH + 1
     assert found == [Value.of(n) for n in (1, 2, 1)]
+
+
+def test_a_scan_of_what_another_program_wrote_reads_histories_together(local: LocalServer, tmp_path: Path) -> None:
+    local.load("db.things", [bson.encode({"_id": n, "n": 3}) for n in range(300)])
+    rows = [{"_id": ObjectId(), "of": n, "v": v, "n": v} for n in range(300) for v in (1, 2, 3) if (n, v) != (123, 2)]
+    local.load("db.things_rows", map(bson.encode, rows))
+    stating = stated("db.things", "shadow", archive="db.things_rows", archive_id="of", version="v", kept="all")
+    with listening() as log, Session.open(local.uri, Profile((stating,)), home=tmp_path) as session:
+        found = list(session.scan(["db.things"]))
+        assert [(each.code, each.id) for each in found if isinstance(each, Finding)] == [("V2", Value.of(123))]
+        assert len(log.names) < 60
