@@ -766,7 +766,7 @@ def restorable(node: DiffNode, onto_b: bool = True) -> Path:
 
 
 def _title(version: Version) -> str:
-    """``v14, current, 20 Nov 2026 14:26``."""
+    """``v11, 03 Nov 2026 10:14``, as in every list."""
     state = translated(version.state) if version.state in ("damaged", "unproven") else ""
     parts = [name_of(version), tr("current") if version.current and version.v is not None else "", state]
-    return ", ".join(part for part in (*parts, wording.moment(version.at).lstrip("0")) if part)
+    return ", ".join(part for part in (*parts, wording.moment(version.at)) if part)

@@ -153,7 +153,7 @@ def test_a_comparison_is_read_aloud_row_by_row(window: Window, qtbot: QtBot) -> 
     wait_idle(qtbot)
     reader = ScreenReader(window)
     qtbot.waitUntil(lambda: reader.hears("billing.interval, changed"))
-    assert reader.hears('billing.interval, v11, 3 Nov 2026 10:14: "yearly"')
+    assert reader.hears('billing.interval, v11, 03 Nov 2026 10:14: "yearly"')
     assert reader.hears('billing.interval, v14, current, 20 Nov 2026 14:26: "monthly"')
     assert reader.hears("net, changed")
     assert reader.hears("type changed") or reader.hears("deductible, ")
