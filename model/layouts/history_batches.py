@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, TypeAlias, cast
 
 from model.errors import Refused, Unreachable, Unreadable
 from model.layouts.base import Layout
@@ -60,11 +60,8 @@ def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layo
         size = min(2 * size, most)
 
 
-class _Held(NamedTuple):
-    """The stored documents with one id in one place, in the order of the server."""
-
-    place: VersionPlace
-    rows: list[bytes]
+_Held: TypeAlias = dict[tuple[str, Value], list[bytes]]
+"""The stored documents by collection and id, in the order of the server."""
 
 
 class _HeldRows:
@@ -73,7 +70,7 @@ class _HeldRows:
     def __init__(self, layout: Layout) -> None:
         self._server, self._places = layout.server, layout.places
         self._names = _identity(layout)
-        self._held: dict[tuple[str, Value], _Held] = {}
+        self._held: _Held = {}
         self._until = 0.0
 
     def __getattr__(self, name: str) -> Any:
@@ -99,8 +96,8 @@ class _HeldRows:
         self._held, self._until = found, time.monotonic() + FRESH
         return True
 
-    def _read(self, ids: Sequence[Value]) -> dict[tuple[str, Value], _Held] | None:
-        found = {(place.ns, id): _Held(place, []) for place in self._places for id in ids}
+    def _read(self, ids: Sequence[Value]) -> _Held | None:
+        found: _Held = {(place.ns, id): [] for place in self._places for id in ids}
         room = ROOM
         for place in self._places:
             with closing(self._all(place, ids)) as rows:
@@ -108,8 +105,8 @@ class _HeldRows:
                     room -= len(raw)
                     if room < 0:
                         return None
-                    if held := found.get((place.ns, id)):
-                        held.rows.append(raw)
+                    if (held := found.get((place.ns, id))) is not None:
+                        held.append(raw)
         if len(self._places) > 1:
             for id in self._moved(ids, found):
                 for place in self._places:
@@ -127,13 +124,13 @@ class _HeldRows:
             if id is not None:
                 yield id, raw
 
-    def _moved(self, ids: Sequence[Value], found: Mapping[tuple[str, Value], _Held]) -> list[Value]:
+    def _moved(self, ids: Sequence[Value], found: _Held) -> list[Value]:
         """The documents that changed between the readings of both collections, which would contradict each other."""
         place, names = self._places[0], self._names
         now: dict[Value, list[bytes]] = {}
         for id, raw in self._all(place, ids, dict.fromkeys((place.id, *names), 1) if names else None):
             now.setdefault(id, []).append(self._identity(raw))
-        return [id for id in ids if list(map(self._identity, found[place.ns, id].rows)) != now.get(id, [])]
+        return [id for id in ids if list(map(self._identity, found[place.ns, id])) != now.get(id, [])]
 
     def _identity(self, raw: bytes) -> bytes:
         return c.only(raw, self._names) if self._names else raw
@@ -159,20 +156,19 @@ class _HeldRows:
     def _answer(self, ns: str, filter: Terms, sort: Terms | None) -> list[bytes] | None:
         """What is held that a query finds, in its order; None where the server has to be asked."""
         place = next((place for place in self._places if place.ns == ns), None)
-        one = filter.get(place.id) if place is not None else None
-        id = one.get("$eq") if isinstance(one, Mapping) and len(one) == 1 else None
-        held = self._held.get((ns, id)) if isinstance(id, Value) else None
-        if held is None or any(filter.get(name) != said for name, said in held.place.where.items()):
+        if place is None or any(filter.get(name) != said for name, said in place.where.items()):
             return None
-        rows = held.rows
-        rest = {name: part for name, part in filter.items() if name != held.place.id and name not in held.place.where}
-        if rest:
+        one = filter.get(place.id)
+        id = one.get("$eq") if isinstance(one, Mapping) and len(one) == 1 else None
+        rows = self._held.get((ns, id)) if isinstance(id, Value) else None
+        rest = {name: part for name, part in filter.items() if name != place.id and name not in place.where}
+        if rows is not None and rest:
             try:
                 meets = predicate(bson_of(rest), "")
                 rows = [raw for raw in rows if meets(raw)]
             except Refused:
                 return None
-        return rows if not sort else _sorted(rows, held.place, sort)
+        return _sorted(rows, place, sort) if rows is not None and sort else rows
 
 
 def _identity(layout: Layout) -> tuple[str, ...]:

@@ -216,7 +216,7 @@ def test_large_documents_are_read_a_few_at_a_time(
 
     def noted(self: Any, some: Sequence[Value]) -> bool:
         fits = hold(self, some)
-        held.append(sum(len(raw) for each in self._held.values() for raw in each.rows))
+        held.append(sum(len(raw) for rows in self._held.values() for raw in rows))
         return fits
 
     monkeypatch.setattr(history_batches._HeldRows, "hold", noted)
