@@ -409,12 +409,11 @@ class Catalogue:
         count, room = partial(changed_fields, keys=layout.profile.keys), lazy_version.KEPT
         newer: Version | None = None
         for done, version in enumerate(layout.history(id, contents=True), 1):
-            if step is not no_checkpoint:
-                step(done, None)
+            step(done, None)
             if newer is not None:
                 yield _slim(newer, version, count)
             newer = version
-            if type(version) is LazyVersion:
+            if isinstance(version, LazyVersion):
                 room -= len(version.document)
                 newer = version if room > 0 else replace(version)
         if newer is not None:
@@ -466,7 +465,7 @@ def _at(raw: bytes, path: str) -> Value | None:
 
 def _slim(version: Version, older: Version | None, count: Count) -> Version:
     """A version without its content, with the number of fields that differ from the one before it."""
-    if type(version) is LazyVersion:
+    if isinstance(version, LazyVersion):
         return version.compared_with(older, count)
     changed = None
     if older is not None and older.content is not None and version.content is not None:
