@@ -88,6 +88,7 @@ class LayoutSheet(Sheet):
         self._still.setSingleShot(True)
         self._still.setInterval(PAUSE)
         self._still.timeout.connect(self._try)
+        self.finished.connect(self._stop)
         self._build()
         self.form.changed.connect(self._edited)
         self.layout_choice.currentIndexChanged.connect(self._other_layout)
@@ -361,6 +362,13 @@ class LayoutSheet(Sheet):
             title=tr("Reading three documents of {ns}", ns=ns),
         )
         self._task.finished.connect(self._try_newest)
+
+    def _stop(self) -> None:
+        """Read nothing more for a preview; nobody sees it any longer."""
+        self._still.stop()
+        self._again = False
+        if self._task is not None:
+            self._task.drop()
 
     def _try_newest(self) -> None:
         if self._again:

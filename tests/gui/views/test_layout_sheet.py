@@ -14,12 +14,14 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gui import tasks
 from gui.style import symbols, theme
 from gui.style.cells import CELL
 from gui.views.stating.key_row import Choice
 from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.errors import Cancelled
 from model.layout_statements import LayoutStatements, Trial
 from model.profile import Profile
 from model.session import Connections, Session
@@ -280,6 +282,31 @@ def test_a_late_answer_is_dropped_and_one_trial_runs_at_a_time(
     settled(qtbot, found)
     assert asked == ["total", "pos"]
     assert 'version = "pos"' in found.trial.toml.toPlainText()
+
+
+@pytest.mark.parametrize("under_way", [False, True])
+def test_once_the_sheet_is_closed_nothing_is_read_for_its_preview(
+    qtbot: QtBot, opened: Callable[[str], LayoutSheet], monkeypatch: pytest.MonkeyPatch, under_way: bool
+) -> None:
+    found = opened("sheets")
+    choose(qtbot, found, "versions", id="thing", version="pos")
+    asked: list[str] = []
+
+    def until_stopped(_: LayoutStatements, __: str, entry: Any, ___: object, progress: tasks.Progress) -> Trial:
+        asked.append(entry["version"])
+        progress.stop.wait(60)
+        raise Cancelled
+
+    monkeypatch.setattr(LayoutStatements, "tried", until_stopped)
+    found.form.rows["version"].put("total")
+    if under_way:
+        qtbot.waitUntil(lambda: asked == ["total"])
+        found.form.rows["version"].put("by")
+        qtbot.waitUntil(lambda: found._still.isActive() or found._again)
+    found.reject()
+    assert not found._still.isActive()
+    wait_idle(qtbot)
+    assert asked == ["total"] * under_way
 
 
 def test_tab_goes_down_the_keys_then_through_the_preview_and_the_foot(
