@@ -26,10 +26,12 @@ class WritesInDoubt:
         self._said, self._found = said, found
 
     def tell(self, ends: Sequence[Outcome], error: BaseException | None = None) -> None:
-        """Say of how many of these writes the end is not known, if of any, and why it could not be looked up."""
+        """Say of how many of these writes the end is not known, if of any, and what broke off the work on them."""
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
             messages.doubt(self._panel, self._said(len(unknown)), partial(self._look, unknown), error=error)
+        elif error is not None:
+            messages.fail(self._panel, error)
 
     def _look(self, unknown: Sequence[Outcome]) -> None:
         session = self._session

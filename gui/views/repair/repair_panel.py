@@ -639,7 +639,9 @@ class RepairPanel(QWidget):
             self._count(self.plan)
             self.changed.emit()
 
-    def _ended(self, run: list[str], way_back: tuple[str, bool] = ("", True)) -> None:
+    def _ended(
+        self, run: list[str], way_back: tuple[str, bool] = ("", True), error: BaseException | None = None
+    ) -> None:
         lacking, way = way_back
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
@@ -653,12 +655,11 @@ class RepairPanel(QWidget):
             messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
         if lacking:
             messages.note(self, translated(lacking))
-        self._in_doubt.tell(ends)
+        self._in_doubt.tell(ends, error)
         self._look_again()
 
     def _broke(self, run: list[str], error: BaseException) -> None:
-        self._ended(run)
-        messages.fail(self, error)
+        self._ended(run, error=error)
 
     def undo(self, run: str) -> None:
         """Take back the writes of a run."""

@@ -380,7 +380,7 @@ class TakingBackPanel(QWidget):
         self.model.touch(self.model.row_of(outcome.id))
         self.report.setText(self.model.counts())
 
-    def _ended(self, run: list[str], _: object = None) -> None:
+    def _ended(self, run: list[str], _: object = None, error: BaseException | None = None) -> None:
         self._task = None
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, SAID)
@@ -392,7 +392,7 @@ class TakingBackPanel(QWidget):
         if done:
             said = tr("Taken back in {documents}", documents=wording.many(done, "document"))
             messages.tell(self, said, partial(self.undo, self.run))
-        self._doubt()
+        self._doubt(error)
         self._follow_on()
 
     def _doubt(self, error: BaseException | None = None) -> None:
@@ -401,6 +401,8 @@ class TakingBackPanel(QWidget):
         if unknown:
             first = unknown[0]
             messages.doubt(self, wording.about(first), partial(self._check, unknown), first.token or "", error)
+        elif error is not None:
+            messages.fail(self, error)
 
     def _check(self, unknown: Sequence[Outcome]) -> None:
         session = self._session
@@ -427,8 +429,7 @@ class TakingBackPanel(QWidget):
             self.dry_run(lost)
 
     def _broke(self, run: list[str], error: BaseException) -> None:
-        self._ended(run)
-        messages.fail(self, error)
+        self._ended(run, error=error)
 
     def undo(self, run: str) -> None:
         """Undo all writes of a run."""

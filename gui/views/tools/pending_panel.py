@@ -415,7 +415,7 @@ class PendingPanel(QWidget):
             self.model.touch(at)
         self._said()
 
-    def _ended(self, _: object = None) -> None:
+    def _ended(self, _: object = None, error: BaseException | None = None) -> None:
         self.cancel.setText(tr("Close"))
         self._said()
         ends = list(self.model.ends.values())
@@ -425,7 +425,7 @@ class PendingPanel(QWidget):
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
             messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
-        self._in_doubt.tell(ends)
+        self._in_doubt.tell(ends, error)
 
     def _doubt_said(self, unknown: int) -> str:
         count = wording.many(unknown, "token")
@@ -438,8 +438,7 @@ class PendingPanel(QWidget):
         self.refresh()
 
     def _broke(self, error: BaseException) -> None:
-        self._ended()
-        messages.fail(self, error)
+        self._ended(error=error)
 
     def _undo(self, entries: list[str]) -> None:
         session = self._session
@@ -451,7 +450,11 @@ class PendingPanel(QWidget):
                 ended.append(session.undo(entry))
             return ended
 
-        tasks.run(work, done=self._undone, failed=self._broke, owner=self, title=tr("Undoing"))
+        tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title=tr("Undoing"))
+
+    def _undo_failed(self, error: BaseException) -> None:
+        messages.fail(self, error)
+        self.refresh()
 
     def _undone(self, ended: list[Outcome]) -> None:
         back = sum(end.kind == "applied" for end in ended)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -10,18 +10,18 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.messages import Question
+from gui.messages import Question, area
 from gui.pages.tool_pages import PendingPage
 from gui.style import icons, theme
 from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
-from model.errors import Cancelled
-from model.records import Checkpoint, PendingToken
+from model.errors import Cancelled, Unreachable
+from model.records import Checkpoint, Kind, Outcome, PendingToken
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.refusals import denied, going_on, try_again
+from tests.gui.refusals import denied, going_on, silent, try_again
 from tests.gui.window.windows import new_window, wait_idle
 
 NS = "insurance.stats"
@@ -298,6 +298,32 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
     idle()
     assert "2 finished" in panel.report.text()
     assert panel.go.text() == "Finish 3 tokens"
+
+
+@pytest.mark.parametrize("last", ["unknown", "applied"])
+def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_itself(
+    panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch, last: Kind
+) -> None:
+    def one_then_silence(_: Session, tokens: Sequence[PendingToken], *__: object) -> Iterator[Outcome]:
+        yield Outcome(last, NS, tokens[0].id, "So it ended.")
+        raise Unreachable("db:27017 does not answer.")
+
+    monkeypatch.setattr(Session, "finish", one_then_silence)
+    ask(panel, "finish").verb.click()
+    idle()
+    (line,) = [each.text for each in area(panel).lines if "does not answer" in each.text]
+    assert line.startswith("It is not known whether 1 token was finished.") == (last == "unknown")
+
+
+def test_an_undo_that_breaks_off_says_so_and_not_that_tokens_were_finished(
+    panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.model.ends = {panel.model.key(token): Outcome("applied", NS, token.id, "") for token in panel.model.ticked()}
+    monkeypatch.setattr(Session, "undo", silent)
+    panel._undo(["one"])
+    idle()
+    (line,) = [each.text for each in area(panel).lines]
+    assert "did not answer" in line
 
 
 @pytest.mark.deep

@@ -16,16 +16,18 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.messages import MessageArea, Question
+from gui.messages import MessageArea, Question, area
 from gui.pages.repair_pages import RepairPage
 from gui.style import theme
 from gui.style.cells import full_width
 from gui.views.repair.items_model import FOUND, ID, SAID, SIZE, WRITTEN
 from gui.views.repair.repair_panel import RepairPanel
+from model.errors import Unreachable
 from model.findings import Finding
 from model.localserver import LocalServer
 from model.localserver.sample import IndexSpec, build
 from model.localserver.sample.contracts import TOLD
+from model.records import Outcome
 from model.repair.plan import Plan
 from model.session import Session
 from tests.gui.refusals import silent, try_again
@@ -178,6 +180,15 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
     assert {each.id: each.evidence for each in found(session, CONTRACTS, "A3")} == before
     assert [said(panel, at) for at in range(2)] == ["Would be removed"] * 2  # looked for anew
     assert "Nothing has been written" in panel._note.text()
+
+
+def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    panel.model.ends[panel.model.ticked()[0].no] = Outcome("unknown", CONTRACTS, None, "The connection was lost.")
+    panel._broke(["r1"], Unreachable("db:27017 does not answer."))
+    (line,) = [each.text for each in area(panel).lines]
+    assert line.startswith("It is not known whether")
+    assert line.endswith(" db:27017 does not answer.")
 
 
 def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(

@@ -296,3 +296,14 @@ def test_check_again_at_a_silent_server_says_both_in_one_message(
     line.buttons[0].click()
     idle(qtbot)
     assert [each.text for each in area(panel).lines] == [f"{before} db:27017 does not answer."]
+
+
+def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.model.ends[SECOND[0].id] = Outcome("unknown", NS, SECOND[0].id, "The connection was lost.", entry="e1")
+    panel._broke(["r1"], Unreachable("db:27017 does not answer."))
+    (line,) = area(panel).lines
+    assert line.text.endswith(" db:27017 does not answer.")
+    panel.model.ends.clear()
+    panel._broke(["r1"], Unreachable("db:27017 is still silent."))
+    assert [each.text for each in area(panel).lines][1:] == ["db:27017 is still silent."]
