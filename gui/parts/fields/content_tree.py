@@ -79,7 +79,7 @@ class ContentTree(FieldTree):
         super().__init__(model, parent)
         self.may_edit = False
         self.setAccessibleName(tr("Fields, to be read"))
-        self.resize_columns((16, 240, 160, 120, 104))
+        self.resize_columns((16, 240, 160, 96, 104))
         self.menu_asked.connect(self._pop_up)
         self.key_asked.connect(self._key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
@@ -21,7 +22,7 @@ from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_values import NUMBERS, converted
 from gui.style import icons, theme
-from gui.style.cells import CellDelegate, CellTree, Index, plain
+from gui.style.cells import LONG, MEASURED, CellDelegate, CellTree, Index, full_width, plain
 from model import text
 from model.errors import Refused
 from model.values.canonical import NULL, UNDEFINED, Value
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
 
 ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
+TYPE_WIDTH = 120  # has room for the longest usual type, in bold and with its caret
 
 
 OFFERED, SHOWN = 1024, 28  # bytes of a value that is tried in every type; characters of it that are shown
@@ -150,7 +152,7 @@ class FieldTree(CellTree):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        self.resize_columns((40, 192, 160, 148, 104))
+        self.resize_columns((40, 192, 160, TYPE_WIDTH, 104))
         header.setSectionResizeMode(SYMBOL_COLUMN, QHeaderView.ResizeMode.Fixed)
         self.setAccessibleName(tr("Fields"))
 
@@ -172,6 +174,18 @@ class FieldTree(CellTree):
             self.setColumnHidden(ACTION, self.width() < theme.px(ACTIONS_FROM))
             self.setColumnHidden(TYPE, self.width() < theme.px(TYPES_FROM))
         super().resizeEvent(event)  # which fits the columns that are there now
+
+    def _needs(self, columns: int) -> tuple[list[int], list[int]]:
+        """As for any list, with the types of the rows further in that are unfolded: long ones are few."""
+        words, whole = super()._needs(columns)
+        index = self.fields.index(0, TYPE)
+        for _ in range(MEASURED):
+            if not index.isValid():
+                break
+            wide = math.ceil(full_width(self.fields.cell(index)))
+            words[TYPE], whole[TYPE] = max(words[TYPE], min(wide, theme.px(LONG))), max(whole[TYPE], wide)
+            index = self.indexBelow(index).siblingAtColumn(TYPE)
+        return words, whole
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
         # A line down from each open parent, under its chevron.

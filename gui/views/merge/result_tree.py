@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 from gui.language import tr
 from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
-from gui.parts.fields.field_tree import FieldTree
+from gui.parts.fields.field_tree import TYPE_WIDTH, FieldTree
 from gui.style.cells import Badge, Cell, Index, Span, plain
 from gui.views.merge.resolution import Resolution, Result
 from model import text
 from model.merge import Decision
 from model.values.canonical import Path
 
-WIDE = (44, 308, 160, 180, 320)
+WIDE = (44, 308, 160, TYPE_WIDTH, 320)
 NARROW = (44, 190, 160, 110, 170)  # the widths in a window of 1024 pixels
 
 

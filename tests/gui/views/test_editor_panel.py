@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import Event
 
 import pytest
+from bson import Code, Decimal128
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, VALUE
 from gui.style import preferences, theme
-from gui.style.cells import CELL, Cell
+from gui.style.cells import CELL, Cell, full_width
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.edit.editor_parts import BOTH
 from model import text
@@ -299,6 +300,23 @@ def test_types_are_whole_again_once_there_is_room_for_them_beside_the_text(opene
     fitted = tree.columnWidth(TYPE)
     tree.fit_columns()
     assert tree.columnWidth(TYPE) == fitted
+
+
+@pytest.mark.parametrize(("value", "most"), [(Decimal128("1.50"), 120), ({"by": Code("x", {"a": 1})}, 160)])
+def test_the_column_of_types_is_no_wider_than_the_longest_type_of_the_rows_needs(
+    opened: Open, desk: Desk, value: object, most: int
+) -> None:
+    desk.content = put(OPENED, value=value)
+    panel = opened(desk)
+    panel.resize(1000, 700)
+    tree, model = panel.tree, panel.model
+    tree.expandAll()
+    tree.fit_columns()
+    QApplication.processEvents()
+    rows = [model.find(("value", "by") if isinstance(value, dict) else ("value",)), model.find(("product",))]
+    room = tree.columnWidth(TYPE)
+    assert all(full_width(model.cell(row.siblingAtColumn(TYPE))) <= room for row in rows)
+    assert room <= theme.px(most)
 
 
 def test_in_a_wide_window_finding_stands_beside_the_buttons_and_the_side_pane_grows(opened: Open, desk: Desk) -> None:
