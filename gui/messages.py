@@ -32,6 +32,7 @@ from model.errors import Unreachable
 
 SECONDS = 10
 WIDTH = 760
+LEAST = 120  # u that words keep beside buttons, or half of a line that is narrower than two of these
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
 FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
 UNDER = 24  # what is below the buttons of a foot at most; those with more below them belong to the page
@@ -95,12 +96,14 @@ class MessageLine(QFrame):
             self._timer.start(SECONDS * 1000)
 
     def fit(self, width: int) -> None:
-        """Put the buttons below the words where both are lower so than beside one another, in a line of a width."""
+        """Put the buttons below the words of a line of a width where both are lower so, or leave them little room."""
         edges, ways = self._row.contentsMargins(), self._ways.sizeHint()
         room = width - edges.left() - edges.right()
-        beside = max(self._said.heightForWidth(room - self._row.spacing() - ways.width()), ways.height())
+        left = room - self._row.spacing() - ways.width()
+        beside = max(self._said.heightForWidth(left), ways.height())
         below = self._said.heightForWidth(room) + self._row.spacing() + ways.height()
-        way = QBoxLayout.Direction.TopToBottom if below < beside else QBoxLayout.Direction.LeftToRight
+        goes_below = below < beside or left < min(theme.px(LEAST), room // 2)
+        way = QBoxLayout.Direction.TopToBottom if goes_below else QBoxLayout.Direction.LeftToRight
         if way != self._row.direction():
             self._row.setDirection(way)
 

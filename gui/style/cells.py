@@ -45,6 +45,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QStyle,
     QStyledItemDelegate,
+    QStyleOptionHeader,
     QStyleOptionViewItem,
     QToolTip,
     QTreeView,
@@ -463,12 +464,29 @@ def _first(index: Index) -> QModelIndex:
 
 
 class _HeldHeader(QHeaderView):
-    """A header that knows whether a person holds it with the mouse; what is sized otherwise, nobody sizes by hand."""
+    """A header that knows whether a person holds it with the mouse; what is sized otherwise, nobody sizes by hand.
+
+    Of words in several parts, ``v11, current, 03 Nov 2026 10:14``, the last parts go before any word is cut.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.is_held = False
         self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)  # as a tree's own has
+
+    def initStyleOptionForIndex(self, option: QStyleOptionHeader, index: int) -> None:
+        super().initStyleOptionForIndex(option, index)
+        parts = str(self.model().headerData(index, self.orientation()) or "").split(", ")
+        if len(parts) > 1:
+            room = self.sectionSize(index) - self.free(index)
+            while len(parts) > 1 and _width((False, 11, 600), ", ".join(parts)) > room:
+                del parts[-1]
+            option.text = ", ".join(parts)
+
+    def free(self, at: int) -> int:
+        """The pixels beside the words of a section: padding, and the arrow of the one that is sorted by."""
+        is_sorted = self.isSortIndicatorShown() and self.sortIndicatorSection() == at
+        return theme.px(16 + 8 * (at == 0) + 16 * is_sorted + 2 * HEAD_MARGIN)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.is_held = True
@@ -696,9 +714,8 @@ class CellTree(QTreeView):
         """The width that a header needs so that its words are not cut."""
         said = self.model().headerData(at, Qt.Orientation.Horizontal) or ""
         header = self.header()
-        is_sorted = header.isSortIndicatorShown() and header.sortIndicatorSection() == at
-        beside = theme.px(16 + 8 * (at == 0) + 16 * is_sorted + 2 * HEAD_MARGIN)
-        return math.ceil(_width((False, 11, 600), said)) + beside if said else 0
+        assert isinstance(header, _HeldHeader)
+        return math.ceil(_width((False, 11, 600), said)) + header.free(at) if said else 0
 
     def _forget_words(self) -> None:
         self._measured.clear()

@@ -14,6 +14,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -21,6 +22,8 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QStackedLayout,
+    QStyle,
+    QStyleOptionComboBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -184,6 +187,17 @@ class OneLine(PlainLabel):
         self.setToolTip("" if shown == self._whole else wording.tip(self._whole))
         if shown != self.text():
             super().setText(shown)
+
+
+class DropDown(QComboBox):
+    """A choice among texts that may be longer than it is wide: an ellipsis says that one is cut."""
+
+    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
+        super().initStyleOption(option)
+        part = QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, part, self).width()
+        said: str = option.currentText
+        option.currentText = self.fontMetrics().elidedText(said, Qt.TextElideMode.ElideRight, room - theme.px(2))
 
 
 def hair() -> QWidget:

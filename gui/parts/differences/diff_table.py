@@ -85,7 +85,7 @@ class DiffTable(CellTree):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(SYMBOL, QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(theme.px(40))
-        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.column_sized.connect(self._resized_by_hand)
         kept = preferences.remembered("diff-columns")
         fits = isinstance(kept, list) and len(kept) == len(_SHARES) and all(isinstance(n, float | int) for n in kept)

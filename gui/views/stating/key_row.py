@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QVB
 
 from gui.language import tr, translated
 from gui.style import theme
-from gui.style.states import words
+from gui.style.states import DropDown, words
 
 if TYPE_CHECKING:
     from model.profile.profile_keys import ProfileKey
 
 
-class Choice(QComboBox):
+class Choice(DropDown):
     """A drop-down in which something else can be typed; the wheel scrolls the form and changes no choice."""
 
     def __init__(self, editable: bool = True) -> None:

@@ -23,7 +23,7 @@ from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import boxes, focus_keeper, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
-from gui.style.states import StateStack, button, words
+from gui.style.states import DropDown, StateStack, button, words
 from model.migration import Checked, Migration
 from model.records import Outcome
 from model.session import Session
@@ -68,7 +68,7 @@ class MigratePanel(QWidget):
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
         self._pressed: QWidget | None = None  # what had the focus when work began
         boxes.ground(self, "surface")
-        self.layout_choice = QComboBox()
+        self.layout_choice = DropDown()
         self.layout_choice.setProperty("tall", True)
         self.layout_choice.setAccessibleName(tr("The new layout"))
         now = session.info(ns).layout

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QContextMenuEvent, QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
-from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionHeader, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
@@ -620,6 +620,25 @@ def test_a_header_that_has_the_room_it_needs_is_drawn_whole(qtbot: QtBot, zoom: 
         assert header.grab().toImage() != whole
     finally:
         zooming.apply(100)
+
+
+def test_the_last_parts_of_a_header_go_before_any_word_of_it_is_cut(qtbot: QtBot) -> None:
+    class Headed(Names):
+        headers = ("Name", "A   v11, current, 03 Nov 2026 10:14", "", "")
+
+    made = CellTree()
+    made.as_list(Headed(), "Rows")
+    qtbot.addWidget(made)
+    made.resize(1200, 200)
+    made.show()
+    header = made.header()
+    said = []
+    for less in (0, 10, 120, 180):
+        header.resizeSection(1, made._head_width(1) - less)
+        drawn = QStyleOptionHeader()
+        header.initStyleOptionForIndex(drawn, 1)
+        said.append(drawn.text)
+    assert said == [Headed.headers[1], "A   v11, current", "A   v11", "A   v11"]
 
 
 def test_a_word_behind_a_value_gives_way_before_nothing_is_left_of_the_value() -> None:

@@ -7,11 +7,21 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QStyleOptionComboBox,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from gui.style import symbols, theme
-from gui.style.states import BusyLine, StateStack
+from gui.style.states import BusyLine, DropDown, StateStack
 from gui.tour.gallery import BADGES, Gallery, _Badges
 from model.errors import Unreachable
 
@@ -172,3 +182,16 @@ def test_the_page_of_states_draws_hovered_and_focused_controls_and_every_badge(q
     ends = [x + symbols.badge_width(text, symbol) for (x, _), (text, _, _, symbol) in zip(places, BADGES, strict=True)]
     assert max(ends) <= badges.width()
     assert max(middle for _, middle in places) < badges.height()
+
+
+def test_a_choice_that_is_cut_says_so_with_an_ellipsis(qtbot: QtBot) -> None:
+    box = DropDown()
+    box.addItem("archive: earlier versions in a second collection")
+    qtbot.addWidget(box)
+    box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+    for width, cut in ((600, False), (160, True)):
+        box.resize(width, box.sizeHint().height())
+        drawn = QStyleOptionComboBox()
+        box.initStyleOption(drawn)
+        said = drawn.currentText
+        assert (said != box.currentText(), said.endswith("…")) == (cut, cut)

@@ -234,3 +234,12 @@ def test_a_message_leaves_the_buttons_of_a_foot_free_and_no_others(window: QMain
     button.move(300, centre.height() - theme.px(38))
     messages.tell(window, "Saved as v16")
     assert area.geometry().bottom() < button.y()
+
+
+def test_buttons_go_below_words_that_would_have_little_room_beside_them(window: QMainWindow) -> None:
+    line = messages.doubt(window, "It is not known whether it was written.", lambda: None, "0f")
+    ways = line._ways.sizeHint().width()
+    for beside, way in ((messages.LEAST + 20, line._row.Direction.LeftToRight), (60, line._row.Direction.TopToBottom)):
+        edges = line._row.contentsMargins()
+        line.fit(theme.px(beside) + ways + edges.left() + edges.right() + line._row.spacing())
+        assert line._row.direction() == way
