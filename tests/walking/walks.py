@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -388,6 +389,8 @@ def walk_all(asked: tuple[list[int], int]) -> list[Walk]:
                 walks.append(Walker(world, seed).run(actions))
         finally:
             world.close()
+        gc.unfreeze()
+        gc.collect()  # the application does so where nobody is at the window for a while, as a walk always is
         return walks
 
 
