@@ -55,6 +55,7 @@ class TimeLine(QLineEdit):
         self.setCursorPosition(0)  # in a short line its day is seen
 
     def _say(self, _: str = "") -> None:
+        found = None
         try:
             found = self.moment
         except Refused as error:
@@ -66,6 +67,8 @@ class TimeLine(QLineEdit):
                 at = tr("{moment}, {zone}.", moment=wording.moment(found.at, exact=True), zone=preferences.zone())
                 noted = f"{at} {translated(found.doubt)}".rstrip() if self._low else translated(found.note)
                 said = noted or at
+        if isinstance(self.said, OneLine):
+            self.said.keep_room("" if found is None else wording.moment(found.at, exact=True))
         self.said.setText(said)
         self.setAccessibleDescription(said)
         self.meant.emit()

@@ -191,12 +191,16 @@ class WrappingRow(QLayout):
     def _break(self, width: int) -> list[list[_Part]]:
         lines: list[list[_Part]] = [[]]
         taken, seen = 0, False  # of the last line: its width so far, and whether there is anything but space in it
+        stretch: list[_Part] = []  # the one before all parts at the right end, which stand there in further lines too
         for part in self._parts():
-            if not part.is_space:
+            if part.is_space:
+                stretch = [part] if part.share else stretch
+            else:
                 wide = part.least + (taken + self.spacing() if seen else 0)
                 if width and seen and wide > width:
-                    moved = lines[-1].pop() if lines[-1][-1].is_space and lines[-1][-1].share else None
-                    lines.append([] if moved is None else [moved])  # what stood at the right stands there again
+                    if [lines[-1][-1]] == stretch:
+                        del lines[-1][-1]
+                    lines.append([*stretch])
                     wide = part.least
                 taken, seen = wide, True
             lines[-1].append(part)

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Hashable
 
-from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtCore import QModelIndex, QSize, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import tasks
@@ -135,6 +135,12 @@ class TimesPanel(QWidget):
             tr("What was added, removed and changed between them is listed here."),
             icon="clock-counter-clockwise",
         )
+
+    def minimumSizeHint(self) -> QSize:
+        """As high as its words are in lines of its width: a splitter around it knows no height for a width."""
+        least, layout = super().minimumSizeHint(), self.layout()
+        assert layout is not None
+        return least.expandedTo(QSize(0, layout.minimumHeightForWidth(self.width())))
 
     @property
     def row(self) -> Compared | None:

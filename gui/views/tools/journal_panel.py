@@ -14,7 +14,7 @@ from gui.paging import RowsModel, refill
 from gui.parts.differences import diff_grouping
 from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable
-from gui.style import boxes, states, wording
+from gui.style import boxes, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
 from gui.style.wrapping_row import WrappingRow
@@ -141,6 +141,7 @@ class JournalPanel(QWidget):
         self._what = words("", "head")
         head.addWidget(self._what)
         self._detail_text = words("", "second", wrap=True)
+        self._detail_text.setMinimumWidth(theme.px(boxes.BESIDE_BUTTONS))
         head.addWidget(self._detail_text, 1)
         self.copy = button(tr("Copy as JSON"), self._copy, "quiet", "small", icon="copy")
         head.addWidget(self.copy)

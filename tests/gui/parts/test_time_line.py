@@ -14,6 +14,10 @@ def test_a_low_line_says_the_time_itself_and_only_doubts_in_words(qtbot: QtBot) 
     qtbot.addWidget(line)
     line.setText("2026-11-18 21:00:00")
     assert line.accessibleDescription() == "18 Nov 2026 21:00, Europe/Berlin."
+    qtbot.addWidget(line.said)
+    line.said.resize(line.said.fontMetrics().horizontalAdvance("18 Nov 2026 21:00, Eur"), 20)
+    line.said.show()
+    assert line.said.text() == "18 Nov 2026 21:00"  # the zone goes before the time is cut
     line.setText("2026-10-25 02:30")
     assert line.accessibleDescription().startswith("25 Oct 2026 02:30, Europe/Berlin. ")
     assert "has no zone" not in line.accessibleDescription()

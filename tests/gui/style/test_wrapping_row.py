@@ -126,16 +126,18 @@ def test_parts_at_the_right_end_are_there_in_a_further_line_too(qtbot: QtBot) ->
     owner = QWidget()
     qtbot.addWidget(owner)
     row = boxes.wrapping(owner, x=0, y=0, gap=8)
-    left, right = QWidget(), QWidget()
-    for part in (left, right):
+    left, *right = (QWidget() for _ in range(4))
+    for part in (left, *right):
         part.setFixedSize(100, 20)
     row.addWidget(left)
     row.addStretch(1)
-    row.addWidget(right)
-    owner.resize(150, 60)
+    for part in right:
+        row.addWidget(part)
     owner.show()
-    qtbot.waitUntil(lambda: right.y() > left.y())
-    assert (left.x(), right.x()) == (0, 50)
+    for width, places in ((150, [50, 50, 50]), (220, [120, 12, 120]), (330, [122, 230, 230])):
+        owner.resize(width, 120)
+        qtbot.waitUntil(lambda places=places: [part.x() for part in right] == places)
+        assert left.x() == 0
 
 
 def test_its_least_height_is_no_bound_for_further_lines(qtbot: QtBot) -> None:

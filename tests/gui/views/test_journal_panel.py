@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.messages import area
 from gui.parts.differences import diff_grouping
+from gui.style import boxes, theme
 from gui.style.cells import CELL, Cell
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
@@ -77,6 +78,12 @@ def test_at_1024_the_last_columns_are_still_there(panel: JournalPanel, qtbot: Qt
         qtbot.waitUntil(lambda h=header, n=last, v=view: h.sectionPosition(n) + 100 < v.viewport().width())
     (badge,) = panel.model.cell(panel.model.index(0, 6)).badges
     assert badge.text == "Applied"
+
+
+def test_in_a_narrow_window_buttons_leave_room_for_what_became_of_a_write(panel: JournalPanel, qtbot: QtBot) -> None:
+    panel.resize(420, 640)
+    qtbot.waitUntil(lambda: panel.copy.y() > panel._what.geometry().bottom())
+    assert panel._detail_text.width() >= theme.px(boxes.BESIDE_BUTTONS)
 
 
 def test_undo_is_a_new_version_with_the_old_content(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from gui.style import symbols
+from gui.style import symbols, zooming
 from gui.views.compare.times_panel import LOOKS, TimesPanel
 from model.errors import Unreachable
 from model.over_time.as_of import Compared, Difference
@@ -56,3 +56,25 @@ def test_rows_of_a_comparison_that_broke_off_do_not_stand_for_it(
         idle()
         assert len(panel.model.rows) == whole
         assert panel.said.isVisible()
+
+
+def test_with_large_text_the_words_below_a_time_do_not_lie_over_its_line(
+    home: Path, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    zooming.apply(200)
+    try:
+        with Session.open("sample:") as session:
+            panel = TimesPanel(session, "insurance.contracts")
+            qtbot.addWidget(panel)
+            panel.resize(590, 300)
+            panel.show()
+            panel.first.put(dt.datetime(1996, 11, 25, 20, tzinfo=dt.UTC))
+            panel.then.put(dt.datetime(1997, 11, 25, 20, tzinfo=dt.UTC))
+            panel.compare()
+            idle()
+            panel.resize(590, panel.minimumSizeHint().height())
+            assert panel.states.kind == "empty"
+            qtbot.waitUntil(lambda: panel.first.said.y() > panel.first.geometry().bottom())
+            assert panel.first.height() >= panel.first.minimumSizeHint().height()
+    finally:
+        zooming.apply(100)
