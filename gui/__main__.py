@@ -105,11 +105,13 @@ def is_command(words: Sequence[str]) -> bool:
 
 def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | None) -> str:
     """Why words do not open the window, one sentence; "" where they do."""
-    from model import sources
     from model.commands import grammar
 
-    if words and not sources.is_source(words[0]):
-        return grammar.unknown(words[0])
+    if words:
+        from model import sources
+
+        if not sources.is_source(words[0]):
+            return grammar.unknown(words[0])
     if len(words) > 1:
         goes_first = f"; a command goes first, as in `palimpsest {words[1]} {sources.shown(words[0])}`"
         hint = goes_first if words[1] in grammar.names() else ""
@@ -185,11 +187,9 @@ def _missing_for(platform: str) -> str:
 def _x_answers() -> bool:
     """Whether the X server lets us in, asked the way that Qt asks it."""
     import ctypes
-    import ctypes.util
 
-    name = ctypes.util.find_library("xcb") or "libxcb.so.1"
     try:
-        xcb = ctypes.CDLL(name)
+        xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
         return True  # Qt's plugin brought its own; let it try
     xcb.xcb_connect.restype = ctypes.c_void_p

@@ -54,14 +54,13 @@ def choose_fonts(app: QApplication) -> None:
     """Where no desktop names a font for its windows, take the first family that reads well, at 13 px."""
     if QGuiApplication.font().family() not in GENERIC:
         return
-    there = set(QFontDatabase.families())
-    family = next((name for name in FAMILIES if name in there), "")
+    family = next(filter(QFontDatabase.hasFamily, FAMILIES), "")
     if not family:
         return
     font = QFont(family)
     font.setPixelSize(13)
     app.setFont(font)
-    theme.use_mono(next((name for name in FIXED if name in there), ""))
+    theme.use_mono(next(filter(QFontDatabase.hasFamily, FIXED), ""))
 
 
 def has_fonts() -> bool:

@@ -17,6 +17,7 @@ _ACTING = (
 # Joiners are a part of Arabic, Indian and Mongolian writing, and of pictures that are made of several.
 _JOINED = r"\u0600-\u109f\u1780-\u18af\u200d\u2190-\u2bff\u3030\ufe0f\U0001f000-\U0001faff"
 _HIDDEN = re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
+_MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
 
 
 def escaped(text: str) -> str:
@@ -31,6 +32,11 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
+
+
+def plain(text: str) -> str:
+    """Text on one line: a line break as ↵, a tab as ⇥, other characters that are not seen as their code."""
+    return escaped(text) if text.isprintable() else escaped(text.translate(_MARKS))
 
 
 def escaped_once(text: str) -> str:

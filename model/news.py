@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from model.records import Outcome
+if TYPE_CHECKING:
+    from model.records import Outcome
 
 
 @dataclass(frozen=True)

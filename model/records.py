@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from model.checkpoints import Checkpoint as Checkpoint
+from model.checkpoints import no_checkpoint as no_checkpoint
 from model.values.canonical import Value
 
 Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
@@ -21,13 +23,6 @@ Raw: TypeAlias = bytes
 """A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
 
 Record = TypeVar("Record")
-
-Checkpoint: TypeAlias = Callable[[int, int | None], None]
-"""Called between steps of long work with (done, of how many or None); raises ``Cancelled`` to stop it."""
-
-
-def no_checkpoint(done: int, total: int | None) -> None:
-    """The checkpoint of work that nobody watches."""
 
 
 def changed(record: Record, **changes: Any) -> Record:

@@ -9,11 +9,9 @@ A write never raises because of the document's state: it returns an ``Outcome``.
 from __future__ import annotations
 
 import datetime as dt
-import getpass
 import hashlib
 import importlib
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,24 +20,8 @@ from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from model.checkpoints import Checkpoint, no_checkpoint
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
-from model.records import (
-    Checkpoint,
-    CollectionInfo,
-    Draft,
-    Entry,
-    Matches,
-    Opened,
-    Outcome,
-    Outline,
-    Page,
-    PendingToken,
-    Row,
-    Sending,
-    ServerFacts,
-    Version,
-    no_checkpoint,
-)
 
 if TYPE_CHECKING:
     from bson import ObjectId
@@ -80,6 +62,21 @@ if TYPE_CHECKING:
     from model.over_time.watched import Watched
     from model.profile import Profile
     from model.profile.profile_file import ProfileEdit
+    from model.records import (
+        CollectionInfo,
+        Draft,
+        Entry,
+        Matches,
+        Opened,
+        Outcome,
+        Outline,
+        Page,
+        PendingToken,
+        Row,
+        Sending,
+        ServerFacts,
+        Version,
+    )
     from model.repair import Repairs
     from model.scan import Mark, Pace, Scan, ScanEstimate
     from model.server.connection_steps import ConnectionStep
@@ -168,6 +165,7 @@ _HANDED_ON = {
     "model.guarantees": ("Guarantee",),
     "model.guarantees.server_verdicts": ("Measured",),
     "model.history_import": ("ArrivingDocument", "HistoryImport", "ImportPlan"),
+    "model.records": ("Draft", "Entry"),
     "model.server.connection_steps": ("ConnectionStep",),
     "model.sources": ("address_trouble", "try_source"),
     "model.things_to_try": ("Thing",),
@@ -276,6 +274,8 @@ class Session:
         address = Address.parse(opened.text)
         self.is_near = opened.is_local or (address is not None and address.is_near)
         self.facts = opened.server.facts()
+        import uuid
+
         lifetime = uuid.uuid4().hex if opened.is_local else ""
         self.journal = Journal(home, lifetime)
         self.data = f"{opened.text} {lifetime}".rstrip()
@@ -1529,6 +1529,8 @@ def _mark(raw: bytes) -> bytes:
 
 
 def _user() -> str | None:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

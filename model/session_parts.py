@@ -23,6 +23,7 @@ from model.names import id_name, version_name
 from model.news import News, tell
 from model.over_time.document_history import DocumentHistory
 from model.profile import Profile
+from model.records import Opened, Outcome, Row
 from model.text.moments import moment_from_text
 from model.text.paths import fitted
 from model.userdata import folders
@@ -46,8 +47,11 @@ __all__ = [
     "Log",
     "News",
     "ObjectId",
+    "Opened",
+    "Outcome",
     "PageQuery",
     "Profile",
+    "Row",
     "Stamp",
     "Value",
     "Writer",

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from model import local_process
 from model.errors import NotFound, Refused, Unreachable
 from model.local_process import Served, ServerProcess
-from model.records import Checkpoint
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
 if TYPE_CHECKING:  # the driver is imported by whoever connects: a window is there before that
+    from model.checkpoints import Checkpoint
     from model.server.connection_steps import ConnectionStep
     from model.server.retry import Server
 

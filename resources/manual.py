@@ -5,7 +5,6 @@ The first page lists the others in groups, each with a line on its content; that
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -83,5 +82,7 @@ def _likeness(word: str, text: str) -> float:
     others = re.findall(r"\w+", text.lower())
     if len(word) > 2 and any(other.startswith(word[:-1]) for other in others):
         return 1  # layout and layouts, merge and merging
+    import difflib
+
     best = max(difflib.SequenceMatcher(None, word, other).ratio() for other in others)
     return best if best >= 0.75 else 0

@@ -14,7 +14,6 @@ from gui.language import tr
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
-from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:
     from gui.subscriptions import DraftNews
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
     from model.news import News
     from model.records import Outcome
     from model.session import Conflict, Session
+    from model.values.canonical import Path, Value
 
-OnShow: TypeAlias = tuple[str, Mapping[Value, bytes | None], int]
+OnShow: TypeAlias = "tuple[str, Mapping[Value, bytes | None], int]"
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another
 
 

@@ -18,7 +18,6 @@ from gui.pages.page_request import CollectionStart, PageRequest, PairStart, Taki
 from gui.views.browse.query import Query
 from model import text
 from model.errors import Refused
-from model.records import Draft
 from resources import manual
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ class PageKind:
 
 
 def _document(page: Callable[..., Page], session: Session, asked: PageRequest, production: bool) -> Page:
+    from model.records import Draft
+
     draft = asked.start if isinstance(asked.start, Draft) else None
     return page(session, asked.ns, asked.document, draft, production)
 

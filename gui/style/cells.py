@@ -53,8 +53,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style import icons, preferences, symbols, theme, wording
+from model.hidden_characters import plain as seen
 from model.hidden_characters import visible
-from model.text.display import plain as seen
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import shutil
-import subprocess
 import sys
 
 from PySide6.QtCore import QObject, QSettings, QStandardPaths
@@ -70,6 +69,8 @@ def _said(command: tuple[str, ...]) -> str:
     program = shutil.which(command[0])
     if program is None:
         return ""
+    import subprocess
+
     try:
         return subprocess.run(
             [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE

@@ -11,7 +11,6 @@ import json
 import os
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, QTimeZone, Signal
 
@@ -120,6 +119,8 @@ def keep_shape(key: str, state: QByteArray) -> None:
 
 def system_zone() -> str:
     """The IANA name of this computer's time zone; UTC where it has none."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     name = QTimeZone.systemTimeZoneId().data()
     text = bytes(name).decode("ascii", "replace")
     try:
@@ -137,11 +138,15 @@ def zone() -> str:
 
 def zones() -> list[str]:
     """Every zone that can be chosen."""
+    from zoneinfo import available_timezones
+
     return sorted(name for name in available_timezones() if "/" in name or name == "UTC")
 
 
 def local(at: dt.datetime) -> dt.datetime:
     """A UTC time in the chosen zone."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     aware = at if at.tzinfo is not None else at.replace(tzinfo=dt.UTC)
     try:
         return aware.astimezone(ZoneInfo(zone()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import re
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,10 @@ from gui.style import preferences
 from gui.tasks import Task
 from model import text
 from model.errors import Refused
-from model.values.canonical import INT32, INT64, STRING, Value
 
 if TYPE_CHECKING:
     from model.records import Outcome
+    from model.values.canonical import Value
 
 MONTHS = (
     tr("Jan"), tr("Feb"), tr("Mar"), tr("Apr"), tr("May"), tr("Jun"),
@@ -53,7 +52,11 @@ def unread(name: str) -> str:
 def tip(said: str) -> str:
     """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
     seen = text.visible(said)
-    return f"<p style='white-space:pre-wrap'>{html.escape(seen)}</p>" if "<" in seen or "&" in seen else seen
+    if "<" not in seen and "&" not in seen:
+        return seen
+    import html
+
+    return f"<p style='white-space:pre-wrap'>{html.escape(seen)}</p>"
 
 
 def item(said: str, most: int = 60) -> str:
@@ -188,10 +191,10 @@ def version(v: Value | None) -> str:
     """``v14``; the first seven characters of a hash; "" where the layout has no versions."""
     if v is None:
         return ""
-    if v.type in (INT32, INT64):
+    if v.kind in ("Int32", "Int64"):
         return f"v{int.from_bytes(v.data, 'little', signed=True)}"
     shown = plain(v)
-    return shown[:7] if v.type == STRING and len(shown) > 12 else f"v{shown}" if shown[:1].isdigit() else shown
+    return shown[:7] if v.kind == "String" and len(shown) > 12 else f"v{shown}" if shown[:1].isdigit() else shown
 
 
 def about(outcome: Outcome) -> str:
@@ -206,7 +209,7 @@ def plain(value: Value) -> str:
 
 
 def _exact(value: Value) -> str:
-    if value.type == STRING:
+    if value.kind == "String":
         try:
             return str(value.python())
         except Refused:
@@ -216,7 +219,7 @@ def _exact(value: Value) -> str:
 
 def copied(value: Value) -> str:
     """The copy of an id: a text's own characters, anything else so that reading it gives that id again."""
-    return _exact(value) if value.type == STRING else typed(value)
+    return _exact(value) if value.kind == "String" else typed(value)
 
 
 def typed(value: Value) -> str:
@@ -226,6 +229,6 @@ def typed(value: Value) -> str:
         again = text.loose_value(bare)
     except Refused:
         again = None
-    if value.type == STRING and again is None:
+    if value.kind == "String" and again is None:
         return bare
     return bare if again == value else text.value_text(value)

@@ -14,7 +14,6 @@ from model.session import (
     Connections,
     SavedConnection,
     Session,
-    address_trouble,
     label,
     needs_password,
     without_password,
@@ -32,6 +31,8 @@ def trouble_with(source: str) -> str:
     if not typed.startswith(SCHEMES) and "://" in typed:
         return tr("An address begins with mongodb:// or mongodb+srv://.")
     source = completed(typed)
+    from model.session import address_trouble
+
     return address_trouble(source) if "://" in source else ""
 
 

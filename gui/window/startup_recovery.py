@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QWidget
 from gui import messages, tasks
 from gui.language import tr
 from gui.style.wording import many
-from model.session import Journal, Session
 
 if TYPE_CHECKING:
     from gui.messages import MessageLine
     from gui.style.states import Choice
     from model.records import Entry, Outcome
+    from model.session import Session
 
 
 class StartupRecovery(QObject):
@@ -131,6 +131,8 @@ def said(entries: Sequence[Entry]) -> str:
 
 
 def _left() -> list[Entry]:
+    from model.session import Journal
+
     journal = Journal()
     if not journal.path.exists():
         return []

@@ -16,9 +16,10 @@ from typing import Literal
 
 from model import text
 from model.commands.standard_streams import say
+from model.hidden_characters import plain
 from model.text import scalars
-from model.text.display import plain, size_text
 from model.text.pace import Pace
+from model.text.sizes import size_text
 from model.values.canonical import Value
 
 _WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come

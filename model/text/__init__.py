@@ -17,16 +17,27 @@ Bytes of a string or name that are no UTF-8 are half characters, ``\\udc80`` to 
 
 from __future__ import annotations
 
-from model.errors import Unreadable
-from model.hidden_characters import visible
-from model.text.display import plain, shown
-from model.text.json_reader import read
-from model.text.json_tree import tree
-from model.text.json_writer import Style, write
-from model.text.paths import fitted, name_text, path_from_text, path_text
-from model.text.value_editing import KINDS, blank, editable, parsed
-from model.values import canonical as c
-from model.values.canonical import Value
+import importlib
+from typing import TYPE_CHECKING
+
+from model.hidden_characters import plain, visible
+
+if TYPE_CHECKING:
+    from model.text.display import shown
+    from model.text.extended_json import (
+        from_text,
+        json_object,
+        loose,
+        loose_value,
+        readable,
+        relaxed,
+        to_text,
+        value_from_text,
+        value_text,
+    )
+    from model.text.json_writer import Style
+    from model.text.paths import fitted, name_text, path_from_text, path_text
+    from model.text.value_editing import KINDS, blank, editable, parsed
 
 __all__ = [
     "KINDS",
@@ -52,64 +63,23 @@ __all__ = [
     "visible",
 ]
 
-
-def to_text(raw: bytes, indent: int | None = None) -> str:
-    """Canonical Extended JSON of a document, on one line or indented by so many blanks.
-
-    Raises ``Unreadable`` where the bytes are no BSON.
-    """
-    return value_text(Value(c.OBJECT, raw), indent)
-
-
-def from_text(text: str) -> bytes:
-    """The document that Extended JSON stands for, canonical or relaxed; the inverse of :func:`to_text`.
-
-    Raises ``Unreadable`` with line, column and what to do.
-    """
-    value = read(text)
-    if value.type != c.OBJECT:
-        raise Unreadable(f"Line 1, column 1: this is a value of type {value.kind}; a document is written {{…}}.")
-    return value.data
+_PARTS = {
+    "display": ("shown",),
+    "extended_json": (
+        *("from_text", "json_object", "loose", "loose_value", "readable", "relaxed", "to_text"),
+        *("value_from_text", "value_text"),
+    ),
+    "json_writer": ("Style",),
+    "paths": ("fitted", "name_text", "path_from_text", "path_text"),
+    "value_editing": ("KINDS", "blank", "editable", "parsed"),
+}
+"""The names behind the door, by their files; each is imported when somebody asks: a window is there before values."""
 
 
-def value_text(value: Value, indent: int | None = None) -> str:
-    """Canonical Extended JSON of one value."""
-    return write(value, Style(indent=None if indent is None else " " * indent))
-
-
-def value_from_text(text: str) -> Value:
-    """The value that Extended JSON stands for; the inverse of :func:`value_text`."""
-    return read(text)
-
-
-def relaxed(raw: bytes, indent: int | None = None) -> str:
-    """Relaxed Extended JSON of a document: plain numbers and readable dates; Int32 and Int64 look alike in it."""
-    return write(Value(c.OBJECT, raw), Style("relaxed", None if indent is None else " " * indent))
-
-
-def readable(raw: bytes, indent: int | None = 2) -> str:
-    """Extended JSON for editing: relaxed wherever :func:`from_text` reads the very value from it, else canonical."""
-    return write(Value(c.OBJECT, raw), Style("exact", None if indent is None else " " * indent))
-
-
-def loose(text: str) -> bytes:
-    """The document that a person typed in a filter bar: Extended JSON or mongosh's notation; no text is ``{}``.
-
-    Raises ``Unreadable`` with line, column and what to do.
-    """
-    if not text.strip():
-        return c.EMPTY
-    value = read(text, loose=True)
-    if value.type != c.OBJECT:
-        raise Unreadable(f'Line 1, column 1: this is a value of type {value.kind}; write a document, as in {{"a": 1}}.')
-    return value.data
-
-
-def loose_value(text: str) -> Value:
-    """The value that a person typed, in any notation that :func:`loose` takes."""
-    return read(text, loose=True)
-
-
-def json_object(value: Value) -> object:
-    """Canonical Extended JSON of a value as the Python objects that ``json.loads`` would give, of any depth."""
-    return tree(value_text(value))
+def __getattr__(name: str) -> object:
+    """Import a name behind the door, and keep it here."""
+    for part, names in _PARTS.items():
+        if name in names:
+            found: object = getattr(importlib.import_module(f"{__name__}.{part}"), name)
+            return globals().setdefault(name, found)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

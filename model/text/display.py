@@ -8,31 +8,16 @@ from __future__ import annotations
 import base64
 import uuid
 
-from model.hidden_characters import escaped
+from model.hidden_characters import plain
 from model.text import scalars
 from model.text.dates import date_text
 from model.text.paths import name_text
+from model.text.sizes import size_text
 from model.values import canonical as c
 from model.values.canonical import Value
 
-_MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
 _SIZE_FROM = 1024
 _NOT_SHOWN_FROM = 1 << 20
-
-
-def size_text(count: int) -> str:
-    """A number of bytes as people read it: ``812 B``, ``2.9 KB``, ``15.1 MB``."""
-    if count < 1024:
-        return f"{count} B"
-    number, unit = count / 1024, "KB"
-    if number >= 1024:
-        number, unit = number / 1024, "MB"
-    return f"{number:.1f} {unit}"
-
-
-def plain(text: str) -> str:
-    """Text on one line: a line break as ↵, a tab as ⇥, other characters that are not seen as their code."""
-    return escaped(text) if text.isprintable() else escaped(text.translate(_MARKS))
 
 
 def cut(text: str, limit: int) -> str:

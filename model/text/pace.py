@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import Literal
 
-from model.text.display import size_text
+from model.text.sizes import size_text
 
 WINDOW = 5.0  # seconds of which the pace is taken
 SOON = 0.5  # seconds before anything is said of it

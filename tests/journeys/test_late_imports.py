@@ -161,6 +161,13 @@ def test_a_window_is_there_before_driver_layouts_and_views() -> None:
     assert len(ours(there)) <= 110, ours(there)
 
 
+def test_the_door_of_texts_brings_what_is_asked_for_and_all_of_its_names_are_there() -> None:
+    there = set(python("import sys; from model import text; text.plain('a'); print(*sys.modules)").split())
+    assert not {"bson", "model.values", "model.text.json_reader"} & there
+    assert python("from model.text import *\nfrom model import text\nassert {*text.__all__} <= {*vars(text)}") == ""
+    assert python("from model import text\nassert not hasattr(text, 'nothing_of_that_name')") == ""
+
+
 def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     there = set(
         python("import sys; from gui.window import open_windows; open_windows.get_ready(); print(*sys.modules)").split()

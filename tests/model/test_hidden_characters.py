@@ -9,9 +9,8 @@ import unicodedata
 import pytest
 
 from model import text
-from model.hidden_characters import escaped, escaped_once, visible
+from model.hidden_characters import escaped, escaped_once, plain, visible
 from model.text import scalars
-from model.text.display import plain
 from model.toml_text import from_line, to_line
 
 UNSEEN = [

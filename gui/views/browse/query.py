@@ -10,7 +10,6 @@ from gui.language import tr
 from gui.style import wording
 from model import text
 from model.errors import Refused
-from model.values import canonical
 
 if TYPE_CHECKING:
     from model.over_time.history_list import HistoryList
@@ -112,6 +111,8 @@ def sort_pairs(sort: str) -> list[tuple[str, bool]]:
     """The fields of an order as it was typed, each with whether it descends; [] where it cannot be read."""
     if sort.lstrip().startswith("{"):
         try:
+            from model.values import canonical
+
             return [(name, text.shown(way).startswith("-")) for name, way in canonical.fields(text.loose(sort))]
         except Refused:
             return []
@@ -123,6 +124,8 @@ def field_names(fields: str) -> list[str]:
     """The fields of a projection as it was typed: ``a, b.c`` or ``{ a: 1, "b.c": 1 }``."""
     if fields.lstrip().startswith("{"):
         try:
+            from model.values import canonical
+
             return [
                 name
                 for name, way in canonical.fields(text.loose(fields))
