@@ -307,8 +307,7 @@ class Connecting(QObject):
         except Refused as refusal:
             messages.fail(self._workspace, refusal)
             saved = []
-        self._workspace.sidebar.set_saved(saved)
-        self._workspace.welcome.set_recent(saved)
+        self._workspace.set_saved(saved)
 
     def keep_profile(self, session: Session, _: str = "") -> None:
         """Remember with a connection the profile that it is read by now."""

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import sys
-import threading
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QFileOpenEvent
 
 from gui import app
 from gui.style import preferences
+from gui.window.early_imports import EarlyImports
 from gui.window.running_instance import RunningInstance
 from gui.window.window import Window
 
 MOST = 8  # windows that are brought back
 _KEPT = "windows"
-PAINTED = 100  # milliseconds after which a window has been drawn
-SOON = ("model.session_parts", "gui.pages.collection_page", "gui.pages.document_pages")
 
 
 class OpenWindows(QObject):
@@ -130,26 +127,16 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     app.catch(windows.show_error)
     instance = RunningInstance()
     instance.asked.connect(windows.serve)
+    imports = EarlyImports()
+    first = windows.restore()
+    first.drawn.connect(imports.begin)
     if not apart:
-        instance.listen()
-    windows.restore()
+        first.drawn.connect(instance.listen)
     if request.get("source"):
-        windows.serve(request)
+        first.drawn.connect(partial(windows.serve, request))
     gc.freeze()  # all of this stays: the sweeper need not look through it
-    getting_ready = threading.Thread(target=get_ready, name="palimpsest-imports")
-    QTimer.singleShot(PAINTED, getting_ready.start)
     status = application.exec()
-    if getting_ready.is_alive():
-        getting_ready.join()
-    instance.close()
+    imports.end()
+    if not apart:
+        instance.close()
     return status
-
-
-def get_ready() -> None:
-    """Import what the first source and its pages need, in a thread: the window is drawn by then, and answers.
-
-    None of these modules makes an object of Qt as it is imported; that would belong to this thread.
-    """
-    for name in SOON:
-        importlib.import_module(name)
-    gc.freeze()  # all of this stays: the collector need not look through it again and again

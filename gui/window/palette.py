@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
@@ -15,21 +14,10 @@ from gui.style import theme
 from gui.style.cells import Badge, Cell, CellTree, Index, Span
 from gui.style.sheet import Sheet
 from gui.style.states import hair, words
+from gui.window.hit import Hit
 
 SHOWN = 200
 ROW, ROWS, BESIDE = 28, 11, 112  # u; at most so many rows are seen at once, in a low window those there is room for
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A command or a collection that can be found: ``call`` does or opens it, unless ``why`` says why not."""
-
-    text: str
-    call: Callable[[], object]
-    icon: str = ""
-    remark: str = ""
-    badge: str = ""
-    why: str = ""  # it cannot be done now
 
 
 def matches(hit: Hit, needle: str) -> bool:

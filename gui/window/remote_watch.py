@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -26,21 +26,21 @@ from gui.pages.base import Page
 from model import news
 from model.errors import Refused
 from model.news import News
-from model.records import Outcome
-from model.values.canonical import Value
 
 if TYPE_CHECKING:
     from gui.window.open_sessions import OpenSessions
     from gui.window.workspace import Workspace
     from model.session import Session
+    from model.values.canonical import Value
 
 EVERY = 3_000  # milliseconds between two questions
 SHARE = 20  # times as long as a question took nothing is asked
 AWAY = 5  # times as rarely while another program is in front
 SOON = 300  # milliseconds after other documents are on show
 
-Marks = dict[str, dict[Value, bytes]]
-_Wanted = dict[str, tuple[dict[Value, set[bytes]], int]]  # the documents as they were read, and their bytes
+Marks: TypeAlias = "dict[str, dict[Value, bytes]]"
+_Wanted: TypeAlias = "dict[str, tuple[dict[Value, set[bytes]], int]]"
+"""The documents as they were read, and their bytes."""
 _Asked = dict[Page, Callable[[], object]]  # pages, each with what tells whether rows came or went
 _Pulses = dict[Page, object]
 
@@ -69,7 +69,7 @@ class RemoteWatch(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.ask)
         self._timer.start(EVERY)
-        workspace.tab_area.current_changed.connect(self._soon)
+        workspace.current_changed.connect(self._soon)
 
     def known(self, session: Session) -> Marks:
         """The marks of a connection's documents, as they were seen last."""
@@ -106,6 +106,8 @@ class RemoteWatch(QObject):
             self._timer.start(EVERY)
 
     def _answered(self, found: _Found) -> None:
+        from model.records import Outcome
+
         session, before = found.session, self._known.get(id(found.session), {})
         self._known[id(session)] = found.marks
         self._rest(session, found.took)

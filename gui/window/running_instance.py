@@ -11,14 +11,17 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtCore import QDir, QObject, Signal
 
 from model.errors import Refused
 from model.userdata import folders  # a later start that hands over needs no more of the model
+
+if TYPE_CHECKING:  # a first start has its window before that
+    from PySide6.QtNetwork import QLocalServer
 
 _PATIENCE = 3000  # milliseconds
 _MOST = 100_000  # bytes of a request
@@ -40,14 +43,19 @@ class RunningInstance(QObject):
 
     asked = Signal(object)  # a dict
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._server = QLocalServer(self)
-        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        self._server.newConnection.connect(self._come)
+    @cached_property
+    def _server(self) -> QLocalServer:
+        from PySide6.QtNetwork import QLocalServer
+
+        server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        server.newConnection.connect(self._come)
+        return server
 
     def listen(self) -> bool:
         """Be the one that later starts reach; False where another one is, or no socket is to be had."""
+        from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
         name = door()
         probe = QLocalSocket()
         probe.connectToServer(name)
@@ -68,6 +76,8 @@ class RunningInstance(QObject):
             socket.disconnected.connect(socket.deleteLater)
 
     def _read(self) -> None:
+        from PySide6.QtNetwork import QLocalSocket
+
         socket = self.sender()
         if not isinstance(socket, QLocalSocket):
             return
@@ -91,6 +101,10 @@ def hand_over(request: Mapping[str, Any]) -> bool:
         name = door()
     except Refused:
         return False  # the window says so
+    if os.name == "posix" and not os.path.exists(QDir.temp().absoluteFilePath(name)):  # a socket is a file there
+        return False
+    from PySide6.QtNetwork import QLocalSocket
+
     socket = QLocalSocket()
     socket.connectToServer(name)
     if not socket.waitForConnected(_PATIENCE):

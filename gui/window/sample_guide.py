@@ -16,13 +16,13 @@ from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
 from model import text
 from model.session import Session, things
-from model.values.canonical import EMPTY, STRING, Path, Value
 
 if TYPE_CHECKING:
     from gui.pages.base import Page
     from gui.pages.document_pages import DocumentPage
     from gui.window.workspace import Workspace
     from model.session import Thing
+    from model.values.canonical import Path, Value
 
 HINTS = {
     "compare": tr(
@@ -59,7 +59,7 @@ def contested(before: bytes, after: bytes, own: Collection[str]) -> Path:
     from model.diff import Replace, Retype, diff
 
     changed = [op for op in diff(before, after) if isinstance(op, Replace | Retype) and op.path[0] not in own]
-    texts = [op for op in changed if op.new.type == STRING]
+    texts = [op for op in changed if op.new.kind == "String"]
     return next((op.path for op in (*texts, *changed) if not op.new.is_container), ())
 
 
@@ -71,7 +71,7 @@ class SampleGuide(QObject):
         self._workspace = workspace
         self._hint: messages.MessageLine | None = None
         self._about: Page | None = None
-        workspace.tab_area.current_changed.connect(self._page_in_front)
+        workspace.current_changed.connect(self._page_in_front)
 
     def _say(self, words: str) -> None:
         """Say what to do on the page in front; the hint goes with it."""
@@ -153,6 +153,8 @@ class SampleGuide(QObject):
         session, ns = page.session, page.ns
 
         def work(_: tasks.Progress) -> Path:
+            from model.values.canonical import EMPTY
+
             before, after = session.version(ns, id).content or EMPTY, session.colleague_content(ns, id)
             return contested(before, after, tuple(session.info(ns).fields.values()))
 

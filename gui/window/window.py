@@ -8,8 +8,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMetaMethod, QPoint, QSize, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence
+from PySide6.QtCore import QMetaMethod, QPoint, QSize, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from gui import messages, subscriptions, tasks
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from model.session import Session
 
 FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
+UNSEEN = 200  # milliseconds after which a window is not waited for that nobody sees, such as a minimised one
 SMALLEST = QSize(960, 560)  # fits every screen, however large the text is; what has no room scrolls
 
 
@@ -47,6 +48,7 @@ class Window(QMainWindow):
 
     another_asked = Signal()
     quit_asked = Signal()
+    drawn = Signal()  # once, after its first frame, or soon where nobody sees it
     closed = Signal()
     stays = Signal()  # it was to be closed, and somebody said no
 
@@ -58,7 +60,7 @@ class Window(QMainWindow):
         self.setWindowTitle("Palimpsest")
         self.setWindowIcon(logo.icon())
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)).boundedTo(SMALLEST))
-        self._closing = False
+        self._closing = self._shown = False
         self._sessions = OpenSessions()
         weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed
         self.actions_ = Actions(self, ACTIONS)
@@ -68,7 +70,6 @@ class Window(QMainWindow):
         self.setMenuWidget(self.title)
         centre = QWidget(self)
         self.workspace = Workspace(self._sessions, centre)
-        self.workspace.tab_area.number = number
         self.status = StatusLine(centre)
         column = boxes.column(centre)
         column.addWidget(self.workspace, 1)
@@ -89,15 +90,18 @@ class Window(QMainWindow):
         self._fit_size()
         self.connecting.refresh_saved()
         self.workspace.show_welcome()
-        self.recovery.look()
+        self._drawn = QTimer(self)
+        self._drawn.setSingleShot(True)
+        self._drawn.setInterval(UNSEEN)
+        self._drawn.timeout.connect(self.drawn)
+        self.drawn.connect(self.recovery.look)
 
     def _wire(self) -> None:
         commands, connecting, workspace = self.commands, self.connecting, self.workspace
         self.actions_.asked.connect(self._act)
         commands.another_asked.connect(self.another_asked)
         commands.quit_asked.connect(self._quit)
-        workspace.tab_area.other_asked.connect(commands.choose_other)
-        self.messages.left.connect(workspace.tab_area.let_go_soon)
+        workspace.made.connect(self._wire_work)
         workspace.changed.connect(self.messages.settle)
         self.title.writes_asked.connect(commands.do_allow_writes)
         self.title.memory_asked.connect(connecting.reopen_into_memory)
@@ -105,7 +109,7 @@ class Window(QMainWindow):
         self.title.tasks_asked.connect(commands.do_tasks)
         self.title.theme_asked.connect(commands.do_theme_toggle)
         self.status.tasks_asked.connect(commands.do_tasks)
-        welcome, sidebar = workspace.welcome, workspace.sidebar
+        welcome = workspace.welcome
         welcome.open_asked.connect(connecting.opener.open)
         welcome.stop_asked.connect(connecting.opener.stop)
         welcome.sample_asked.connect(connecting.open_sample)
@@ -114,6 +118,15 @@ class Window(QMainWindow):
         welcome.folder_asked.connect(connecting.pick_folder)
         welcome.file_asked.connect(connecting.pick_file)
         welcome.topic_asked.connect(commands.show_topic)
+        subscriptions.signals.written.connect(self._written)
+        self.recovery.show_asked.connect(self._show_journal)
+        self.recovery.connect_asked.connect(connecting.open_source)
+        for part in (workspace, connecting, commands, self.check_offer, preferences.signals, theme.signals):
+            part.changed.connect(self.update_state)
+
+    def _wire_work(self) -> None:
+        commands, connecting, workspace = self.commands, self.connecting, self.workspace
+        sidebar, tab_area = workspace.sidebar, workspace.tab_area
         sidebar.connection_asked.connect(connecting.open_saved)
         sidebar.connect_asked.connect(connecting.ask)
         sidebar.disconnect_asked.connect(connecting.disconnect_session)
@@ -123,14 +136,12 @@ class Window(QMainWindow):
         sidebar.layout_asked.connect(commands.state_layout)
         sidebar.read_ended.connect(self._collections_read)
         workspace.lost.disconnect_asked.connect(connecting.disconnect_session)
-        workspace.tab_area.new_asked.connect(commands.do_new_tab)
-        workspace.tab_area.list_asked.connect(commands.do_list_tabs)
-        workspace.tab_area.layout_asked.connect(commands.state_layout)
-        subscriptions.signals.written.connect(self._written)
-        self.recovery.show_asked.connect(self._show_journal)
-        self.recovery.connect_asked.connect(connecting.open_source)
-        for part in (workspace, connecting, commands, self.check_offer, preferences.signals, theme.signals):
-            part.changed.connect(self.update_state)
+        tab_area.number = self.number
+        tab_area.new_asked.connect(commands.do_new_tab)
+        tab_area.list_asked.connect(commands.do_list_tabs)
+        tab_area.layout_asked.connect(commands.state_layout)
+        tab_area.other_asked.connect(commands.choose_other)
+        self.messages.left.connect(tab_area.let_go_soon)
 
     def _fit_size(self) -> None:
         room = QApplication.primaryScreen().availableGeometry().size() - FRAME
@@ -143,6 +154,17 @@ class Window(QMainWindow):
     @property
     def _shape(self) -> str:
         return "window" if self.number == 1 else f"window-{self.number}"
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not event.spontaneous() and not self._shown:
+            self._shown = True
+            self._drawn.start()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._drawn.isActive():
+            self._drawn.start(0)  # what else there is to do has waited for this frame
 
     # --- what is in front
 
@@ -174,11 +196,11 @@ class Window(QMainWindow):
         facts = {str(preferences.get("theme"))} | ({"desktop"} if desktop_entry.is_possible() else set())
         if session is not None:
             facts |= {"session", "settable"} | (set() if session.read_only else {"writes"})
-        if len(workspace.tab_area.pages) > 1:
+        if workspace.is_made and len(workspace.tab_area.pages) > 1:
             facts.add("tabs")
-        if workspace.tab_area.closed:
+        if workspace.is_made and workspace.tab_area.closed:
             facts.add("closed-tab")
-        if not workspace.sidebar.folded:
+        if not workspace.folded:
             facts.add("sidebar")
         reasons = {"closed-tab": tr("No tab was closed so far")} | (page.reasons() if page is not None else {})
         self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
@@ -214,7 +236,7 @@ class Window(QMainWindow):
         self.connecting.open(opening)
 
     def _collections_read(self, session: Session) -> None:
-        self.workspace.count_soon()
+        self.workspace.count()
         self.connecting.collections_read(session)
 
     def _show_journal(self, session: Session) -> None:
@@ -243,7 +265,7 @@ class Window(QMainWindow):
         messages.fail(self, error)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        unsaved = self.workspace.tab_area.unsaved()
+        unsaved = self.workspace.tab_area.unsaved() if self.workspace.is_made else []
         if unsaved and not self._closing:
             event.ignore()
             kept = wording.many(len(unsaved), "edit is", "edits are")
@@ -260,7 +282,8 @@ class Window(QMainWindow):
             )
             question.rejected.connect(self.stays)
             return
-        self.workspace.tab_area.leave()
+        if self.workspace.is_made:
+            self.workspace.tab_area.leave()
         preferences.keep_shape(self._shape, self.saveGeometry())
         tops = QApplication.topLevelWidgets()
         others = any(isinstance(top, Window) and top is not self and top.isVisible() for top in tops)

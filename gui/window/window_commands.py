@@ -17,7 +17,7 @@ from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
 from gui.style import focus_keeper, preferences, theme, wording, zooming
 from gui.window import desktop_entry
-from gui.window.palette import Hit, Palette
+from gui.window.hit import Hit
 from resources import manual
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class WindowCommands(QObject):
         """Find a collection and open it in a tab of its own."""
         hits = self._collections(anew=True)
         self._workspace.show_work()
-        Palette(self._workspace, hits, tr("Open a collection in a new tab")).open()
+        self._find(hits, tr("Open a collection in a new tab"))
 
     def do_close_tab(self) -> None:
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
@@ -112,7 +112,7 @@ class WindowCommands(QObject):
             Hit(page.title, partial(area.show_page, page), page.icon, page.tip, tr("not saved") if page.dirty else "")
             for page in area.pages
         ]
-        Palette(self._workspace, hits, tr("Go to a tab")).open()
+        self._find(hits, tr("Go to a tab"))
 
     def do_next_tab(self) -> None:
         self._step(1)
@@ -219,7 +219,12 @@ class WindowCommands(QObject):
     def do_palette(self) -> None:
         """Find a command, a collection or a page of the manual by its name."""
         hits = [*self._commands(), *self._collections(), *self._topics()]
-        Palette(self._workspace, hits, tr("Find a command or collection")).open()
+        self._find(hits, tr("Find a command or collection"))
+
+    def _find(self, hits: list[Hit], title: str) -> None:
+        from gui.window.palette import Palette
+
+        Palette(self._workspace, hits, title).open()
 
     def _commands(self) -> list[Hit]:
         trigger = self._actions.trigger

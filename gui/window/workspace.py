@@ -1,4 +1,7 @@
-"""The workspace between the window's title row and its messages: the welcome page, or the sidebar and the tabs."""
+"""The workspace between the window's title row and its messages: the welcome page, or the sidebar and the tabs.
+
+These are made when a source is opened, or somebody asks for them: a window begins without.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,24 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, theme, wording
-from gui.window.connection_watch import LostLine
-from gui.window.sidebar import Sidebar
-from gui.window.tab_area import TabArea
 from gui.window.welcome_panel import WelcomePanel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gui.pages.base import Page
+    from gui.window.connection_watch import LostLine
     from gui.window.open_sessions import OpenSessions
+    from gui.window.sidebar import Sidebar
+    from gui.window.tab_area import TabArea
+    from gui.window.work_area import WorkArea
     from model.news import News
-    from model.session import Session
+    from model.session import SavedConnection, Session
 
 NARROW = 1160  # below it the sidebar folds by itself
 
@@ -29,45 +35,76 @@ class Workspace(QWidget):
     """The place for the page in front, which the sidebar marks; ``changed`` follows each change of that."""
 
     changed = Signal()
+    made = Signal()  # the sidebar and the tabs are there now
+    current_changed = Signal()  # another page is in front
 
     def __init__(self, sessions: OpenSessions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._sessions = sessions
         self._fold_choice: bool | None = None
         self._stack = QStackedWidget(self)
-        self._work = QWidget(self._stack)
+        self._area: WorkArea | None = None
+        self._saved: Sequence[SavedConnection] = ()
         self.welcome = WelcomePanel(self._stack)
-        self.sidebar = Sidebar(self._work)
-        self.lost = LostLine(self._work)
-        self.tab_area = TabArea(sessions.production, self._work)
-        row = QHBoxLayout(self._work)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.sidebar)
-        right = QVBoxLayout()
-        right.setSpacing(0)
-        right.addWidget(self.lost)
-        right.addWidget(self.tab_area, 1)
-        row.addLayout(right, 1)
         self._stack.addWidget(self.welcome)
-        self._stack.addWidget(self._work)
         boxes.column(self).addWidget(self._stack)
         self._counting = QTimer(self)
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
-        self._counting.timeout.connect(self._count)
-        self.sidebar.collection_asked.connect(self._open_collection)
-        self.sidebar.sheet_asked.connect(self._open_sheet)
-        self.sidebar.activity_asked.connect(self._open_activity)
-        self.sidebar.layout_changed.connect(self._layout_changed)
-        self.sidebar.databases_changed.connect(self._databases_changed)
-        self.sidebar.fold_changed.connect(self.changed)
-        self.tab_area.current_changed.connect(self._page_in_front)
-        self.tab_area.page_changed.connect(self.changed)
+        self._counting.timeout.connect(self.count)
         theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
         self.welcome.left.connect(self.show_work)
         subscriptions.signals.written.connect(self._written)
         subscriptions.signals.drafts.connect(self.count_soon)
+
+    # --- its parts
+
+    @property
+    def sidebar(self) -> Sidebar:
+        """Connections and collections."""
+        return self._work().sidebar
+
+    @property
+    def lost(self) -> LostLine:
+        """The line above the tabs while a server does not answer."""
+        return self._work().lost
+
+    @property
+    def tab_area(self) -> TabArea:
+        """The tabs with their pages."""
+        return self._work().tab_area
+
+    @property
+    def is_made(self) -> bool:
+        """Whether sidebar and tabs are there."""
+        return self._area is not None
+
+    def _work(self) -> WorkArea:
+        if self._area is None:
+            from gui.window.work_area import WorkArea
+
+            self._area = made = WorkArea(self._sessions.production, self._stack)
+            self._stack.addWidget(made)
+            made.sidebar.set_saved(self._saved)
+            made.sidebar.collection_asked.connect(self._open_collection)
+            made.sidebar.sheet_asked.connect(self._open_sheet)
+            made.sidebar.activity_asked.connect(self._open_activity)
+            made.sidebar.layout_changed.connect(self._layout_changed)
+            made.sidebar.databases_changed.connect(self._databases_changed)
+            made.sidebar.fold_changed.connect(self.changed)
+            made.tab_area.current_changed.connect(self._page_in_front)
+            made.tab_area.current_changed.connect(self.current_changed)
+            made.tab_area.page_changed.connect(self.changed)
+            made.sidebar.fold(self._narrow, at_once=True)
+            self.made.emit()
+        return self._area
+
+    def set_saved(self, saved: Sequence[SavedConnection]) -> None:
+        """List the saved connections."""
+        self._saved = saved
+        self.welcome.set_recent(saved)
+        if self._area is not None:
+            self._area.sidebar.set_saved(saved)
 
     # --- what is in front
 
@@ -89,7 +126,7 @@ class Workspace(QWidget):
     @property
     def session(self) -> Session | None:
         """The connection of the page in front, else the one opened last."""
-        page = self.tab_area.page
+        page = None if self._area is None else self._area.tab_area.page
         if page is not None:
             return page.session
         return self._sessions.all[-1] if self._sessions.all else None
@@ -107,7 +144,7 @@ class Workspace(QWidget):
         """Show connections and tabs."""
         if self.at_welcome:
             self.setFocusProxy(self.tab_area)
-            self._stack.setCurrentWidget(self._work)
+            self._stack.setCurrentWidget(self._work())
             self.tab_area.focus_page()
         self.changed.emit()
 
@@ -118,6 +155,8 @@ class Workspace(QWidget):
 
     def show_state(self) -> None:
         """Say which servers do not answer, and how much the repair centre has left to do."""
+        if self._area is None:
+            return
         session = None if self.at_welcome else self.session
         watch = self._sessions.watch(session)
         self.lost.put(watch)
@@ -160,9 +199,20 @@ class Workspace(QWidget):
         self._fold_choice = not self.sidebar.folded
         self._fold()
 
+    @property
+    def folded(self) -> bool:
+        """Whether the sidebar is folded to its rail, or would be."""
+        return self._narrow if self._area is None else self._area.sidebar.folded
+
+    @property
+    def _narrow(self) -> bool:
+        return self.width() < theme.px(NARROW)
+
     def _fold(self, at_once: bool = False) -> None:
+        if self._area is None:
+            return
         page = self.tab_area.page
-        wanted = self.width() < theme.px(NARROW) or (page is not None and page.wants_rail)
+        wanted = self._narrow or (page is not None and page.wants_rail)
         self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
 
     def _fold_at_once(self) -> None:
@@ -188,7 +238,8 @@ class Workspace(QWidget):
         """Drafts or tokens may be others now: count them once nothing has changed for a moment."""
         self._counting.start()
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Count drafts, and tokens that wait where that costs little."""
         session = self.session
         if session is None:
             return

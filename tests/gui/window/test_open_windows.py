@@ -178,13 +178,14 @@ def test_a_file_that_the_system_hands_over_is_opened_in_the_window_in_front(
 IMPORTED_IN_A_THREAD = """
 import gc, sys, threading
 from PySide6.QtCore import QCoreApplication, QObject, QThread
-from gui.window import open_windows
+from gui.window import early_imports, open_windows
+names = (*early_imports.SOON, *early_imports.LATER)
 app = QCoreApplication([])
 before = set(sys.modules)
-thread = threading.Thread(target=open_windows.get_ready)
+thread = threading.Thread(target=early_imports.bring, args=(names,))
 thread.start()
 thread.join()
-assert set(open_windows.SOON) <= set(sys.modules) - before
+assert set(names) <= set(sys.modules) - before
 gc.unfreeze()
 modules = [sys.modules[name] for name in set(sys.modules) - before if sys.modules[name] is not None]
 held = [each for module in modules for each in vars(module).values()]

@@ -1,0 +1,58 @@
+"""Modules that are imported before they are needed, in threads: for the first page once a window is drawn, then others.
+
+None of them makes an object of Qt as it is imported; that would belong to its thread.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import threading
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QTimer
+
+from gui import tasks
+
+SOON = ("model.session_parts", "gui.window.work_area", "gui.pages.collection_page")
+LATER = ("gui.pages.document_pages",)
+REST = 300  # milliseconds without work after which imports delay no first page
+
+
+class EarlyImports(QObject):
+    """Imports once; :meth:`begin` is called when a window is drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._soon, self._later = (
+            threading.Thread(target=bring, args=(names,), name="palimpsest-imports") for names in (SOON, LATER)
+        )
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(REST)
+        self._rest.timeout.connect(self._at_rest)
+
+    def begin(self) -> None:
+        """Import what the first source and its page need, and the rest when nothing is being done."""
+        self._soon.start()
+        tasks.tasks.changed.connect(self._rest.start)
+        self._rest.start()
+
+    def _at_rest(self) -> None:
+        if not tasks.tasks.running:
+            tasks.tasks.changed.disconnect(self._rest.start)
+            self._later.start()
+
+    def end(self) -> None:
+        """Wait for what is being imported."""
+        self._rest.stop()
+        for thread in (self._soon, self._later):
+            if thread.is_alive():
+                thread.join()
+
+
+def bring(names: Sequence[str]) -> None:
+    """Import modules."""
+    for name in names:
+        importlib.import_module(name)
+    gc.freeze()  # all of this stays: the collector need not look through it again and again

@@ -1,0 +1,140 @@
+"""The first frame of a window, and what waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gui import tasks
+from gui.window import early_imports
+from gui.window.sidebar import Sidebar
+from gui.window.startup_recovery import StartupRecovery
+from gui.window.tab_area import TabArea
+from gui.window.window import Window
+from model.session import Connections, SavedConnection
+from tests import support
+from tests.gui.window.windows import new_window, open_sample, wait_idle
+
+
+def unseen(qtbot: QtBot) -> Window:
+    made = Window()
+    qtbot.addWidget(made, before_close_func=lambda window: window.close_quietly())
+    return made
+
+
+def test_a_window_begins_and_closes_without_sidebar_and_tabs(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    window.resize(800, 600)
+    window.update_state()
+    assert not window.workspace.is_made
+    window.close()
+    assert not window.workspace.is_made
+    assert not window.findChildren(Sidebar) + window.findChildren(TabArea)
+
+
+@pytest.mark.parametrize("width", [1440, 1000])
+def test_the_sidebar_is_wired_and_fits_the_window_once_it_is_made(qtbot: QtBot, width: int) -> None:
+    Connections().save(SavedConnection("orders", "mongodb://db.example"))
+    window = new_window(qtbot, width)
+    made: list[bool] = []
+    window.workspace.made.connect(lambda: made.append(True))
+    folded = window.workspace.folded
+    sidebar = window.workspace.sidebar
+    assert window.workspace.tab_area.window() is window
+    assert (made, sidebar.folded) == ([True], folded)
+    assert folded == (width < 1160)
+    assert [root.name for root in sidebar.model.roots] == ["orders", "sample:"]
+    sidebar.connect_asked.emit()
+    assert window.connecting._dialog is not None
+    window.connecting._dialog.reject()
+
+
+def test_a_window_says_once_that_it_is_drawn(qtbot: QtBot) -> None:
+    window = unseen(qtbot)
+    drawn: list[bool] = []
+    window.drawn.connect(lambda: drawn.append(True))
+    window.show()
+    assert not drawn
+    qtbot.waitUntil(lambda: bool(drawn))
+    window.hide()
+    window.show()
+    window.repaint()
+    assert not window._drawn.isActive()
+    assert drawn == [True]
+
+
+def test_a_window_that_nobody_sees_is_not_waited_for(qtbot: QtBot) -> None:
+    window = unseen(qtbot)
+    window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+    with qtbot.waitSignal(window.drawn):
+        window.show()
+
+
+def test_writes_in_doubt_are_looked_for_once_the_window_is_drawn(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[bool] = []
+    monkeypatch.setattr(StartupRecovery, "look", lambda _: looks.append(True))
+    window = unseen(qtbot)
+    window.show()
+    assert not looks
+    qtbot.waitUntil(lambda: looks == [True])
+
+
+def test_tokens_are_counted_as_soon_as_the_collections_are_known(qtbot: QtBot) -> None:
+    window = new_window(qtbot)
+    counting: list[bool] = []
+    window.workspace.sidebar.read_ended.connect(
+        lambda _: counting.append(any(task.key == "counts" for task in tasks.tasks.running))
+    )
+    open_sample(qtbot, window)
+    assert counting == [True]
+    wait_idle(qtbot, lambda: window.workspace.sidebar.entries["pending"].count == 5)
+
+
+def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought: list[tuple[str, ...]] = []
+    monkeypatch.setattr(early_imports, "bring", brought.append)
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    imports = early_imports.EarlyImports()
+    go = threading.Event()
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=owner)
+    imports.begin()
+    imports._at_rest()
+    qtbot.waitUntil(lambda: brought == [early_imports.SOON])
+    go.set()
+    qtbot.waitUntil(lambda: len(brought) == 2)
+    imports.end()
+    assert brought == [early_imports.SOON, early_imports.LATER]
+
+
+FIRST = """
+import sys
+from gui.window import open_windows, running_instance
+assert not running_instance.hand_over({})
+from PySide6.QtWidgets import QApplication
+restore, served = open_windows.OpenWindows.restore, []
+
+def serve(self, request):
+    served.append(self.all[0].workspace.is_made)
+    QApplication.exit(0)
+
+def restored(self):
+    made = restore(self)
+    print(served, "PySide6.QtNetwork" in sys.modules)
+    return made
+
+open_windows.OpenWindows.serve, open_windows.OpenWindows.restore = serve, restored
+open_windows.run({"source": "sample:"})
+print(served, "PySide6.QtNetwork" in sys.modules)
+"""
+
+
+def test_a_start_opens_its_source_and_its_door_after_its_first_frame() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST], cwd=support.ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[] False\n[False] True\n")
