@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pymongo
@@ -203,3 +204,8 @@ def test_the_driver_imports_no_second_library_for_tls_in_vain() -> None:
     there = set(python("import sys; import model.server.retry; print(*sys.modules)").split())
     assert "pymongo.ssl_context" in there
     assert not {name for name in there if name.startswith("cryptography")}
+
+
+def test_an_installation_to_edit_is_a_path_that_no_start_needs_a_finder_for() -> None:
+    stated = tomllib.loads((support.ROOT / "pyproject.toml").read_text("utf-8"))
+    assert stated["tool"]["setuptools"]["package-dir"] == {"": "."}
