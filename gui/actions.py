@@ -238,6 +238,7 @@ class Actions(QObject):
         self.by_id: dict[str, QAction] = {}
         self._items: dict[str, Item] = {}
         self._why: dict[str, str] = {}  # why an action cannot be done now
+        self._told: tuple[frozenset[str], dict[str, str]] | None = None
         for item in table:
             if not item.id:
                 continue
@@ -272,14 +273,18 @@ class Actions(QObject):
         """Enable the actions that can be done; ``reasons`` says why a fact is missing."""
         there = frozenset(facts)
         for id, action in self.by_id.items():
+            if self._items[id].checked:
+                action.setChecked(self._items[id].checked in there)
+        if self._told == (told := (there, dict(reasons))):
+            return
+        self._told = told
+        for id, action in self.by_id.items():
             item = self._items[id]
             lacking = [need for need in LACKING if need in item.needs and need not in there]
             action.setEnabled(not lacking)
             said = [reasons[need] for need in lacking if reasons.get(need)] + [LACKING[need] for need in lacking]
             self._why[id] = said[0] if said else ""
             action.setToolTip(wording.tip(self._why[id]))
-            if item.checked:
-                action.setChecked(item.checked in there)
 
     def all(self) -> list[tuple[Item, QAction]]:
         """The actions in the table's order; the tooltip of one that cannot be done now says why."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -140,6 +141,7 @@ def zoom() -> int:
     return round(_zoom * 100)
 
 
+@cache
 def px(size: float) -> int:
     """A size of the design, scaled to the system font and the zoom."""
     return max(1, round(size * _scale)) if size else 0
@@ -196,6 +198,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     if app.style().objectName().lower() != "fusion":
         app.setStyle(QStyleFactory.create("Fusion"))
     _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
+    px.cache_clear()
     app.setPalette(_palette(_tokens))
     app.setStyleSheet(_sheet(_tokens))
     if _follower is None:

@@ -72,6 +72,7 @@ class Sidebar(QWidget):
         boxes.ground(self, "sidebar")
         self._saved: list[SavedConnection] = []
         self._sessions: list[Session] = []
+        self._said: dict[int, tuple[bool, bool]] = {}  # of each session, by id(): is it read-only, and silent
         self._opened: set[str] = set()
         self.infos: dict[int, list[CollectionInfo]] = {}
         self.folded = False
@@ -177,12 +178,17 @@ class Sidebar(QWidget):
         self._rebuild()
 
     def touch(self, silent: Iterable[Session] = ()) -> None:
-        """Draw the sessions' lines again; the servers of ``silent`` do not answer."""
+        """Draw the sessions' lines again, where they say something else; the servers of ``silent`` do not answer."""
         self.model.silent = {id(session) for session in silent}
-        self.tree.viewport().update()
+        said = {id(session): (session.read_only, id(session) in self.model.silent) for session in self._sessions}
+        if said != self._said:
+            self._said = said
+            self.tree.viewport().update()
 
     def set_current(self, session: Session | None, ns: str) -> None:
         """Mark the collection in front and bring it into view."""
+        if self.model.current != (session, ns):
+            self.tree.viewport().update()
         self.model.set_current(session, ns)
         node = None if session is None else self._root(session)
         found = None if node is None else node.find(ns)
@@ -196,7 +202,6 @@ class Sidebar(QWidget):
                 self.tree.expand(index)
             if index != self.tree.currentIndex():
                 self.tree.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-        self.tree.viewport().update()
 
     def set_tool(self, kind: str) -> None:
         """Mark the kind of page in front on the rail: one of the entries, else the collections."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QResizeEvent
@@ -74,6 +75,8 @@ class DiffTable(CellTree):
         self.beside = 0.0  # the width of words that stand in the column of the names, in a list above
         self._laying = False
         self._to_open: list[QPersistentModelIndex] = []
+        self._sides: WeakKeyDictionary[DiffNode, tuple[str, float]] = WeakKeyDictionary()
+        """The zone and the width in which both values of a row could be read when it was measured."""
         self._opening = False
         self.setModel(model)
         self.setTreePosition(FIELD)
@@ -104,6 +107,7 @@ class DiffTable(CellTree):
 
     def _restyle(self) -> None:
         super()._restyle()
+        self._sides.clear()  # the letters have other widths
         self.setIndentation(theme.px(INDENT))
         self._share()
 
@@ -162,10 +166,17 @@ class DiffTable(CellTree):
             if node is not None and node.kind not in ("fold", "broken"):
                 names = max(names, depth * self.indentation() + full_width(self.rows.cell(index)))
                 types = max(types, full_width(self.rows.cell(index.siblingAtColumn(TYPE))))
-                side = max(side, self._side_needed(node)) if side < long else side
+                side = max(side, self._side_of(node)) if side < long else side
             index = self.indexBelow(index)
         side = max(min(side + theme.px(GAP), long), self._head_width(A), self._head_width(B))
         return math.ceil(names), math.ceil(side), math.ceil(types)
+
+    def _side_of(self, node: DiffNode) -> float:
+        zone = preferences.zone()
+        kept = self._sides.get(node)
+        if kept is None or kept[0] != zone:
+            kept = self._sides[node] = zone, self._side_needed(node)
+        return kept[1]
 
     def _side_needed(self, node: DiffNode) -> float:
         """The width in which both values of a row can be read.

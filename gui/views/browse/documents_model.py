@@ -76,6 +76,7 @@ class DocumentsModel(RowsModel[Row]):
         self.outlines: dict[Value, Outline] = {}
         self.matches: dict[Value, Matches] = {}
         self.id_field = "_id"
+        self.headers = self._heads()
         self._roles: Mapping[str, str] = {}
         self._locked: frozenset[str] = frozenset()
         self._cells: dict[tuple[int, int], Cell] = {}
@@ -102,14 +103,15 @@ class DocumentsModel(RowsModel[Row]):
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
         self._locked = frozenset((*(name for role, name in roles.items() if role not in SHOWN), "_id"))
         if columns == self.columns and paths == self.paths:
+            self.headers = self._heads()
             return
         self.beginResetModel()
         self.columns, self.paths = columns, paths
+        self.headers = self._heads()
         self._cells.clear()
         self.endResetModel()
 
-    @property
-    def headers(self) -> tuple[str, ...]:  # type: ignore[override]
+    def _heads(self) -> tuple[str, ...]:
         """The words above the columns."""
         names = {f"field:{name}": name for name, _ in self.paths}
         return tuple(self.id_field if c == "id" else HEADS.get(c) or names[c] for c in self.columns)

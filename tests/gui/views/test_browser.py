@@ -198,6 +198,7 @@ def test_fields_become_columns_and_absence_is_said(panel: BrowserPanel, qtbot: Q
     panel.bar.set_fields("status, no.such")
     wait_idle(qtbot)
     assert panel.model.headers[:4] == ("_id", "Version", "status", "no.such")
+    assert panel.model.headers is panel.model.headers, "each cell of a header asks for them"
     found = cells(panel, row_of(panel, "K-204117"))
     assert found["field:status"].text == '"active"'
     assert found["field:no.such"].text == "not there"

@@ -798,6 +798,26 @@ def test_a_cut_value_takes_the_room_that_names_and_types_leave(qtbot: QtBot) -> 
     assert table.columnWidth(TYPE) >= table._head_width(TYPE)
 
 
+def test_values_are_measured_once_and_again_at_another_zoom_or_zone(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown.compare(1, 2)
+    table = shown.panel.table
+    measured: list[object] = []
+    monkeypatch.setattr(table, "_side_needed", lambda node: measured.append(node) or 10.0)
+    table.fit_columns()
+    assert not measured
+    zooming.apply(125)
+    at_zoom = len(measured)
+    assert at_zoom
+    preferences.put("zone", "Asia/Tokyo")
+    table.fit_columns()
+    in_zone = len(measured)
+    assert in_zone > at_zoom
+    table.fit_columns()
+    assert len(measured) == in_zone
+
+
 def test_another_zoom_is_no_width_that_a_person_gave(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     shown.compare(1, 2)
     table = shown.panel.table

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from gui.actions import LACKING, MENUS, Actions, Item, resolve
 from gui.pages import base, collection_page, document_pages, tool_pages
 from gui.pages.page_registry import ACTIONS, PAGES
+from gui.style import wording
 from gui.views.compare import diff_panel
 from gui.window import tab_area, window_commands
 
@@ -64,6 +65,26 @@ def test_an_action_is_enabled_by_facts_and_says_why_it_is_not(qtbot: QtBot) -> N
     actions.update({"document", "readable", "writable"}, {})
     assert actions.by_id["delete"].isEnabled()
     assert actions.by_id["delete"].toolTip() == "Delete"  # Qt's own: the text
+
+
+def test_actions_are_gone_through_again_where_facts_or_reasons_are_others_but_ticks_always(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    actions = Actions(window, ACTIONS)
+    tips: list[str] = []
+    monkeypatch.setattr(wording, "tip", lambda said: tips.append(said) or said)
+    ticked = next(item for item in ACTIONS if item.checked)
+    actions.update({"document", ticked.checked}, {})
+    once = len(tips)
+    actions.by_id[ticked.id].setChecked(False)  # as a click does
+    actions.update({ticked.checked, "document"}, {})
+    assert actions.by_id[ticked.id].isChecked()
+    assert len(tips) == once == len(actions.by_id)
+    actions.update({ticked.checked, "document"}, {"writable": "staging is open read-only"})
+    assert len(tips) == 2 * once
+    assert actions.by_id["delete"].toolTip() == "staging is open read-only"
 
 
 def test_a_page_comes_before_the_window() -> None:

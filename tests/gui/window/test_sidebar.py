@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pymongo
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
@@ -115,6 +115,34 @@ def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window
 
 
 @pytest.mark.deep
+def test_the_sidebar_is_drawn_again_only_where_it_says_something_else(window: Window, qtbot: QtBot) -> None:
+    sidebar, session = window.workspace.sidebar, window.sessions[0]
+    drawn: list[bool] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            drawn.extend([True] * (event.type() == QEvent.Type.Paint))
+            return False
+
+    watch = Watch()
+    QApplication.processEvents()
+    sidebar.tree.viewport().installEventFilter(watch)
+    window.update_state()
+    sidebar.set_current(*sidebar.model.current)
+    QApplication.processEvents()
+    assert not drawn
+    for change in (
+        lambda: sidebar.touch([session]),
+        lambda: sidebar.touch(),
+        lambda: sidebar.set_current(session, "insurance.claims"),
+        lambda: sidebar.set_current(session, "insurance.contracts"),
+    ):
+        drawn.clear()
+        change()
+        QApplication.processEvents()
+        assert drawn
+
+
 def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qtbot: QtBot) -> None:
     sidebar = window.workspace.sidebar
     qtbot.keyClicks(sidebar.search, "claim")
