@@ -79,10 +79,6 @@ def _run(words: list[str]) -> int:
     if not asked.new_window and running_instance.hand_over(request):
         print("It is in the window that is open already; --new-window opens another one.")
         return 0
-    if request["source"]:
-        from model import sources
-
-        sources.start_early(request["source"], asked.into_memory)  # it gets ready while Qt is loaded
     from gui.window import open_windows
 
     return open_windows.run(request, asked.new_window)

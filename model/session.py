@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from model.repair import Repairs
     from model.scan import Mark, Pace, Scan, ScanEstimate
     from model.server.connection_steps import ConnectionStep
-    from model.sources import address_trouble, try_source
+    from model.sources import address_trouble, start_early, try_source
     from model.taking_back import TakingBack
     from model.text.moments import moment_from_text
     from model.text.paths import fitted
@@ -142,6 +142,7 @@ __all__ = [
     "in_turn",
     "label",
     "needs_password",
+    "start_early",
     "things",
     "totals",
     "try_source",
@@ -167,7 +168,7 @@ _HANDED_ON = {
     "model.history_import": ("ArrivingDocument", "HistoryImport", "ImportPlan"),
     "model.records": ("Draft", "Entry"),
     "model.server.connection_steps": ("ConnectionStep",),
-    "model.sources": ("address_trouble", "try_source"),
+    "model.sources": ("address_trouble", "start_early", "try_source"),
     "model.things_to_try": ("Thing",),
     "model.userdata.connections": ("Connections", "SavedConnection", "label", "needs_password", "without_password"),
     "model.userdata.drafts": ("Drafts",),

@@ -18,6 +18,7 @@ from gui.style import preferences
 from gui.window.early_imports import EarlyImports
 from gui.window.running_instance import RunningInstance
 from gui.window.window import Window
+from model import session
 
 MOST = 8  # windows that are brought back
 _KEPT = "windows"
@@ -129,10 +130,13 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     instance.asked.connect(windows.serve)
     imports = EarlyImports()
     first = windows.restore()
+    if source := request.get("source"):
+        # Its server gets ready while the modules that ask it are imported, and takes no time from the first frame.
+        first.drawn.connect(partial(session.start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)
     if not apart:
         first.drawn.connect(instance.listen)
-    if request.get("source"):
+    if source:
         first.drawn.connect(partial(windows.serve, request))
     gc.freeze()  # all of this stays: the sweeper need not look through it
     status = application.exec()

@@ -118,6 +118,7 @@ import sys
 from gui.window import open_windows, running_instance
 assert not running_instance.hand_over({})
 from PySide6.QtWidgets import QApplication
+from model import sources
 restore, served = open_windows.OpenWindows.restore, []
 
 def serve(self, request):
@@ -126,15 +127,15 @@ def serve(self, request):
 
 def restored(self):
     made = restore(self)
-    print(served, "PySide6.QtNetwork" in sys.modules)
+    print(served, len(sources._early), "PySide6.QtNetwork" in sys.modules)
     return made
 
 open_windows.OpenWindows.serve, open_windows.OpenWindows.restore = serve, restored
 open_windows.run({"source": "sample:"})
-print(served, "PySide6.QtNetwork" in sys.modules)
+print(served, len(sources._early), "PySide6.QtNetwork" in sys.modules)
 """
 
 
 def test_a_start_opens_its_source_and_its_door_after_its_first_frame() -> None:
     done = subprocess.run([sys.executable, "-c", FIRST], cwd=support.ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "[] False\n[False] True\n")
+    assert (done.returncode, done.stdout) == (0, "[] 0 False\n[False] 1 True\n")
