@@ -30,7 +30,7 @@ from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, unreadable, version_damage
 from model.layouts.row_writer import RowWriter
 from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
+from model.layouts.swap_steps import Made, SwapSteps
 from model.layouts.tombstones import says_deleted
 from model.layouts.version_place import VersionPlace
 from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
@@ -136,7 +136,7 @@ class LayoutWriter(Protocol):
         """Whether a stored document is there, or a later state of it; None where another one may have its id."""
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
         """The question of a write in doubt, whether it landed; None where no token could tell."""
 
@@ -487,13 +487,13 @@ class Layout(ABC):
         try:
             v = self._number(id, base, content, stamp)
             steps = self.steps(id, base, content, stamp, v)
-            if held := self._held(id, steps.makes, None if self.own_documents else base.raw):
+            if held := self._held(id, steps.made, None if self.own_documents else base.raw):
                 return self.writer.outcomes.hindered(id, base, held)
             if stopped := self._prepared(steps, id, base, content):
                 return stopped
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
-        end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.makes, base), steps.repeatable)
+        end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.made, base), steps.repeatable)
         outcome = self.writer.outcomes.swapped(end, id, base, content, stamp, v)
         if self.rows is not None:
             return self.rows.finish(outcome, steps, id, base, stamp)
@@ -516,15 +516,15 @@ class Layout(ABC):
                 return self.swap(id, ended, content, stamp)
             v = self._first_number(id, content, stamp)
             raw = self._new_document(id, content, stamp, v)
-            if held := self._held(id, raw):
+            if held := self._held(id, lambda: raw):
                 raise Refused(held)
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
         write = Write(self.ns, "insert", {}, raw, "the new document", self.writer.unique)
-        end = run(self.server, write, self.writer.asks(id, stamp, raw))
+        end = run(self.server, write, self.writer.asks(id, stamp, lambda: raw))
         return self._created(self.writer.outcomes.created(end, id, v, stamp), content, stamp)
 
-    def _held(self, id: Value, made: bytes, before: bytes | None = None) -> str:
+    def _held(self, id: Value, made: Made, before: bytes | None = None) -> str:
         """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
 
         ``before`` is the document's earlier state, where it takes its own place.

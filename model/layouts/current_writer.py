@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from bson import ObjectId
@@ -19,8 +20,8 @@ from model.layouts.current_documents import CurrentDocuments
 from model.layouts.outcomes import Outcomes
 from model.layouts.reserved_fields import compose
 from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.update_operators import Whole, check_size
+from model.layouts.swap_steps import Made, SwapSteps
+from model.layouts.update_operators import Whole, check_size, is_surely_taken
 from model.records import Outcome, Version
 from model.server import guards
 from model.server.guards import Abilities
@@ -221,17 +222,18 @@ class CurrentWriter:
         physical = guards.physical_id(base.raw)
         values = {**values, **self.current.foreign.moved(base.raw)}
         self.refuse_dots(base.raw, content)
-        new = compose(base.raw, self.current.own.names, content, values)
-        check_size(new)
+        made = partial(compose, base.raw, self.current.own.names, content, values)
+        if not is_surely_taken(base.raw, content):
+            check_size(made())
         where = guards.by_id(physical)
         edit = update_operators.operators(base.content, content)
         if edit is not None:
             body = edit.body(values)
             where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})
-            return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), new)
-        whole = Whole(new)
-        where |= self.whole_guard(base, len(new))
-        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap", returns=True), new)
+            return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), made)
+        whole = Whole(made())
+        where |= self.whole_guard(base, len(whole.raw))
+        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
 
     def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
         """The guard of a write that replaces or deletes the document: every field as it was read, and none added.
@@ -316,7 +318,7 @@ class CurrentWriter:
     # --- did mine land?
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
         """The question of a write in doubt, whether it landed; None where no token could tell."""
         if not self._profile.token:

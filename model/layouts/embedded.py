@@ -35,7 +35,7 @@ from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import Own, compose, stamp_names
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
-from model.layouts.update_operators import check_size
+from model.layouts.update_operators import check_size, is_surely_taken
 from model.names import id_name, version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -110,28 +110,31 @@ class Embedded(Layout):
         v = v or numbering.following(base.v, p, stamp.at)
         values = self._writer.own_values(was, content, stamp, v)
         prefix = self._current.path("")
-        new = Value.document(compose(was, self.own.names, content, values))
-        check_size(raw + new.data)  # the whole history is one document
-        past = c.get(raw, (p.prev,))
-        after = c.appended(past if past is not None and past.type == c.ARRAY else c.array(()), Value.document(was))
+        new = partial(compose, was, self.own.names, content, values)
+        if not is_surely_taken(raw, was, content):
+            check_size(raw + new())  # the whole history is one document
         moved = self.foreign.moved(raw)
-        whole = c.put(c.put(raw, (p.prev,), after), (p.current,), new)
-        for name, value in moved.items():
-            whole = c.put(whole, (name,), value)
+
+        def made() -> bytes:
+            past = c.get(raw, (p.prev,))
+            after = c.appended(past if past is not None and past.type == c.ARRAY else c.array(()), Value.document(was))
+            whole = c.put(c.put(raw, (p.prev,), after), (p.current,), Value.document(new()))
+            for name, value in moved.items():
+                whole = c.put(whole, (name,), value)
+            return whole
+
         push = {"$push": {p.prev: Value.document(was)}}
         where = guards.by_id(physical) | self._guard.clauses(base)
         edit = update_operators.operators(old, content)
         if edit is not None:
             body = push | edit.body(values, prefix)
             body["$set"] = body.get("$set", {}) | moved
-            return SwapSteps(
-                Write(self.ns, "update", where | edit.guard(prefix), body, "the swap", returns=True), whole
-            )
-        body = push | {"$set": {p.current: new, **moved}}
+            return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap", returns=True), made)
+        body = push | {"$set": {p.current: Value.document(new()), **moved}}
         unchanged = guards.nested(p.current, Value.document(was))
         if len(bson_of(unchanged)) + len(bson_of(body)) < guards.LARGEST:
             where = unchanged | where | {p.current: unchanged[p.current]}
-        return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), whole)
+        return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), made)
 
     def explain(self, base: Version) -> str:
         """The effects of the one update, and its guard."""

@@ -37,7 +37,7 @@ from model.layouts.recognition.key_candidates import is_version_name, version_fi
 from model.layouts.recognition.sampling import Proposal, Sample
 from model.layouts.reserved_fields import own_of
 from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
+from model.layouts.swap_steps import Made, SwapSteps
 from model.names import version_name
 from model.records import Outcome, Version
 from model.server import guards
@@ -54,21 +54,21 @@ class HashWriter(CurrentWriter):
     """
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question of a write in doubt, whether the document has come to the content and the hash of ``makes``.
+        """The question of a write in doubt, whether the document has come to the content and the hash that it makes.
 
         False where it is as it was read, or not there; None where it is another one, which may have followed ours.
         """
         if self._profile.token:
-            return super().asks(id, stamp, makes, base)
+            return super().asks(id, stamp, made, base)
 
         def there() -> bool | None:
             try:
                 raw = self.current.raw(id)
             except NotFound:
                 return False if base is None else None
-            if self.is_made(raw, makes):
+            if self.is_made(raw, made()):
                 return True
             return False if base is not None and raw == base.raw else None
 

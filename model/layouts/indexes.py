@@ -9,6 +9,7 @@ from typing import Any
 from model import text
 from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreachable, Unreadable
+from model.layouts.swap_steps import Made
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.filters import compile_filter
@@ -143,7 +144,7 @@ def covered(index: UniqueIndex, raw: bytes) -> bool:
 def in_the_way(
     server: Port,
     ns: str,
-    made: bytes,
+    made: Made,
     before: bytes | None = None,
     deciding: Sequence[str] = (),
     again: bool = False,
@@ -155,8 +156,9 @@ def in_the_way(
     """
     try:
         for index in others(server, ns, deciding, again):
-            if index.covers(made) and (before is None or index.keys(made) != index.keys(before)):
-                there = index.holder(server, ns, made)
+            raw = made()
+            if index.covers(raw) and (before is None or index.keys(raw) != index.keys(before)):
+                there = index.holder(server, ns, raw)
                 if there is not None:
                     return (index, there) if again else in_the_way(server, ns, made, before, deciding, again=True)
     except Unreachable:
@@ -170,7 +172,7 @@ def held(
     server: Port,
     profile: CollectionProfile,
     id: Value,
-    made: bytes,
+    made: Made,
     before: bytes | None,
     deciding: Sequence[str],
     several: bool,
@@ -186,10 +188,10 @@ def held(
     other = c.get(there, (profile.id,))
     if several and other == id:
         return (
-            f"The unique index {index.name} lets one version of a document have {index.told(made).key}, so no "
+            f"The unique index {index.name} lets one version of a document have {index.told(made()).key}, so no "
             "further version can be inserted; drop this index, or change the value."
         )
     return (
-        f"{id_name(other or physical_id(there))} holds {index.told(made).key} already, and the unique index "
+        f"{id_name(other or physical_id(there))} holds {index.told(made()).key} already, and the unique index "
         f"{index.name} lets no other document have it; choose another value."
     )

@@ -119,15 +119,19 @@ class Nested(Layout):
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
         check_size(raw + was.data + content)
-        after = c.appended(past if past is not None else c.array(()), was)
-        whole = Whole(compose(raw, self.own.names, content, {**values, p.prev: after}))
+
+        def made() -> bytes:
+            after = c.appended(past if past is not None else c.array(()), was)
+            return compose(raw, self.own.names, content, {**values, p.prev: after})
+
         edit = update_operators.operators(old, content)
         if edit is not None:
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
             where |= self._guard.clauses(base) | edit.guard()
-            return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), whole.raw)
+            return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), made)
+        whole = Whole(made())
         where |= self._writer.whole_guard(base, len(whole.raw))
-        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), whole.raw)
+        return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
 
     def explain(self, base: Version) -> str:
         """The effects of the one update, and its guard."""

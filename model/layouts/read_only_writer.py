@@ -10,6 +10,7 @@ from bson import ObjectId
 from model.errors import Refused
 from model.layouts.outcomes import Outcomes
 from model.layouts.stamp import Stamp
+from model.layouts.swap_steps import Made
 from model.records import Outcome, Version
 from model.server.retry import Write
 from model.values.canonical import Value
@@ -105,7 +106,7 @@ class ReadOnlyWriter:
         return None
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
         """None: no write is ever in doubt."""
         return None

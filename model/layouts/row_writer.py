@@ -32,7 +32,7 @@ from model.layouts.row_paths import value_at
 from model.layouts.row_shapes import refilled, retyped, strange
 from model.layouts.row_template import RowValues
 from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
+from model.layouts.swap_steps import Made, SwapSteps
 from model.layouts.update_operators import Whole
 from model.layouts.writers import title, why_no_edit
 from model.layouts.written_history import WrittenHistory
@@ -375,7 +375,7 @@ class RowWriter(ReadOnlyWriter):
     # --- did mine land?
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
         """Whether the document is just what the write makes of it, or still what it began from."""
         answers = iter((False,))  # a base that is there after a second try may have been away in between
@@ -385,7 +385,7 @@ class RowWriter(ReadOnlyWriter):
                 now = self._current.raw(id)
             except NotFound:
                 return None
-            if _equal(now, makes):
+            if _equal(now, makes := made()):
                 return True
             if base is not None and now == base.raw:
                 return next(answers, None)

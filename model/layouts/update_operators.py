@@ -199,6 +199,11 @@ def check_size(raw: bytes) -> None:
         )
 
 
+def is_surely_taken(*parts: bytes) -> bool:
+    """Whether a document made of all these parts, and of little else, is one that servers take, with room to spare."""
+    return sum(map(len, parts)) < guards.LARGEST // 2
+
+
 # --- the stored content
 
 

@@ -22,7 +22,7 @@ from model.layouts.outlines import is_flagged
 from model.layouts.put_back import put_back
 from model.layouts.reserved_fields import compose
 from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
+from model.layouts.swap_steps import Made, SwapSteps
 from model.layouts.tombstones import MARK, says_deleted
 from model.layouts.update_operators import check_size
 from model.layouts.version_documents import VersionDocuments
@@ -160,7 +160,7 @@ class VersionWriter:
     def inserted(self, new: bytes, note: str) -> SwapSteps:
         """The insert of a stored version; raises ``Refused`` where it would be too large."""
         check_size(new)
-        return SwapSteps(Write(self._ns, "insert", {}, new, note, self.unique), new)
+        return SwapSteps(Write(self._ns, "insert", {}, new, note, self.unique), lambda: new)
 
     # --- a new document
 
@@ -217,7 +217,7 @@ class VersionWriter:
     # --- did mine land?
 
     def asks(
-        self, id: Value, stamp: Stamp, makes: bytes, base: Version | None = None
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
         """The question of an insert in doubt, whether it landed."""
         return lambda: self.landed(id, stamp.token)
@@ -276,11 +276,11 @@ class VersionWriter:
         """Insert the tombstone behind ``base``, as a swap inserts a version: nothing is removed."""
         v = self.number(id, base, stamp)
         steps = self.tombstone(base, stamp, v)
-        if held := indexes.held(self._server, self._profile, id, steps.makes, None, self.unique, several=True):
+        if held := indexes.held(self._server, self._profile, id, steps.made, None, self.unique, several=True):
             return self.outcomes.hindered(id, base, held)
         if stopped := self.prepared(id, base):
             return stopped
-        end = run(self._server, steps.decides, self.asks(id, stamp, steps.makes, base))
+        end = run(self._server, steps.decides, self.asks(id, stamp, steps.made, base))
         return self.outcomes.buried(end, id, base, stamp, v)
 
     # --- purging
