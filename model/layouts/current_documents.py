@@ -109,10 +109,10 @@ class CurrentDocuments:
         kept, _ = c.parted(self.part(raw), ("_id", own.version or "_id", own.token))
         return c.document(kept.items()) if own.token in kept else raw
 
-    def abilities(self, physical: Value) -> Abilities:
+    def abilities_over(self, raw: bytes) -> Abilities:
         """The abilities of this server's expressions, found out once over a document that exists."""
         if self.known_abilities is None:
-            self.known_abilities = guards.abilities(self.server, self.ns, physical)
+            self.known_abilities = guards.abilities(self.server, self.ns, guards.physical_id(raw))
         return self.known_abilities
 
     # --- lists

@@ -24,7 +24,6 @@ from model.layouts.swap_steps import Made, SwapSteps
 from model.layouts.update_operators import Whole, check_size, is_surely_taken
 from model.records import Outcome, Version
 from model.server import guards
-from model.server.guards import Abilities
 from model.server.retry import Port, Write, bson_of, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -76,11 +75,13 @@ class HashGuard:
         elif profile.hash_exclude:
             hashed, parts = _without_parts(hashed, profile.hash_exclude)
             clauses |= parts
-        able = needed_abilities(self._current, hashed, raw)
-        if not able.fields and not all(addressable(name) for name, _ in c.fields(hashed)):
+        able = partial(self._current.abilities_over, raw)
+        if not all(addressable(name) for name, _ in c.fields(hashed)) and not able().fields:
             hashed = raw  # only a comparison of the whole document reaches such names
         try:
             return guards.whole(hashed, able, beside=beside).filter | clauses
+        except Unreachable:
+            raise
         except Refused:
             return clauses
 
@@ -120,12 +121,7 @@ class WholeGuard:
     def whole(self, base: Version, beside: int) -> guards.Guard:
         """The guard, with notes on the differences that this server misses."""
         assert base.raw is not None
-        return guards.whole(base.raw, needed_abilities(self._current, base.raw, base.raw), beside=beside)
-
-
-def needed_abilities(current: CurrentDocuments, part: bytes, raw: bytes) -> Abilities:
-    """The abilities of this server's expressions, asked for only where a guard over ``part`` needs them."""
-    return current.abilities(guards.physical_id(raw)) if guards.needs_expressions(part) else Abilities()
+        return guards.whole(base.raw, partial(self._current.abilities_over, base.raw), beside=beside)
 
 
 # --- writes
@@ -241,10 +237,10 @@ class CurrentWriter:
         Where no filter can express that, it is version and token alone; without these it raises ``Refused``.
         """
         assert base.raw is not None
-        able = self.current.abilities(guards.physical_id(base.raw))
+        able = self.current.abilities_over(base.raw)
         versioned = bool(self.current.own.version)
         try:
-            clauses = guards.whole(base.raw, able, True, beside).filter
+            clauses = guards.whole(base.raw, lambda: able, True, beside).filter
         except Refused:
             if not versioned:
                 raise
@@ -261,7 +257,7 @@ class CurrentWriter:
         if b"." not in raw and b"." not in content:
             return
         dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
-        if dotted is not None and not self.current.abilities(guards.physical_id(raw)).fields:
+        if dotted is not None and not self.current.abilities_over(raw).fields:
             raise update_operators.dotted(dotted)
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:

@@ -26,7 +26,6 @@ from model.layouts.reserved_fields import Own
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.records import Version
-from model.server import guards
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -78,7 +77,7 @@ class Plain(Layout):
     def explain(self, base: Version) -> str:
         """The guard of the swap."""
         said = "The swap applies only if every field is still exactly as it was read."
-        if base.raw is not None and guards.needs_expressions(base.raw) and base.current:
+        if base.raw is not None and base.current:
             notes = self._guard.whole(base, 0).notes
             if notes:
                 said += f" This server cannot tell 1.0 from 1.00, or 0.0 from -0.0, in {', '.join(notes[:3])}."

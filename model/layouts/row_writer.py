@@ -330,7 +330,7 @@ class RowWriter(ReadOnlyWriter):
         """Delete a row that went before a swap that failed; a sentence where it may still be there."""
         archive = self._profile.archive
         physical = guards.physical_id(row)
-        where = guards.by_id(physical) | guards.whole(row, Abilities()).filter
+        where = guards.by_id(physical) | guards.whole(row, Abilities).filter
         end = run(self._server, Write(archive, "delete", where, None, "the row of a swap that failed"), None)
         if end.kind in ("applied", "conflict"):
             return ""

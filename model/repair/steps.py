@@ -163,7 +163,7 @@ class RepairContext:
         """
         one = physical(raw)
         able = self.able(ns, one)
-        return guards.by_id(one) | guards.whole(raw, able, all_goes or able.counts or able.root, beside).filter
+        return guards.by_id(one) | guards.whole(raw, lambda: able, all_goes or able.counts or able.root, beside).filter
 
     def swapped(self, ns: str, label: str, before: bytes, after: bytes, note: str, **more: Any) -> Step:
         """The step that makes ``after`` of a document, if it is still ``before``; another program's lock moves on."""

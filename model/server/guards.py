@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,10 +145,9 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
         nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
         inside = {"$eq": value} if nested else {"$type": c.ARRAY}
         return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}}
-    scalar = {"$type": number, "$not": {"$type": c.ARRAY}}
     if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
-        return {path: scalar}
-    return {path: {"$eq": value, **scalar}}
+        return {path: {"$type": number, "$not": {"$type": c.ARRAY}}}
+    return {path: {"$eq": value, "$type": number, "$not": {"$type": c.ARRAY}}}
 
 
 def exact_in(path: str, values: Sequence[Value]) -> dict[str, Any]:
@@ -233,21 +232,22 @@ def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[
     return clauses, said
 
 
-def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0) -> Guard:
+def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, beside: int = 0) -> Guard:
     """The guard that each top-level field of a document is still as it was read.
 
     With ``additions`` a field that somebody added fails it too, as a replacement needs; without, as operators do, it
-    may be there. ``beside`` is the size of the write itself, in bytes. Raises ``Refused`` where this server cannot be
-    asked, or where both would be too large for one command.
+    may be there. ``beside`` is the size of the write itself, in bytes. What the server is ``able`` to compare is asked
+    only where a field needs its expressions. Raises ``Refused`` where this server cannot be asked, or where both would
+    be too large for one command.
     """
     pairs = c.fields(raw)
     odd = [name for name, _ in pairs if not addressable(name)]
-    rooted = bool(odd) and not able.fields
-    if rooted and not (able.root and (able.arrays or not has_arrays(raw))):
+    rooted = bool(odd) and not able().fields
+    if rooted and not (able().root and (able().arrays or not has_arrays(raw))):
         raise Refused(
             f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
         )
-    if additions and not (rooted or able.counts):
+    if additions and not (rooted or able().counts):
         raise Refused("This server cannot count fields, so no replacement or removal can be guarded.")
     made = _Whole(able)
     if rooted:
@@ -260,12 +260,12 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
             continue
         plain = addressable(name)
         if plain:
-            made.clauses |= exact(name, value)
+            made.clauses.update(exact(name, value))
         elif not rooted:
             made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
         if value.is_container:
             made.inside(name, value)
-        elif needs_text(value) or (value.type in NUMBERS and not plain):
+        elif value.type in NUMBERS and (not plain or needs_text(value)):
             made.scalar(Leaf((name,), value, plain, (name,)), typed=plain)
     clauses = made.clauses
     if made.never:
@@ -280,7 +280,7 @@ def whole(raw: bytes, able: Abilities, additions: bool = False, beside: int = 0)
 class _Whole:
     """The parts of :func:`whole` as they come together."""
 
-    def __init__(self, able: Abilities) -> None:
+    def __init__(self, able: Callable[[], Abilities]) -> None:
         self.able = able
         self.clauses: dict[str, Any] = {}
         self.never: list[dict[str, Any]] = []
@@ -298,7 +298,7 @@ class _Whole:
                 self.never.append(of_another_type(group, types))
                 said.add(group)
         hard = _hard(found, said)
-        if hard and self.able.forms and (self.able.fields or all(map(_speakable, hard))):
+        if hard and self.able().forms and (self.able().fields or all(map(_speakable, hard))):
             self.expressions.append(alike(_expression((name,)), value, [group[1:] for group in hard]))
             found = [leaf for leaf in found if leaf.group not in hard]
         for leaf in found:
@@ -306,11 +306,10 @@ class _Whole:
 
     def scalar(self, leaf: Leaf, typed: bool = False) -> None:
         """Guard the type and the digits of one number."""
-        able = self.able
         if leaf.value.type in NUMBERS and not typed:
             if leaf.reachable:
                 self.clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
-            elif able.fields:
+            elif self.able().fields:
                 number = _AGGREGATION_TYPES[leaf.value.type]
                 self.expressions.append({"$eq": [{"$type": _expression(leaf.path)}, number]})
             else:
@@ -319,6 +318,7 @@ class _Whole:
                     "field without ambiguity; nothing was written."
                 )
         if leaf.loose:
+            able = self.able()
             if able.texts and (able.fields or all(isinstance(s, int) or addressable(s) for s in leaf.path)):
                 texts = [{"$toString": _expression(leaf.path)}, {"$toString": {"$literal": leaf.value}}]
                 self.expressions.append({"$eq": texts})
@@ -348,24 +348,6 @@ def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
 
 def _speakable(group: Group) -> bool:
     return all(step is None or addressable(step) for step in group)
-
-
-def needs_expressions(raw: bytes) -> bool:
-    """Whether :func:`whole` depends on the abilities of the server; else ``Abilities()`` will do."""
-    for name, value in c.fields(raw):
-        if not addressable(name):
-            return True
-        if not value.is_container:
-            if needs_text(value):
-                return True
-            continue
-        found = list(leaves((name,), value))
-        if any(leaf.loose or not leaf.reachable for leaf in found):
-            return True
-        said = {group for group, types in number_types(found).items() if len(types) == 1 and nameable(group)}
-        if _hard(found, said):
-            return True
-    return False
 
 
 def _expression(path: Path) -> Any:

@@ -279,7 +279,7 @@ def test_an_expression_on_the_whole_document_is_one_on_what_is_stored() -> None:
     raw = doc(tenant="a", meta={"number": 7}, price=1)
     shown = COMPOSITE.shown(raw)
     able = guards.Abilities(True, True, True, True, True, True)
-    counted = COMPOSITE.filter(guards.whole(shown, able, additions=True).filter)
+    counted = COMPOSITE.filter(guards.whole(shown, lambda: able, additions=True).filter)
     assert counted is not None
     assert counted["$expr"]["$and"][0] == {"$eq": [{"$size": {"$objectToArray": "$$ROOT"}}, 3]}
     assert COMPOSITE.filter({"$expr": {"$eq": ["$$ROOT", {"$literal": Value.document(shown)}]}}) == {
