@@ -21,6 +21,7 @@ from itertools import repeat
 from typing import Any, Literal, TypeAlias
 
 import bson
+from bson import ObjectId
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
 
@@ -107,6 +108,10 @@ class Value:
     @classmethod
     def of(cls, python: Any) -> Value:
         """The BSON value that PyMongo would store for a Python object; raises ``Refused`` where it stores none."""
+        if type(python) is ObjectId:
+            return cls(OBJECT_ID, python.binary)
+        if type(python) is str and python.isascii():
+            return cls(STRING, _pack_int32(len(python) + 1) + python.encode() + b"\x00")
         try:
             raw = bson.encode({"": python}, codec_options=FORGIVING)
         except (BSONError, OverflowError, ValueError, TypeError, RecursionError) as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import bson
 import pytest
+from bson import ObjectId
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,14 @@ def test_nan_is_equal_to_itself() -> None:
 def test_a_value_goes_to_python_and_back() -> None:
     for python in (1, 1.5, "x", None, True, [1, {"a": 2}], bson.Int64(5), bson.ObjectId(), bson.MinKey()):
         assert Value.of(Value.of(python).python()) == Value.of(python)
+
+
+@pytest.mark.parametrize(
+    "python", ["", "x", "x\0y", "ä", "x" * 300, ObjectId(b"a" * 12), 1, True, None, type("Name", (str,), {})("n")]
+)
+def test_a_value_is_what_pymongo_stores(python: object) -> None:
+    raw = bson.encode({"": python})
+    assert Value.of(python) == Value(raw[4], raw[6:-1])
 
 
 @pytest.mark.parametrize("raw", [b"\x0c\0\0\0\x0aa\0\x0ab\0\x01", b"\x0b\0\0\0\x0aa\0\x63b\0\0"])
