@@ -100,8 +100,18 @@ def next_hash(
 ) -> Value:
     """The hash of the content that follows a version with the content ``base`` and the hash ``stored``.
 
-    Raises ``Refused`` as :func:`content_hash` does, and where the base's hash is made by another recipe, or by none
-    that is known although the profile states none.
+    Raises ``Refused`` as :func:`content_hash` and :func:`recipe_after` do.
+    """
+    return content_hash(content, recipe_after(profile, base, stored, id), stored, id)
+
+
+def recipe_after(
+    profile: CollectionProfile, base: bytes, stored: Value | None, id: Value | None = None
+) -> CollectionProfile:
+    """The profile with the recipe of the hash that follows a version's with the content ``base``.
+
+    Raises ``Refused`` where the base's hash is made by another recipe, or by none that is known although the profile
+    states none.
     """
     told = stored is not None and shape_of(stored) is not None and not profile.hash_doubt
     seal = [Sealed(base, stored, id)] if told and stored is not None else []
@@ -112,9 +122,7 @@ def next_hash(
                 f"The hash in {profile.hash} of this version is {own.recipe.said}, and {profile.hash_recipe.said} is "
                 f"the recipe here, so no hash can take its place; {STATE}."
             )
-    if profile.hash_recipe is None and seal:
-        profile = settled(profile, seal)
-    return content_hash(content, profile, stored, id)
+    return settled(profile, seal) if profile.hash_recipe is None and seal else profile
 
 
 def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:

@@ -29,7 +29,7 @@ from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.content_hashes import Sealed, content_hash, hashed_part, next_hash, settled
+from model.layouts.content_hashes import Sealed, content_hash, hashed_part, recipe_after, settled
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
@@ -101,6 +101,7 @@ class Hashed(Layout):
         self._guard = HashGuard(self._current)
         self.writer = self._writer = HashWriter(server, self._current, self._guard)
         self._proven: CollectionProfile | None = None
+        self._judged: tuple[Version, tuple[CollectionProfile, Value | None, Value | None]] | None = None
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
@@ -186,13 +187,26 @@ class Hashed(Layout):
         return ""
 
     def _next(self, base: Version, content: bytes) -> Value:
+        profile, stored, physical = self._recipe_after(base)
+        return content_hash(content, profile, stored, physical)
+
+    def _recipe_after(self, base: Version) -> tuple[CollectionProfile, Value | None, Value | None]:
+        """The profile with the recipe of the hash that follows a version's, with that hash and the document's ``_id``.
+
+        Once a recipe is proven, it stands for the same version when that is written over: it was hashed to be judged.
+        """
+        if self._judged is not None and self._judged[0] is base:
+            return self._judged[1]
         raw, old = base.raw or c.EMPTY, base.content or c.EMPTY
         stored, physical = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
         profile = self._proven
         if profile is None:  # of this document what was read counts: a change since then is for the swap to meet
             own = [Sealed(old, stored, physical)] if stored is not None else []
             profile = self._settled([*(seal for seal in self.seals() if seal.id != physical), *own])
-        return next_hash(content, profile, old, stored, physical)
+        found = recipe_after(profile, old, stored, physical), stored, physical
+        if self._proven is not None:
+            self._judged = base, found
+        return found
 
     def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         """The new content's hash."""
