@@ -245,7 +245,10 @@ class Writer:
             outcome = write(Stamp(token, self.author_of(layout), reason=self.reason))
         except Refused as error:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
-        outcome = changed(outcome, entry=entry, token=str(token) if outcome.kind == "unknown" else outcome.token)
+        if outcome.kind == "unknown":
+            said = outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT) if intent.undoes else outcome.detail
+            outcome = changed(outcome, token=str(token), detail=said)
+        outcome = changed(outcome, entry=entry)
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:
@@ -648,7 +651,7 @@ def not_there(record: Record, id: Value | None) -> Outcome:
 def _undone(outcome: Outcome, before: Value | None) -> Outcome:
     """The outcome of an undo that says which version it made, and of which the content is."""
     if outcome.kind != "applied":
-        return replace(outcome, detail=outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT))
+        return outcome
     what = "the content that it had before"
     if outcome.version is not None and before is not None:
         what = f"the content of {version_name(before)}"

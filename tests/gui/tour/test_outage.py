@@ -92,6 +92,7 @@ def test_check_again_after_an_undo_looks_for_the_undo(
     panel.undo.click()
     idle()
     assert doubt(panel).text.startswith(f"{EDITED}: It is not known whether the undo was applied.")
+    assert session.journal.entries()[0].detail.startswith("It is not known whether the undo was applied.")
     outage.end()
     check_again(panel, idle)
     assert asked == in_doubt(session) != [edited.entry]
