@@ -145,9 +145,20 @@ def moment(at: dt.datetime | None, exact: bool = False) -> str:
     if at is None:
         return ""
     there = preferences.local(at)
+    return _day_and(there, f"{there:%H:%M:%S}" if exact and there.second else f"{there:%H:%M}")
+
+
+def second(at: dt.datetime | None) -> str:
+    """``18 Nov 2026 09:12:00`` in the chosen zone, for lists whose rows are seconds apart; "" where unknown."""
+    if at is None:
+        return ""
+    there = preferences.local(at)
+    return _day_and(there, f"{there:%H:%M:%S}")
+
+
+def _day_and(there: dt.datetime, time: str) -> str:
     parts = {"day": f"{there.day:02d}", "month": MONTHS[there.month - 1], "year": f"{there.year:04d}"}
-    seconds = f":{there.second:02d}" if exact and there.second else ""
-    return tr("{day} {month} {year} {time}", **parts, time=f"{there.hour:02d}:{there.minute:02d}{seconds}")
+    return tr("{day} {month} {year} {time}", **parts, time=time)
 
 
 def day(at: dt.datetime | None) -> str:

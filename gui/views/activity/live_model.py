@@ -75,7 +75,7 @@ class LiveModel(RowsModel[Activity]):
 def live_cell(row: Activity, column: int) -> Cell:
     """What stands in a column of a version that came."""
     if column == 0:
-        return plain(_time(row.at), size=12, indent=8, tip=wording.moment(row.at, exact=True))
+        return plain(_time(row.at), size=12, indent=8, tip=wording.second(row.at))
     return change_cell(row, column)
 
 
@@ -85,5 +85,5 @@ def _time(at: dt.datetime | None) -> str:
         return ""
     here = preferences.local(at)
     if here.date() != preferences.local(dt.datetime.now(dt.UTC)).date():
-        return wording.moment(at, exact=True)
+        return wording.second(at)
     return f"{here:%H:%M:%S}"

@@ -356,9 +356,9 @@ class LivePanel(QWidget):
         if self.since is None:
             return ""
         versions = wording.many(self.came, "version")
-        said = tr("{versions} since {moment}", versions=versions, moment=wording.moment(self.since, exact=True))
+        said = tr("{versions} since {moment}", versions=versions, moment=wording.second(self.since))
         if self.paused_at is not None:
-            return tr("{said}; paused at {moment}", said=said, moment=wording.moment(self.paused_at, exact=True))
+            return tr("{said}; paused at {moment}", said=said, moment=wording.second(self.paused_at))
         now = time.monotonic()
         while self._recent and now - self._recent[0][0] > PACE:
             self._recent.popleft()

@@ -287,3 +287,14 @@ def test_with_little_room_the_time_of_an_earlier_day_is_whole(qtbot: QtBot, sess
     cell = panel.model.cell(panel.model.index(0, WHEN))
     assert "2025" in cell.text
     assert full_width(cell) <= panel.view.columnWidth(WHEN)
+
+
+def test_every_time_of_the_list_has_its_seconds(qtbot: QtBot, session: Session, client: Client) -> None:
+    write(client, "K-7")
+    panel = shown(qtbot, session)
+    write(client, "K-8")
+    qtbot.waitUntil(lambda: bool(panel.model.rows))
+    for at in (dt.datetime(2024, 3, 1, 10, 0, 0, tzinfo=dt.UTC), dt.datetime.now(dt.UTC).replace(second=0)):
+        cell = live_model.live_cell(replace(panel.model.rows[0], at=at), WHEN)
+        assert cell.text.endswith(":00")
+        assert cell.text.count(":") == 2
