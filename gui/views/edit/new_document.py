@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from gui import tasks
@@ -53,7 +54,10 @@ class NewDocument(Sheet):
         self.editor.setProperty("mono", True)
         self.editor.setAccessibleName(tr("Content as Extended JSON"))
         self.editor.setTabChangesFocus(True)
-        self.editor.setPlainText(text.to_text(content, 2) if content is not None else '{\n  "": ""\n}')
+        self.editor.setPlainText(text.to_text(content, 2) if content is not None else "{\n  \n}")
+        if content is None:
+            self.editor.moveCursor(QTextCursor.MoveOperation.Down)
+            self.editor.moveCursor(QTextCursor.MoveOperation.EndOfLine)
         content_label = PlainLabel(tr("Content, as Extended JSON"))
         content_label.setBuddy(self.editor)
         self.trouble = words("", "error", wrap=True)

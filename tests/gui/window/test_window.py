@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import json
 import os
 from functools import partial
 from pathlib import Path
@@ -649,6 +650,8 @@ def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Wind
     own.actions_.trigger("new-document")
     asked = sheet(own)
     assert isinstance(asked, NewDocument)
+    assert json.loads(asked.editor.toPlainText()) == {}  # no field is named for anybody
+    assert asked.editor.textCursor().blockNumber() == 1
     asked.id.setText("K-900001")
     asked.editor.setPlainText('{ "status": ')
     asked.insert.click()
