@@ -341,7 +341,8 @@ class BusyLine(QFrame):
         self._stop = button(tr("Stop"), None, "small", "quiet")
         row = QHBoxLayout(self)
         row.setContentsMargins(theme.px(16), theme.px(2), theme.px(8), theme.px(2))
-        row.addWidget(Glyph("hourglass"))
+        self._glyph = Glyph()
+        row.addWidget(self._glyph)
         row.addWidget(self._text)
         row.addWidget(self._bar)
         row.addStretch(1)
@@ -353,6 +354,7 @@ class BusyLine(QFrame):
     def begin(self, title: str, stop: Callable[[], object] | None) -> None:
         """Name the content that is read; the button calls ``stop``."""
         self._title, self._call = title, stop
+        self._glyph.set("hourglass", "text2")
         self._text.setText(title)
         self._bar.hide()
         self._stop.setText(tr("Stop"))
@@ -361,6 +363,7 @@ class BusyLine(QFrame):
     def stale(self, text: str, retry: Callable[[], object] | None, said: str = tr("Try again")) -> None:
         """Say why the content is not complete or not new; the button says ``said`` and calls ``retry``."""
         self.begin(text, retry)
+        self._glyph.set("warning", "warn")
         self._stop.setText(said)
 
     def progress(self, done: int, total: int | None) -> None:

@@ -60,7 +60,7 @@ class Scratch:
             self.command({"insert": "begun", "documents": [{"_id": 1}]})
         except NotAllowed as refusal:
             raise NotAllowed(
-                f"The check measures in a database of its own, whose name begins with {SCRATCH}: {refusal}"
+                f"{refusal} The check measures in a database of its own, whose name begins with {SCRATCH}."
             ) from None
         return self
 

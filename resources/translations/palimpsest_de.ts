@@ -11501,10 +11501,6 @@ Zum Verbinden öffnen</translation>
       <translation>Die Zertifikatsdatei {0} kann nicht gelesen werden ({1}); prüfen Sie Pfad und Rechte.</translation>
     </message>
     <message>
-      <source>The check measures in a database of its own, whose name begins with {0}: {1}</source>
-      <translation>Die Prüfung misst in einer eigenen Datenbank, deren Name mit {0} beginnt: {1}</translation>
-    </message>
-    <message>
       <source>The check writes into a scratch database. {0}</source>
       <translation>Die Prüfung schreibt in eine Wegwerf-Datenbank. {0}</translation>
     </message>
@@ -15383,6 +15379,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} So the profile does not fit, and nothing is written by it without --yes-layout.</source>
       <translation>{0} Das Profil passt also nicht, und ohne --yes-layout wird danach nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} The check measures in a database of its own, whose name begins with {1}.</source>
+      <translation>{0} Die Prüfung misst in einer eigenen Datenbank, deren Name mit {1} beginnt.</translation>
     </message>
     <message>
       <source>{0} The collection {1} is new.</source>

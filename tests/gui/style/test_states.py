@@ -80,7 +80,10 @@ def test_a_sentence_that_has_no_room_beside_its_button_ends_in_dots(qtbot: QtBot
     line = BusyLine()
     qtbot.addWidget(line)
     said = "As of 23 Nov 2026 18:55. The sample did not answer within 5 s; check that the server is up, then try again."
+    line.begin("Reading contracts", None)
+    assert line._glyph._name == "hourglass"
     line.stale(said, lambda: None)
+    assert line._glyph._name == "warning"  # nothing is being read
     line.resize(400, 40)
     line.show()
     qtbot.waitUntil(lambda: any(label.text().endswith("…") for label in line.findChildren(QLabel)))
