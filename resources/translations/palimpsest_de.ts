@@ -332,6 +332,10 @@ Nummern: {numbering}</translation>
       <translation>; alles andere wird wie bisher nach {name} gelesen</translation>
     </message>
     <message>
+      <source>; of {unknown} it is not known</source>
+      <translation>; bei {unknown} ist es nicht bekannt</translation>
+    </message>
+    <message>
       <source>; {wrong} are not: {wrong2}</source>
       <translation>; {wrong} sind es nicht: {wrong2}</translation>
     </message>
@@ -3602,6 +3606,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing has been written yet. What is written stands in the journal.</source>
       <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
+    </message>
+    <message>
+      <source>Nothing has been written.</source>
+      <translation>Es wurde nichts geschrieben.</translation>
     </message>
     <message>
       <source>Nothing has “{wanted}” in its name, version or author.</source>
@@ -8348,6 +8356,10 @@ Nummern: {numbering}</translation>
       <translation>{documents}, {bytes}, nach {path} geschrieben</translation>
     </message>
     <message>
+      <source>{done} done before it broke off</source>
+      <translation>{done} erledigt, bevor es abbrach</translation>
+    </message>
+    <message>
       <source>{done} of about {total}. All else can be used meanwhile.</source>
       <translation>{done} von etwa {total}. Alles andere lässt sich inzwischen benutzen.</translation>
     </message>
@@ -8932,6 +8944,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{said}. The old collection stays as it is.</source>
       <translation>{said}. Die alte Sammlung bleibt, wie sie ist.</translation>
+    </message>
+    <message>
+      <source>{said}. The same again goes on where it ended.</source>
+      <translation>{said}. Noch einmal gestartet, geht es dort weiter, wo es endete.</translation>
     </message>
     <message>
       <source>{said}: other times</source>

@@ -269,14 +269,19 @@ class MigratePanel(QWidget):
 
         def work(progress: tasks.Progress) -> None:
             last = {}
-            for outcome in what(make(), progress):
-                last[outcome.id] = outcome
+            try:
+                for outcome in what(make(), progress):
+                    last[outcome.id] = outcome
+            except Exception:
+                if last:  # else it is not known whether there is anything to do
+                    progress.put(list(last.values()))
+                raise
             progress.put(list(last.values()))
 
         self._task = tasks.run(
             work,
             done=done,
-            failed=partial(self._failed, partial(self._run, title, what, done, stopped, broken), title, broken),
+            failed=partial(self._broke, partial(self._run, title, what, done, stopped, broken), title, broken),
             cancelled=partial(self._stopped, stopped),
             partial=self._found,
             owner=self,
@@ -355,6 +360,17 @@ class MigratePanel(QWidget):
                 self, tr("{ns} is in {target} too, every version equal", ns=self.ns, target=self.target.text())
             )
         self._report(tr("{said}. The old collection stays as it is.", said=said))
+
+    def _broke(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
+        """Say how far a run came that broke off; ``broken`` is the title of one that writes nothing."""
+        self._failed(again, title, broken, error)
+        if broken:
+            self._report(tr("Nothing has been written."))
+        elif self._counts:
+            done, unknown = (wording.many(self._counts[kind], "document") for kind in ("applied", "unknown"))
+            said = tr("{done} done before it broke off", done=done)
+            said += tr("; of {unknown} it is not known", unknown=unknown) if self._counts["unknown"] else ""
+            self._report(tr("{said}. The same again goes on where it ended.", said=said))
 
     def _failed(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
         self.states.forget_content()

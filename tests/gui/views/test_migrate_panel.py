@@ -14,6 +14,9 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.messages import Question
 from gui.views.tools.migrate_panel import MigratePanel
+from model.errors import Unreachable
+from model.migration import Migration
+from model.records import Kind, Outcome
 from model.session import Session
 from model.values.canonical import Value
 from tests.gui.refusals import silent, try_again
@@ -210,8 +213,25 @@ def test_a_dry_run_that_broke_off_shows_no_empty_list_as_what_it_found(
         panel.try_it()
         assert not panel.layout_choice.isEnabled()
         idle(qtbot)
-        assert panel.report.text() == ""
+        assert panel.report.text() == "Nothing has been written."
         assert panel.states.state.title == "The dry run did not come to its end"
     try_again(panel.states)
     idle(qtbot)
     assert panel.report.text() == said_before
+
+
+@pytest.mark.parametrize("then", [(), ("unknown",)])
+def test_a_copy_that_broke_off_says_how_far_it_came(
+    qtbot: QtBot, panel: MigratePanel, monkeypatch: pytest.MonkeyPatch, then: tuple[Kind, ...]
+) -> None:
+    def some_then_silence(*_: object) -> Iterator[Outcome]:
+        for at, kind in enumerate(("applied", "applied", "skipped", *then)):
+            yield Outcome(kind, NS, Value.of(at), "So it ended.")
+        raise Unreachable("db:27017 does not answer.")
+
+    monkeypatch.setattr(Migration, "run", some_then_silence)
+    panel.copy()
+    idle(qtbot)
+    assert panel.states.state.title == f"Moving {NS} did not come to its end"
+    doubt = "; of 1 document it is not known" if then else ""
+    assert panel.report.text() == f"2 documents done before it broke off{doubt}. The same again goes on where it ended."
