@@ -1171,6 +1171,8 @@ class Session:
         # Not journalled: for the person at the window it is someone else's write.
         outcome = layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
         tell(News(self.data, outcome))
+        if owner := self.info(ns).belongs_to:  # a row of an archive: some document has another history now
+            tell(News(self.data, replace(outcome, ns=owner, id=None)))
         return outcome
 
     def colleague_content(self, ns: str, id: Value, base: Version | None = None) -> bytes:

@@ -102,6 +102,20 @@ def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Win
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
 
 
+def test_a_history_follows_when_somebody_writes_a_row_of_its_archive(window: Window, qtbot: QtBot) -> None:
+    session = window.sessions[0]
+    page = window.workspace.open(session, PageRequest("map", NS, DOCUMENT))
+    assert isinstance(page, ChangeMapPage)
+    wait_idle(qtbot, lambda: page.panel.model.chain is not None)
+    archive = f"{NS}_history"
+    (row,) = session.documents(archive, f'{{ "docId": "{ID}", "v": 1 }}').rows
+    before = page.panel.model.chain.versions
+    assert session.colleague(archive, row.id).kind == "applied"
+    now = session.chain(NS, DOCUMENT).versions
+    assert now != before
+    wait_idle(qtbot, lambda: page.panel.model.chain.versions == now)
+
+
 def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badge_stays(
     window: Window, qtbot: QtBot
 ) -> None:
