@@ -199,10 +199,13 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
         app.setStyle(QStyleFactory.create("Fusion"))
     _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
     px.cache_clear()
-    app.setPalette(_palette(_tokens))
-    app.setStyleSheet(_sheet(_tokens))
     if _follower is None:
         _follower = _Follower()
+    sheet = _sheet(_tokens)
+    if sheet == app.styleSheet():
+        return  # to style every widget anew stops the window for a moment
+    app.setPalette(_palette(_tokens))
+    app.setStyleSheet(sheet)
     signals.changed.emit()
 
 

@@ -171,6 +171,18 @@ def test_the_theme_changes_at_once_and_is_told() -> None:
     assert told == [True, False]
 
 
+def test_a_choice_that_looks_the_same_styles_nothing_anew() -> None:
+    told: list[bool] = []
+    theme.apply("light")
+    theme.signals.changed.connect(lambda: told.append(theme.is_dark()))
+    for scheme, contrast in (("system", "system"), ("light", "normal"), ("light", "normal")):
+        theme.apply(scheme, contrast)
+    assert told == []
+    theme.apply("light", "high")
+    assert told == [False]
+    theme.apply("light")
+
+
 def test_the_systems_colours_are_followed_while_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hints = QGuiApplication.styleHints()
     theme.apply("system")
