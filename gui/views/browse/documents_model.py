@@ -192,6 +192,8 @@ class DocumentsModel(RowsModel[Row]):
         if column == "proof":
             return self._proof(row)
         if column == "size":
+            if not row.bytes:
+                return Cell()  # the document is not there, or its content is not known
             return value(
                 wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes))
             )
@@ -258,7 +260,8 @@ class DocumentsModel(RowsModel[Row]):
         if outline.severity == "sound":
             if "history" not in self.columns and outline.health == "Sound":
                 return Cell()
-            return Cell(spans=(Span(translated(outline.health), "text2"),), size=12, icon="check-bold")
+            icon = "trash" if outline.health.partition(",")[0] == "Deleted" else "check-bold"
+            return Cell(spans=(Span(health_said(outline.health), "text2"),), size=12, icon=icon)
         ink = "err" if outline.severity == "error" else "warn"
         said = health_said(outline.health)
         return Cell(badges=(Badge(said, ink, f"{ink}T", "conflict"),), tip=said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import bson
@@ -68,6 +69,20 @@ def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPane
 def test_a_sound_document_has_a_tick_and_the_word(panel: BrowserPanel) -> None:
     found = cells(panel, row_of(panel, "K-204109"))["health"]
     assert (found.text, found.icon) == ("Sound", "check-bold")
+
+
+def test_a_deleted_document_has_no_size_and_no_tick(qtbot: QtBot, homes: Path) -> None:
+    with (
+        as_file(files("resources").joinpath("examples", "javers")) as folder,
+        Session.open(str(folder), home=homes / "deleted", read_only=True) as session,
+    ):
+        panel = shown(session, "shop.items", qtbot)
+        at = row_of(panel, "K-4")
+        wait_idle(qtbot, lambda: bool(cells(panel, at)["health"].text))
+        found = cells(panel, at)
+        assert found["size"].text == ""
+        assert (found["health"].text, found["health"].icon) == ("Deleted", "trash")
+        panel.close()
 
 
 def test_numbers_and_their_headers_stand_right(panel: BrowserPanel) -> None:
