@@ -241,6 +241,7 @@ class Outcome:
     value: Value | None = None  # the number that was handed out, or the counter as it is now
     found: Version | None = field(default=None, compare=False, repr=False)
     """The current version as it was read behind a swap that was applied, where it is still its version."""
+    unsent: bool = field(default=False, compare=False)  # refused before anything was sent: the server was out of reach
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ class _Patience:
     def prepare(self, ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         """Prepare an item, or say at once that the server is out of reach."""
         if self._in_vain >= IN_VAIN and item.repair is not None:
-            return Prepared("refused", "The server cannot be reached any more; run the plan again once it can.")
+            said = "The server cannot be reached any more; run the plan again once it can."
+            return Prepared("refused", said, lost=True)
         prepared = prepare(ground, item, begun)
         self._in_vain = self._in_vain + 1 if prepared.lost else 0
         return prepared
@@ -290,7 +291,8 @@ class Running:
         said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
         if prepared.verdict == "asks":
             said = f"It waits for an answer in the plan: {prepared.text}"
-        return self._ends(item, kinds.get(prepared.verdict, "skipped"), said, entry)
+        ended = self._ends(item, kinds.get(prepared.verdict, "skipped"), said, entry)
+        return replace(ended, unsent=True) if prepared.lost else ended
 
     def _ends(self, item: Item, kind: Kind, said: str, entry: str | None = None) -> Outcome:
         return Outcome(kind, item.finding.ns, item.finding.id, said, entry=entry)

@@ -7548,6 +7548,10 @@ Nummern: {numbering}</translation>
       <translation>nicht gespeichert</translation>
     </message>
     <message>
+      <source>not sent</source>
+      <translation>nicht gesendet</translation>
+    </message>
+    <message>
       <source>not taken</source>
       <translation>nicht genommen</translation>
     </message>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from PySide6.QtCore import Signal
 
@@ -124,15 +125,16 @@ class ItemsModel(RowsModel[Item]):
     def counts(self) -> str:
         """How the items shown would end, or did, in a line."""
         numbers = {row.no for row in self.rows}
-        ends = Counter(end.kind for no, end in self.ends.items() if no in numbers)
+        ends = Counter("unsent" if end.unsent else end.kind for no, end in self.ends.items() if no in numbers)
         repairs = [str(row.repair) for row in self.rows if row.repair]
         done = done_word(repairs) if repairs else tr("repaired")
         if ends:
-            named: dict[Kind, str] = {
+            named: dict[Kind | Literal["unsent"], str] = {
                 "applied": done,
                 "skipped": tr("skipped"),
                 "conflict": tr("changed meanwhile"),
                 "refused": tr("refused"),
+                "unsent": tr("not sent"),
                 "unknown": tr("not known"),
             }
             return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])

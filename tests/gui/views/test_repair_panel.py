@@ -29,6 +29,8 @@ from model.localserver.sample import IndexSpec, build
 from model.localserver.sample.contracts import TOLD
 from model.records import Outcome
 from model.repair.plan import Plan
+from model.repair.running import IN_VAIN
+from model.repair.steps import RepairContext
 from model.session import Session
 from tests.gui.refusals import silent, try_again
 from tests.gui.window.windows import new_window, open_sample, wait_idle
@@ -189,6 +191,19 @@ def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot
     (line,) = [each.text for each in area(panel).lines]
     assert line.startswith("It is not known whether")
     assert line.endswith(" db:27017 does not answer.")
+
+
+def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, RepairPanel(session, [CONTRACTS]))
+    choose(qtbot, panel, "A3")
+    count = len(panel.model.ticked())
+    assert count > IN_VAIN
+    monkeypatch.setattr(RepairContext, "stale", silent)
+    click(qtbot, panel.go)
+    assert panel.report.text() == f"{count} not sent"
+    assert {end.kind for end in panel.model.ends.values()} == {"refused"}  # as the command says it
 
 
 def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
