@@ -31,6 +31,7 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
     QFont,
+    QFontMetrics,
     QFontMetricsF,
     QHelpEvent,
     QMouseEvent,
@@ -476,6 +477,7 @@ class _HeldHeader(QHeaderView):
 
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, index: int) -> None:
         super().initStyleOptionForIndex(option, index)
+        option.fontMetrics = QFontMetrics(theme.font(11, 600))  # else Qt cuts small words where larger ones would end
         parts = str(self.model().headerData(index, self.orientation()) or "").split(", ")
         if len(parts) > 1:
             room = self.sectionSize(index) - self.free(index)

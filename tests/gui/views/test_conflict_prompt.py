@@ -210,6 +210,18 @@ def test_it_is_at_most_784_wide_and_its_list_scrolls_from_eight_rows(window: QMa
     assert window.rect().contains(prompt.mapTo(window, prompt.rect().bottomRight()))
 
 
+def test_no_header_is_cut_where_a_column_has_room_to_spare(window: QMainWindow, desk: Desk, qtbot: QtBot) -> None:
+    prompt, _ = asked(window, met(desk))
+    table = prompt.table
+    assert table is not None
+    header = table.header()
+    assert header.model().headerData(0, Qt.Orientation.Horizontal) == "Changed in the database"
+    qtbot.wait(50)  # until the columns are fitted
+    drawn = header.grab().toImage()
+    header.setTextElideMode(Qt.TextElideMode.ElideNone)
+    assert header.grab().toImage() == drawn
+
+
 def test_a_layout_without_versions_is_spoken_of_without_them(window: QMainWindow, desk: Desk) -> None:
     conflict = met(desk)
     assert conflict.theirs is not None
