@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from PySide6.QtCore import QAbstractItemModel
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import copying, messages, tasks
@@ -33,20 +34,36 @@ class _ChainPage(Page):
 
     words = ""
     hint = ""
+    """The keys of the rows on show."""
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self._id: Value = id
         self._layout_words = ""
+        self._had_rows = False
         self.writes = DocumentWrites(session, ns, self)
         self.writes.merge_asked.connect(self._merge)
         tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
 
-    def _follow_in(self, panel: ChainPanel | BisectPanel, line: QLineEdit | None = None) -> None:
-        """Fill the page with the panel that follows the document; Find leads to its ``line``."""
-        self._panel, self._line = panel, line
+    def _follow_in(
+        self, panel: ChainPanel | BisectPanel, model: QAbstractItemModel, line: QLineEdit | None = None
+    ) -> None:
+        """Fill the page with the panel that follows the document, in a model's rows; Find leads to its ``line``."""
+        self._panel, self._model, self._line = panel, model, line
         self._put(panel)
         panel.compare_asked.connect(self._compare)
+        for turned in (panel.stack.turned, model.modelReset, model.rowsInserted, model.rowsRemoved):
+            turned.connect(self._rows_changed)
+
+    @property
+    def _has_rows(self) -> bool:
+        """Whether there is a row to use keys on, and not a state in its place."""
+        return self._panel.stack.kind == "content" and self._model.rowCount() > 0
+
+    def _rows_changed(self) -> None:
+        if self._has_rows != self._had_rows:
+            self._had_rows = self._has_rows
+            self.changed.emit()
 
     def _known(self, info: CollectionInfo) -> None:
         self._layout_words = layout_sentence(info).partition(":")[0]
@@ -74,7 +91,7 @@ class _ChainPage(Page):
         left = [f"{self.ns} / {wording.plain(self._id)}"]
         if self._layout_words:
             left.append(self._layout_words)
-        return [*left, self.hint], super().status()[1]
+        return [*left, self.hint] if self._has_rows else left, super().status()[1]
 
     def leave(self) -> None:
         self._panel.stop()
@@ -118,7 +135,7 @@ class ChangeMapPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = ChangeMapPanel(session, ns, id)
-        self._follow_in(self.panel)
+        self._follow_in(self.panel, self.panel.model)
         self.panel.restore_asked.connect(self._restore)
         self.panel.loaded.connect(self.changed)
 
@@ -161,7 +178,7 @@ class BlamePage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = BlamePanel(session, ns, id)
-        self._follow_in(self.panel, self.panel.search)
+        self._follow_in(self.panel, self.panel.model, self.panel.search)
         self.panel.map_asked.connect(self.do_change_map)
         self.panel.field_asked.connect(self._show_field)
         self.panel.find_asked.connect(self._find_when)
@@ -188,7 +205,7 @@ class FieldPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = FieldPanel(session, ns, id)
-        self._follow_in(self.panel, self.panel.search)
+        self._follow_in(self.panel, self.panel.model, self.panel.search)
         self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)
 
@@ -215,7 +232,7 @@ class BisectPage(_ChainPage):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self.panel = BisectPanel(session, ns, id)
-        self._follow_in(self.panel, self.panel.input)
+        self._follow_in(self.panel, self.panel.model, self.panel.input)
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, ConditionStart):

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.messages import area
 from gui.pages.collection_page import CollectionPage
-from gui.pages.history_pages import BlamePage, ChangeMapPage, restorable
+from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage, restorable
 from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
@@ -561,6 +561,31 @@ def test_where_a_condition_could_not_be_judged_no_earlier_result_stands(
     idle()
     assert panel.summary.isVisible()
     assert panel.compare_button.isEnabled()
+
+
+@pytest.mark.parametrize("kind", [ChangeMapPage, BlamePage, FieldPage, BisectPage])
+def test_keys_are_told_only_where_there_are_rows_to_use_them_on(
+    session: Session,
+    qtbot: QtBot,
+    idle: Idle,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[ChangeMapPage | BlamePage | FieldPage | BisectPage],
+) -> None:
+    with monkeypatch.context() as patched:
+        for reader, name in ((ChainReading, "read"), (Session, "bisect")):
+            patched.setattr(reader, name, denied)
+        page = kind(session, NS, ID)
+        shown(qtbot, page, 1168, 795)
+        if isinstance(page, BisectPage):
+            page.panel.ask('{ "status": "active" }')
+        assert page.hint not in page.status()[0]  # nothing is read yet
+        idle()
+        assert page.panel.stack.kind == "failed"
+        assert page.hint not in page.status()[0]
+    with qtbot.waitSignal(page.changed):
+        try_again(page.panel.stack)
+        idle()
+    qtbot.waitUntil(lambda: page.hint in page.status()[0])
 
 
 def test_the_menu_and_the_welcome_page_know_the_way() -> None:
