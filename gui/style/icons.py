@@ -75,9 +75,9 @@ class _Tick(_IconEngine):
         return _Tick(self._ticked)
 
 
-def tick(ticked: int, able: int) -> QIcon:
-    """The tick box of a whole list: how many of those that can be ticked are."""
-    whole = Qt.CheckState.Checked if ticked >= able else Qt.CheckState.PartiallyChecked
+def tick(ticked: int, rows: int) -> QIcon:
+    """The tick box of a whole list: full only where all of its rows are ticked."""
+    whole = Qt.CheckState.Checked if ticked >= rows else Qt.CheckState.PartiallyChecked
     return QIcon(_Tick(whole if ticked else Qt.CheckState.Unchecked))
 
 

@@ -289,7 +289,6 @@ class PendingPanel(QWidget):
         rows = self.model.rows if self._is_listed else []
         ticked = self.model.ticked() if rows else []
         old = sum(self.model.can_tick(row) and is_old(row) for row in rows)
-        able = sum(self.model.can_tick(row) for row in rows)
         self._all.setText(
             tr(
                 "{ticked} of {tokens} ticked",
@@ -297,7 +296,7 @@ class PendingPanel(QWidget):
                 tokens=wording.many(len(rows), "token"),
             )
         )
-        self._all.setIcon(icons.tick(len(ticked), able))
+        self._all.setIcon(icons.tick(len(ticked), len(rows)))
         self._all.setEnabled(old > 0 or bool(ticked))
         self._all.setToolTip(tr("Tick all that are old enough") if len(ticked) < old else tr("Untick all"))
         self.report.setText("" if self.states.is_unread else self._report())

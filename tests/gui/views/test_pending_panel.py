@@ -359,6 +359,11 @@ def test_the_tick_of_the_list_is_full_only_where_every_token_is_ticked(panel: Pe
     assert drawn() != some
     whole = icons.tick(1, 1).pixmap(20, 16).toImage()
     assert drawn() == whole
+    first = panel.model.rows[0]
+    panel.model.ends[panel.model.key(first)] = Outcome("unknown", NS, first.id, "The connection was lost.")
+    panel.say_writable()
+    assert panel._all.text() == "5 of 6 tokens ticked"
+    assert drawn() == some
 
 
 def test_the_tick_of_the_list_stands_below_those_of_its_rows(panel: PendingPanel) -> None:
