@@ -587,9 +587,8 @@ class TourViews:
 
     def _try_again(self, page: Page) -> None:
         """Press the button of the state, and let the reading take its time."""
-        ways = (tr("Try again"), tr("Scan again"))
         offered = (each for state in page.findChildren(StateView) for each in state.findChildren(QPushButton))
-        again = next(each for each in offered if each.isVisible() and each.text() in ways)
+        again = next(each for each in offered if each.isVisible() and each.text() == tr("Try again"))
         self._outage.hold()
         again.click()
 

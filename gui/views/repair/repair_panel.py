@@ -322,17 +322,18 @@ class RepairPanel(QWidget):
         self._looking = False  # each item is looked at again before it is repaired
 
     def _show_sound(self) -> None:
+        """Say that nothing was found; the button that scans again stands above the classes."""
         scanner = self.scanner
         if not scanner.whole:
             self.states.show_empty(
                 tr("Nothing was found so far"),
                 tr("The scan was stopped before its end."),
-                [(tr("Go on"), partial(self.scan, True)), (tr("Scan again"), self.scan)],
+                [(tr("Go on"), partial(self.scan, True))],
             )
             return
         if scanner.in_vain:
             why = not_checked(scanner.unchecked)
-            self.states.show_empty(tr("Nothing could be checked"), why, [(tr("Scan again"), self.scan)])
+            self.states.show_empty(tr("Nothing could be checked"), why, [(tr("Try again"), self.scan)])
             return
         self.states.show_empty(
             tr("Nothing is wrong here"),
@@ -340,7 +341,6 @@ class RepairPanel(QWidget):
                 "{documents_were} looked at, and each is as its layout wants it.",
                 documents_were=wording.many(scanner.documents, "document was", "documents were"),
             ),
-            [(tr("Scan again"), self.scan)],
             icon="check-circle",
         )
 

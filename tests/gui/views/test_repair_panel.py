@@ -12,7 +12,7 @@ import pytest
 from bson import ObjectId
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -386,6 +386,8 @@ def test_a_report_is_kept_as_a_page_and_as_json(qtbot: QtBot, session: Session, 
 def test_a_sound_collection_says_so(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, RepairPanel(session, ["insurance.agents"]))
     assert panel.states.state.title == "Nothing is wrong here"
+    again = [each for each in panel.findChildren(QPushButton) if each.isVisible() and "Scan again" in each.text()]
+    assert again == [panel.pane.again]
 
 
 @pytest.mark.deep
