@@ -996,10 +996,6 @@ Nummern: {numbering}</translation>
       <translation>Wählen Sie links eine Klasse. Jeder Posten zeigt, was seine Reparatur schreiben würde, und jede lässt sich zurücknehmen.</translation>
     </message>
     <message>
-      <source>Choose a document, then two of its versions.</source>
-      <translation>Wählen Sie ein Dokument, dann zwei seiner Versionen.</translation>
-    </message>
-    <message>
       <source>Choose a row above.</source>
       <translation>Wählen Sie oben eine Zeile.</translation>
     </message>
@@ -5950,6 +5946,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Two times: {name}</source>
       <translation>Zwei Zeiten: {name}</translation>
+    </message>
+    <message>
+      <source>Two versions of the document that is chosen in the list are compared here.</source>
+      <translation>Hier werden zwei Versionen des Dokuments verglichen, das in der Liste gewählt ist.</translation>
     </message>
     <message>
       <source>Type</source>

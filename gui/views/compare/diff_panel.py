@@ -46,7 +46,8 @@ from model.records import Opened, Version
 from model.session import Comparison
 from model.values.canonical import Path, Value
 
-NOTHING = (tr("Nothing is compared yet"), tr("Choose a document, then two of its versions."))
+NOTHING = tr("Nothing is compared yet")
+IN_LIST = tr("Two versions of the document that is chosen in the list are compared here.")
 IN_LINES = 60  # u; tools that are higher stand in several lines, of a page with so little room that it scrolls
 MOST_BESIDE = 500  # changes whose rows are looked up; as many rows never are in sight at once
 COARSE = tr("Right, but not the shortest: an exact answer would take too long.")
@@ -93,7 +94,7 @@ class DiffPanel(QWidget):
         boxes.ground(self, "surface")
         self._build(pair)
         preferences.signals.changed.connect(self._preference)
-        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._show_nothing()
         self._say()
 
     def _build(self, pair: bool) -> None:
@@ -252,9 +253,13 @@ class DiffPanel(QWidget):
         self.box_b.put(None)
         self._drop_value()
         self.model.show(None, ("", ""), True)
-        self._stack.show_empty(*NOTHING, icon="git-diff")
+        self._show_nothing()
         self._say()
         self.showing.emit()
+
+    def _show_nothing(self) -> None:
+        """Say what belongs here; whether the list has a document to choose, it says itself."""
+        self._stack.show_empty(NOTHING, "" if self._pair else IN_LIST, icon="git-diff")
 
     def _stop(self) -> None:
         if self._task is not None:
