@@ -38,6 +38,7 @@ from model.text import plain, visible
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
 KEPT = 112  # u that a line keeps of its words where it does not give way wholly
+MOST, EDGE = 560, 16  # u: the width of words that can be read well, and the room beside them
 LOW = 150  # a place that is lower has no room for a picture beside the words
 
 Choice: TypeAlias = tuple[str, Callable[[], object]]
@@ -247,7 +248,7 @@ class StateView(QWidget):
         column.addLayout(self._buttons)
         column.addStretch(1)
         for part in (self._title, self._help, self._bar):
-            part.setMaximumWidth(theme.px(560))
+            part.setMaximumWidth(theme.px(MOST))
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -259,12 +260,13 @@ class StateView(QWidget):
         self._low = self.height() < theme.px(LOW)
         self._glyph.setVisible(not self._low)
         edge = theme.px(8 if self._low else 24)
-        self.column.setContentsMargins(theme.px(16), edge, theme.px(16), edge)
+        self.column.setContentsMargins(theme.px(EDGE), edge, theme.px(EDGE), edge)
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
         """The size of the words and buttons without the picture, as far as a small window has room for it."""
-        needed = self.column.totalHeightForWidth(max(self.width(), theme.px(200)))
+        wide = min(max(self.width(), theme.px(200)), theme.px(MOST + 2 * EDGE))  # words are broken there
+        needed = self.column.totalHeightForWidth(wide)
         needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
         return QSize(theme.px(200), min(needed, theme.px(LOW)))
 

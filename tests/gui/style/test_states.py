@@ -149,6 +149,23 @@ def test_the_way_out_takes_the_keys_of_what_it_stands_for(qtbot: QtBot) -> None:
     assert before.hasFocus()
 
 
+def test_a_wide_and_low_place_has_room_for_words_that_are_broken_before_its_edge(qtbot: QtBot) -> None:
+    split = QSplitter(Qt.Orientation.Vertical)
+    qtbot.addWidget(split)
+    made = StateStack(QLabel("content"))
+    split.addWidget(made)
+    split.addWidget(QPlainTextEdit())
+    split.resize(1200, 300)
+    split.setSizes([90, 210])
+    split.show()
+    asked = (
+        "2,483 documents are in contracts. The filter asks for something that none of them has in its current version."
+    )
+    made.show_empty("No document matches this filter", asked, [("Clear the filter", lambda: None)])
+    way_out = made.state.findChildren(QPushButton)[0]
+    qtbot.waitUntil(lambda: way_out.visibleRegion().boundingRect() == way_out.rect(), timeout=5000)
+
+
 def test_a_low_place_grows_so_that_loading_can_be_stopped(qtbot: QtBot) -> None:
     split = QSplitter(Qt.Orientation.Vertical)
     qtbot.addWidget(split)
