@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
 from gui.style import wording
+from gui.style.front_layout import FrontLayout
 from gui.views.activity.activity_panel import ActivityPanel
 from gui.views.activity.live_panel import LivePanel
 from model.news import News
@@ -42,7 +43,7 @@ class ActivityPage(Page):
         self._whole = False  # more was written than single documents
         self.panel = ActivityPanel(session, place, id, production)
         self.live: LivePanel | None = None
-        self._modes = QStackedLayout(self)
+        self._modes = FrontLayout(self)
         self._modes.addWidget(self.panel)
         self.setFocusProxy(self.panel)
         self.panel.live_asked.connect(self.show_live)

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QStackedLayout,
     QStyle,
     QStyleOptionComboBox,
     QToolButton,
@@ -32,6 +31,7 @@ from PySide6.QtWidgets import (
 from gui import tasks
 from gui.language import tr
 from gui.style import icons, theme, wording
+from gui.style.front_layout import FrontLayout
 from gui.style.scrolling import FromTop
 from model.errors import Unreachable
 from model.text import plain, visible
@@ -401,7 +401,7 @@ class StateStack(QWidget):
         """The part of the content with its buttons, which a line about reading does not cover."""
         self._busy.hide()
         self._reading.hide()
-        self._stack = QStackedLayout(pages)
+        self._stack = FrontLayout(pages)
         self._stack.addWidget(content)
         self._stack.addWidget(self._state)
         column = QVBoxLayout(self)

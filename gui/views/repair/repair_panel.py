@@ -10,12 +10,13 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
 from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, wording
+from gui.style.front_layout import FrontLayout
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack
 from gui.views.repair.class_pane import ClassPane
@@ -143,11 +144,11 @@ class RepairPanel(QWidget):
         row.setStretchFactor(0, 0)
         row.setStretchFactor(1, 1)
         row.turned.connect(self.pane.stack)
-        self._stack = QStackedWidget()
+        self._stack = FrontLayout()
         self._stack.addWidget(row)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._stack)
+        whole.addLayout(self._stack)
         self.setFocusProxy(self.pane.tree)
 
     def _wire(self) -> None:

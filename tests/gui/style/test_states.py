@@ -166,6 +166,20 @@ def test_a_wide_and_low_place_has_room_for_words_that_are_broken_before_its_edge
     qtbot.waitUntil(lambda: way_out.visibleRegion().boundingRect() == way_out.rect(), timeout=5000)
 
 
+def test_a_state_needs_no_more_room_than_its_words_and_the_content_has_its_own_again(qtbot: QtBot) -> None:
+    content = QLabel("content")
+    content.setMinimumHeight(700)
+    made = StateStack(content)
+    qtbot.addWidget(made)
+    made.show()
+    made.show_content()
+    assert made.minimumSizeHint().height() >= 700
+    made.show_empty("Nothing is here", "Nothing was written.")
+    qtbot.waitUntil(lambda: made.minimumSizeHint().height() < 200)
+    made.show_content()
+    qtbot.waitUntil(lambda: made.minimumSizeHint().height() >= 700)
+
+
 def test_a_low_place_grows_so_that_loading_can_be_stopped(qtbot: QtBot) -> None:
     split = QSplitter(Qt.Orientation.Vertical)
     qtbot.addWidget(split)

@@ -48,6 +48,13 @@ def repairs(qtbot: QtBot, session: Session, place: str, production: bool = False
     return page
 
 
+def test_the_question_needs_no_room_for_the_findings_that_follow_it(qtbot: QtBot, session: Session) -> None:
+    page = repairs(qtbot, session, NS)
+    asked = page.panel.consent
+    assert asked is not None
+    assert page.panel.minimumSizeHint().height() == asked.minimumSizeHint().height()
+
+
 def test_nothing_is_scanned_before_scope_and_pace_are_agreed_and_the_answer_is_remembered(
     qtbot: QtBot, session: Session
 ) -> None:
