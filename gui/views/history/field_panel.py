@@ -31,7 +31,7 @@ from model.session import Session
 from model.values.canonical import Path, Value
 
 CHANGE, VERSION, WHEN, BY, BEFORE, AFTER = range(6)
-WIDTHS = (36, 110, 150, 140, 260, 260)
+WIDTHS = (28, 110, 150, 140, 260, 260)
 STACKED = 620  # u; in a narrower panel the fields stand below the history of the one chosen
 
 

@@ -46,6 +46,7 @@ from gui.views.history.blame_panel import BY, SET
 from gui.views.history.blame_panel import FIELD as FIELD_NAME
 from gui.views.history.blame_panel import VALUE as VALUE_NOW
 from gui.views.history.blame_panel import WHEN as SET_AT
+from gui.views.history.field_panel import WHEN as SET_ON
 from gui.views.merge.conflict_prompt import ClashModel, ConflictPrompt
 from gui.views.merge.decision_table import DECISION, SIDES, DecisionTable
 from gui.views.repair.taking_back_model import SAID
@@ -434,6 +435,19 @@ def test_in_a_narrow_window_classes_of_damage_and_fields_stand_above_or_below_wh
     window.resize(1920, 1000)
     qtbot.waitUntil(lambda: not split.is_low)
     assert followed.panel.list.mapTo(split, QPoint()).x() < followed.panel.plot.mapTo(split, QPoint()).x()
+
+
+@pytest.mark.usefixtures("twice_as_large")
+def test_with_text_twice_as_large_times_in_the_history_of_a_field_are_read(qtbot: QtBot) -> None:
+    window = new_window(qtbot, 1440, 900)
+    session = open_sample(qtbot, window)
+    start = FieldStart(("premium", "gross"))
+    page = window.workspace.open(session, PageRequest("field", NS, session.find_id(NS, "K-118240"), start))
+    assert isinstance(page, FieldPage)
+    wait_idle(qtbot, lambda: bool(page.panel.model.rows))
+    table, model = page.panel.settings, page.panel.model
+    times = [full_width(model.cell(model.index(row, SET_ON))) for row in range(len(model.rows))]
+    qtbot.waitUntil(lambda: table.columnWidth(SET_ON) >= max(times), timeout=5000)
 
 
 @pytest.mark.usefixtures("twice_as_large")
