@@ -148,6 +148,7 @@ class LayoutSheet(Sheet):
         beside.addWidget(self.form, 1)
         split = _Body(left, self.trial, sizes=(440, 680), room=STACKED)
         split.setHandleWidth(1)
+        split.turned.connect(self.trial.stack)
         split.setStretchFactor(0, 2)
         split.setStretchFactor(1, 3)
         return split

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from model.layout_statements import Trial, TriedDocument
 
 MOST = 3  # changes of one difference that are listed; the others are counted
+BESIDE, BELOW = 16, 24  # u; where it begins beside the keys, and below them
 LINES = 6  # of the profile that are shown at once
 LONGEST = 4000  # characters of a text in which the difference is looked for
 
@@ -69,6 +70,16 @@ class TrialModel(RowsModel[TrialRow]):
 
     headers = (tr("Document and field"), tr("Before"), tr("After"))
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._further = 0  # u; the rows begin further in
+
+    def move_in(self, further: int) -> None:
+        """Begin the rows further in."""
+        self._further = further
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, 0))
+
     def key(self, row: TrialRow) -> Hashable:
         return row.at
 
@@ -78,13 +89,14 @@ class TrialModel(RowsModel[TrialRow]):
             return self._of_document(row.document, column)
         if row.change is not None:
             return self._of_change(row.change, column)
-        return plain(row.said, "text2" if len(row.at) == 2 else "text3", size=12, indent=8) if column == 0 else Cell()
+        if column:
+            return Cell()
+        return plain(row.said, "text2" if len(row.at) == 2 else "text3", size=12, indent=8 + self._further)
 
     def _of_document(self, document: TriedDocument, column: int) -> Cell:
         if column == 0:
-            return Cell(
-                spans=(Span(wording.plain(document.id), weight=600),), mono=True, size=12, middle=True, indent=8
-            )
+            spans = (Span(wording.plain(document.id), weight=600),)
+            return Cell(spans=spans, mono=True, size=12, middle=True, indent=8 + self._further)
         if column == 1:
             marks = document.outline.marks if document.outline is not None else None
             return Cell(marks=marks, accessible=found_words(document))
@@ -96,7 +108,8 @@ class TrialModel(RowsModel[TrialRow]):
     def _of_change(self, change: Change, column: int) -> Cell:
         if column == 0:
             said = text.path_text(change.path) or tr("order of the fields")
-            return Cell(change=change.op, spans=(Span(said),), mono=True, size=12, middle=True, indent=20)
+            indent = 20 + self._further
+            return Cell(change=change.op, spans=(Span(said),), mono=True, size=12, middle=True, indent=indent)
         one, other = (change.old, change.new) if column == 1 else (change.new, change.old)
         if one is None:
             return Cell(hatch=change.op in ("add", "remove"), accessible=tr("absent"))
@@ -128,7 +141,7 @@ class TrialPane(QWidget):
         self.states = StateStack(self.table)
         self.against = boxes.ground(QWidget(), "lostline")
         self._against = QVBoxLayout(self.against)
-        self._against.setContentsMargins(theme.px(16), theme.px(8), theme.px(16), theme.px(8))
+        self._against.setContentsMargins(theme.px(BESIDE), theme.px(8), theme.px(16), theme.px(8))
         self._against.setSpacing(theme.px(4))
         self.toml = QPlainTextEdit()
         self.toml.setReadOnly(True)
@@ -137,18 +150,19 @@ class TrialPane(QWidget):
         self.toml.setTabChangesFocus(True)
         self.toml.setAccessibleName(tr("The lines of a profile"))
         head = QVBoxLayout()
-        head.setContentsMargins(theme.px(16), theme.px(10), theme.px(24), theme.px(8))
+        head.setContentsMargins(theme.px(BESIDE), theme.px(10), theme.px(24), theme.px(8))
         head.setSpacing(theme.px(2))
-        head.addWidget(words(tr("Read so, on three documents"), "head"))
+        self.title = words(tr("Read so, on three documents"), "head")
+        head.addWidget(self.title)
         head.addWidget(self.where)
         foot = QHBoxLayout()
-        foot.setContentsMargins(theme.px(16), theme.px(6), theme.px(24), theme.px(4))
+        foot.setContentsMargins(theme.px(BESIDE), theme.px(6), theme.px(24), theme.px(4))
         foot.addWidget(words(tr("In a profile"), "head"))
         foot.addStretch(1)
         self.copy = button(tr("Copy"), self._copy, "small", icon="copy")
         foot.addWidget(self.copy)
         lines = QHBoxLayout()
-        lines.setContentsMargins(theme.px(16), 0, theme.px(24), theme.px(8))
+        lines.setContentsMargins(theme.px(BESIDE), 0, theme.px(24), theme.px(8))
         lines.addWidget(self.toml)
         column = boxes.column(self)
         column.addLayout(head)
@@ -157,6 +171,7 @@ class TrialPane(QWidget):
         column.addWidget(hair())
         column.addLayout(foot)
         column.addLayout(lines)
+        self._parts = (head, self._against, foot, lines)
         self.against.hide()
         self._fit()
         theme.signals.changed.connect(self._fit)
@@ -164,6 +179,19 @@ class TrialPane(QWidget):
     def _fit(self) -> None:
         line = self.toml.fontMetrics().lineSpacing()
         self.toml.setFixedHeight(LINES * line + theme.px(24))
+
+    def stack(self, is_low: bool) -> None:
+        """Begin where the keys above begin, or, beside them, at the edge of its own half."""
+        edge = BELOW if is_low else BESIDE
+        for part in self._parts:
+            margins = part.contentsMargins()
+            margins.setLeft(theme.px(edge))
+            part.setContentsMargins(margins)
+        self.table.setObjectName("inset" if is_low else "")
+        header = self.table.header()
+        header.style().unpolish(header)
+        header.style().polish(header)
+        self.model.move_in(edge - BESIDE)
 
     def reading(self, stop: Callable[[], object]) -> None:
         """The preview is read anew; what is shown stays until it is there."""

@@ -11,7 +11,7 @@ import pymongo
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -427,6 +427,23 @@ def test_a_file_that_is_no_profile_is_left_alone_and_the_sheet_stays(
     assert "no key 'project'" in found.trouble.text()
     assert file.read_text() == "[project]\n"
     assert found.use.isEnabled()
+
+
+def test_in_a_narrow_window_the_preview_begins_in_the_line_of_the_keys_above_it(
+    qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]
+) -> None:
+    made = opened("sheets")
+
+    def begins(part: QWidget) -> int:
+        return part.mapTo(made, QPoint()).x()
+
+    beside = made.trial.model.cell(made.trial.model.index(0, 0)).indent
+    window.resize(620, 640)
+    qtbot.waitUntil(lambda: begins(made.trial.title) == begins(made.title), timeout=5000)
+    assert begins(made.trial.toml) == begins(made.trial.title)
+    assert made.trial.model.cell(made.trial.model.index(0, 0)).indent == beside + 8
+    window.resize(1400, 900)
+    qtbot.waitUntil(lambda: made.trial.model.cell(made.trial.model.index(0, 0)).indent == beside, timeout=5000)
 
 
 def test_the_sheet_fits_a_small_window(qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]) -> None:
