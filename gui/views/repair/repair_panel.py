@@ -144,11 +144,12 @@ class RepairPanel(QWidget):
         row.setStretchFactor(0, 0)
         row.setStretchFactor(1, 1)
         row.turned.connect(self.pane.stack)
-        self._stack = FrontLayout()
+        fronts = QWidget()  # of a layout without a widget of its own, the part that comes to the front gets no focus
+        self._stack = FrontLayout(fronts)
         self._stack.addWidget(row)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(self._stack)
+        whole.addWidget(fronts)
         self.setFocusProxy(self.pane.tree)
 
     def _wire(self) -> None:
