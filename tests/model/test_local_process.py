@@ -43,10 +43,10 @@ def until(condition: Callable[[], bool]) -> None:
 def has_ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        stat = Path(f"/proc/{pid}/stat")  # one that nobody waits for any more is still listed
+        return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):  # it may end between two of these
         return True
-    stat = Path(f"/proc/{pid}/stat")  # one that nobody waits for any more is still listed
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def socket_of(uri: str) -> Path:
