@@ -61,6 +61,7 @@ CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
 LEAST, FEWEST = 72, 40  # what a column keeps where there is not room enough for the words of all, or for that either
+ID = 120  # up to this width ids are whole before columns that can be done without are there
 LONG, MIDDLE = 260, 100  # up to this width words have room before headers have; those that are cut in the middle
 WHOLE = 400  # up to this width words have room before other columns have more than they need
 SHORT = 200  # what words that may be long keep beside a column that can be done without
@@ -630,7 +631,7 @@ class CellTree(QTreeView):
         header, room = self.header(), self.viewport().width()
         words, whole = self._needs(header.count())
         given = [theme.px(width) for width in (self._narrow if is_narrow else self._given)]
-        self._do_without(given, words, room)
+        self._do_without(given, [max(n, min(w, theme.px(ID))) for n, w in zip(words, whole, strict=True)], room)
         shown = [at for at in range(header.count()) if not header.isSectionHidden(at)]
         fewest, *stages = zip(*(self._stages(at, given, words[at], whole[at]) for at in shown), strict=True)
         made = list(fewest)
