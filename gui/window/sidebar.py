@@ -75,6 +75,7 @@ class Sidebar(QWidget):
         self._said: dict[int, tuple[bool, bool]] = {}  # of each session, by id(): is it read-only, and silent
         self._opened: set[str] = set()
         self.infos: dict[int, list[CollectionInfo]] = {}
+        self._told: dict[int, messages.MessageLine] = {}  # by connection: that its server does not answer
         self.folded = False
         self.entries: dict[str, EntryButton] = {}
         self.model = SourceModel()
@@ -180,6 +181,10 @@ class Sidebar(QWidget):
     def touch(self, silent: Iterable[Session] = ()) -> None:
         """Draw the sessions' lines again, where they say something else; the servers of ``silent`` do not answer."""
         self.model.silent = {id(session) for session in silent}
+        for told in self.model.silent & self._told.keys():
+            line = self._told.pop(told)
+            if line in messages.area(self).lines:
+                line.leave()  # the line above the tabs says it from now on
         said = {id(session): (session.read_only, id(session) in self.model.silent) for session in self._sessions}
         if said != self._said:
             self._said = said
@@ -292,8 +297,11 @@ class Sidebar(QWidget):
                 self.model.put_children(
                     root, [SourceNode("message", tr("Could not be read; see the message below"), root)]
                 )
-        if not (isinstance(error, Unreachable) and root is not None and root.loaded and self._is_silent(session)):
-            messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
+        told_above = isinstance(error, Unreachable) and root is not None and root.loaded
+        if not (told_above and self._is_silent(session)):
+            line = messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
+            if told_above:
+                self._told[id(session)] = line
         self.read_ended.emit(session)
 
     def lacks(self, session: Session) -> bool:

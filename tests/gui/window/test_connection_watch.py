@@ -18,6 +18,7 @@ from gui.pages.tool_pages import CheckPage
 from gui.window import connection_watch
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.errors import Unreachable
 from model.localserver import LocalServer
 from model.session import Session
 from tests.gui.window.windows import document, new_window, open_source, wait_idle
@@ -76,7 +77,10 @@ def test_a_lost_connection_is_a_state_and_what_was_read_stays_until_it_is_back(
     assert checked.panel.run.isEnabled()
     window.workspace.tab_area.show_page(page)
     door.shut()
+    window.workspace.sidebar._read_failed(session, Unreachable("staging does not answer."))  # before the watch hears it
+    assert [line.kind for line in window.messages.lines].count("failed") == 1
     qtbot.waitUntil(lambda: window.workspace.lost.isVisible())
+    assert "failed" not in [line.kind for line in window.messages.lines]
     assert "staging is not connected" in window.workspace.lost.text
     assert "as of" in window.workspace.lost.text
     assert "not connected" in window.title._all_facts
