@@ -367,6 +367,10 @@ class LayoutSheet(Sheet):
     def _stop(self) -> None:
         """Read nothing more for a preview; nobody sees it any longer."""
         self._still.stop()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Let no answer come of a trial under way, and begin none after it."""
         self._again = False
         if self._task is not None:
             self._task.drop()
@@ -376,9 +380,7 @@ class LayoutSheet(Sheet):
             self._try()
 
     def _drop_trial(self) -> None:
-        self._again = False
-        if self._task is not None:
-            self._task.drop()
+        self._give_up()
         if not self.trial.model.rows:
             self.trial.show_trouble(tr("Nothing was read."))
         else:
