@@ -51,7 +51,7 @@ def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, wid
     painter.setPen(theme.colour("text2"))
     for x, year in year_names(model, sizes, first, last, offset):
         painter.drawText(QRectF(x, 0, theme.px(60), theme.px(YEARS) * 2), LEFT, year)
-    _axis(painter, model, sizes, first, last, current)
+    _axis(painter, model, sizes, first, last, current, (offset, offset + width))
     painter.restore()
 
 
@@ -109,7 +109,10 @@ def _steps(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-def _axis(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int) -> None:
+def _axis(
+    painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int, seen: tuple[float, float]
+) -> None:
+    """Name versions; ``seen`` is the part in sight, and no name is drawn that its edge would cut."""
     font, y = theme.mono(12), theme.px(AXIS)
     metrics = QFontMetricsF(font)
     count = len(model.versions)
@@ -124,20 +127,22 @@ def _axis(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last:
         painter.fillRect(QRectF(round(sizes.middle(column) - wide / 2), foot - tall, wide, tall), theme.colour(token))
     taken: list[tuple[float, float]] = []
 
-    def say(column: float, words: str, token: str, font: QFont, always: bool = False) -> None:
+    def say(column: float, words: str, token: str, font: QFont) -> None:
         wide = metrics.horizontalAdvance(words)
         x = column * sizes.column + sizes.column / 2 - wide / 2
         x = min(max(x, theme.px(2)), max(theme.px(2), count * sizes.column - wide - theme.px(1)))
         room = theme.px(5)
-        if not always and any(x < b + room and x + wide > a - room for a, b in taken):
+        if x < seen[0] or x + wide > seen[1]:
+            return  # the rest of it would read as another name
+        if any(x < b + room and x + wide > a - room for a, b in taken):
             return
         taken.append((x, x + wide))
         painter.setFont(font)
         painter.setPen(theme.colour(token))
         painter.drawText(QRectF(x, y - theme.px(10), wide + 2, theme.px(20)), LEFT, words)
 
-    if 0 <= current < count:
-        taken.append(_flag(painter, model, sizes, current, y))
+    if first <= current <= last:
+        taken.append(_flag(painter, model, sizes, current, y, seen))
     for start, stop in model.gaps(first, last):
         if (stop + 1 - start) * sizes.column >= metrics.horizontalAdvance(tr("gap")) + 4:
             say((start + stop) / 2, tr("gap"), "text2", font)
@@ -158,12 +163,15 @@ def _labelled(model: MapModel, sizes: MapSizes, first: int, last: int, metrics: 
             yield column
 
 
-def _flag(painter: QPainter, model: MapModel, sizes: MapSizes, column: int, y: float) -> tuple[float, float]:
+def _flag(
+    painter: QPainter, model: MapModel, sizes: MapSizes, column: int, y: float, seen: tuple[float, float]
+) -> tuple[float, float]:
     font = theme.mono(12, 600)
     words = version_name(model, column)
     wide = QFontMetricsF(font).horizontalAdvance(words) + theme.px(14)
     count = len(model.versions)
-    x = min(max(sizes.middle(column) - wide / 2, 0), max(0, count * sizes.column - wide))
+    end = min(count * sizes.column, seen[1])
+    x = max(min(sizes.middle(column) - wide / 2, end - wide), seen[0], 0)
     box = QRectF(round(x), y - theme.px(9), round(wide), theme.px(18))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)

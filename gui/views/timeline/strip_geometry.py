@@ -292,15 +292,20 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float,
 
     None is drawn that the edge of the view, from ``first`` to ``last``, would cut: the rest reads as another name.
     """
-    model = layout.model
+    model, edge, spare = layout.model, theme.px(16), theme.px(6)
     for line in (NAME, DATE):
         taken: list[tuple[float, float]] = []
-        for row in sorted(rows, key=lambda row: _rank(model, row)):
+        labels = []
+        for row in rows:
             words, token, font = _words(layout, row, line)
             width = QFontMetricsF(font).horizontalAdvance(words)
-            edge = theme.px(16)
-            left = min(max(layout.middle(row) - width / 2, edge), max(layout.width - width - edge, edge))
-            spare = theme.px(6)
+            wanted = layout.middle(row) - width / 2
+            left = min(max(wanted, edge), max(layout.width - width - edge, edge))
+            # Moved in from the strip's end, below the mark of another version: that one's own label comes first.
+            end = left if left < wanted else left + width
+            astray = left != wanted and layout.nearest(end) != row
+            labels.append((astray, _rank(model, row), left, width, words, token, font))
+        for _, _, left, width, words, token, font in sorted(labels, key=lambda label: label[:2]):
             cut = left < first or left + width > last
             if not words or cut or any(left < end + spare and left + width > start - spare for start, end in taken):
                 continue

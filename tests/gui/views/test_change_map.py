@@ -34,6 +34,7 @@ from model.session import Session, things
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import shown
+from tests.gui.drawn_words import DrawnWords
 from tests.gui.refusals import denied, try_again
 
 NS, ID = "insurance.contracts", Value.of("K-118240")
@@ -331,6 +332,21 @@ def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all
             assert x + metrics.horizontalAdvance(year) <= later
         seen.add(named[0][1])
     assert {"2014", "2016", "2020", "2021"} <= seen
+
+
+def test_a_version_is_named_whole_in_sight_or_not_at_all(panel: ChangeMapPanel) -> None:
+    model, sizes = panel.model, panel.grid.sizes
+    metrics = QFontMetricsF(theme.mono(12, 600))
+    chosen = 20
+    for offset in range(chosen * sizes.column - 200, (chosen + 1) * sizes.column, 3):
+        painter = DrawnWords()
+        map_axis.head(painter, model, sizes, offset, 200, chosen)
+        painter.end()
+        names = {said: box for said, box in painter.said.items() if said.startswith("v")}
+        assert map_painter.version_name(model, chosen) in names  # it moves in from the edge of what is in sight
+        for said, box in names.items():
+            assert box.left() >= offset - 1, said
+            assert box.left() + metrics.horizontalAdvance(said) <= offset + 202, said
 
 
 def test_the_whole_map_is_saved_as_a_picture(panel: ChangeMapPanel, tmp_path: Path, idle: Idle) -> None:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import (
     QAccessible,
     QContextMenuEvent,
     QGuiApplication,
     QImage,
     QMouseEvent,
-    QPainter,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QApplication, QLabel
@@ -40,6 +39,7 @@ from gui.views.timeline.timeline_panel import TimelinePanel
 from model.records import Version, WatchTurn
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
+from tests.gui.drawn_words import DrawnWords
 from tests.gui.fake_session import ID, MARTA, UNREACHABLE, Told, number, story, told
 
 
@@ -603,20 +603,28 @@ def test_in_a_narrow_list_of_versions_dates_and_names_stay_whole(qtbot: QtBot) -
     qtbot.waitUntil(lambda: not made.isColumnHidden(SIZE) and not cut())
 
 
+def test_a_label_of_the_last_version_never_displaces_that_of_the_one_before(qtbot: QtBot) -> None:
+    above = "above the current version"
+    versions = story(6)
+    versions[0] = replace(versions[0], state="damaged", detail=above, current=False)
+    versions[1] = replace(versions[1], current=True)
+    watched = Watched(qtbot, Told({ID: versions}), width=500)
+    watched.read()
+    layout = watched.panel.strip._layout
+    marks = layout.model.marks
+    layout.model.choose(0, 2)
+    painter = DrawnWords()
+    strip_geometry._labels(painter, layout, range(6), 0, layout.width)
+    painter.end()
+    assert marks[1].under in painter.said
+    assert above not in painter.said  # at the edge of the strip it would stand below the version before
+
+
 def test_a_label_that_the_edge_of_the_view_would_cut_is_not_drawn(qtbot: QtBot) -> None:
-    class Drawn(QPainter):
-        def __init__(self) -> None:
-            self.image = QImage(10, 10, QImage.Format.Format_ARGB32)
-            super().__init__(self.image)
-            self.said: dict[str, QRectF] = {}
-
-        def drawText(self, box: QRectF, flags: int, words: str) -> None:  # type: ignore[override]
-            self.said[words] = box
-
     watched = Watched(qtbot, Told({ID: story(6)}), width=900)
     watched.read()
     layout = watched.panel.strip._layout
-    whole, cut = Drawn(), Drawn()
+    whole, cut = DrawnWords(), DrawnWords()
     strip_geometry._labels(whole, layout, range(6), 0, layout.width)
     edge = whole.said["v2"].center().x()
     strip_geometry._labels(cut, layout, range(6), edge, layout.width)
