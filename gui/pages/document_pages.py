@@ -341,7 +341,7 @@ class MergePage(Page):
         left = [
             f"{self.ns} / {wording.plain(self._id)}",
             self.resolver.draft.said,
-            tr("Ctrl+PgUp and Ctrl+PgDn: previous and next conflict"),
+            tr("Ctrl+PgUp and Ctrl+PgDown: previous and next conflict"),
             tr("Shift with Ctrl+1, 2, 3: all unresolved"),
         ]
         return left, super().status()[1]

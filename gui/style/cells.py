@@ -332,7 +332,9 @@ def _width(look: _Look, text: str) -> float:
 @lru_cache(maxsize=4096)
 def _cut(look: _Look, text: str, room: float, middle: bool) -> str:
     side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
-    return _face(*look)[1].elidedText(text, side, room)
+    said = _face(*look)[1].elidedText(text, side, room)
+    # Beside a dot of the text, or an ellipsis that it had of its own, the sign of a cut would not be read as one.
+    return said if said == text else said.replace("….", "…") if middle else said.replace("……", "…")
 
 
 def _forget_faces() -> None:

@@ -332,8 +332,8 @@ Nummern: {numbering}</translation>
       <translation>; alles andere wird wie bisher nach {name} gelesen</translation>
     </message>
     <message>
-      <source>; of {unknown} it is not known</source>
-      <translation>; bei {unknown} ist es nicht bekannt</translation>
+      <source>; whether {unknown} arrived is not known</source>
+      <translation>; ob {unknown} ankam, ist nicht bekannt</translation>
     </message>
     <message>
       <source>; {wrong} are not: {wrong2}</source>
@@ -1532,7 +1532,7 @@ Nummern: {numbering}</translation>
       <translation>Strg+Links, Strg+Rechts</translation>
     </message>
     <message>
-      <source>Ctrl+PgUp and Ctrl+PgDn: previous and next conflict</source>
+      <source>Ctrl+PgUp and Ctrl+PgDown: previous and next conflict</source>
       <translation>Strg+Bild auf und Strg+Bild ab: voriger und nächster Konflikt</translation>
     </message>
     <message>
@@ -3324,7 +3324,7 @@ Nummern: {numbering}</translation>
       <translation>Nächster Konflikt</translation>
     </message>
     <message>
-      <source>Next conflict (Ctrl+PgDn)</source>
+      <source>Next conflict (Ctrl+PgDown)</source>
       <translation>Nächster Konflikt (Strg+Bild ab)</translation>
     </message>
     <message>
@@ -3496,8 +3496,8 @@ Nummern: {numbering}</translation>
       <translation>Keine Version war lesbar</translation>
     </message>
     <message>
-      <source>No version has a field with “{wanted}” in its name. Look for other words at the left, or show all.</source>
-      <translation>In keiner Version gibt es ein Feld mit „{wanted}“ im Namen. Suchen Sie links nach etwas anderem, oder zeigen Sie alle.</translation>
+      <source>No version has a field with “{wanted}” in its name. Look for other words, or show all.</source>
+      <translation>In keiner Version gibt es ein Feld mit „{wanted}“ im Namen. Suchen Sie nach etwas anderem, oder zeigen Sie alle.</translation>
     </message>
     <message>
       <source>No version is there before it.</source>

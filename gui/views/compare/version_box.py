@@ -225,7 +225,7 @@ class VersionBox(QComboBox):
         painter.fillRect(letter, theme.colour("acc" if self.isEnabled() else "btn"))
         painter.restore()
         painter.setFont(theme.font(12, 600))
-        painter.setPen(theme.colour("accText"))
+        painter.setPen(theme.colour("accText" if self.isEnabled() else "text"))
         painter.drawText(letter, int(Qt.AlignmentFlag.AlignCenter), self._letter)
         painter.setFont(theme.mono(12))
         painter.setPen(theme.colour("text" if self.isEnabled() else "text3"))

@@ -260,7 +260,7 @@ class FieldPanel(ChainPanel):
                 self.list.setCurrentIndex(self.fields.index(0, 0))
         else:
             said = tr(
-                "No version has a field with “{wanted}” in its name. Look for other words at the left, or show all.",
+                "No version has a field with “{wanted}” in its name. Look for other words, or show all.",
                 wanted=self.search.text().strip()[:120],
             )
             self._inner.show_empty(tr("No field matches"), said, [(tr("Show all fields"), self.search.clear)])

@@ -107,7 +107,7 @@ class ConflictBar:
             ways.addWidget(self.ways[side])
         row.addLayout(ways)
         self.up = tool("arrow-up", tr("Previous conflict (Ctrl+PgUp)"), side=32)
-        self.down = tool("arrow-down", tr("Next conflict (Ctrl+PgDn)"), side=32)
+        self.down = tool("arrow-down", tr("Next conflict (Ctrl+PgDown)"), side=32)
         for made in (self.up, self.down):
             made.setProperty("boxed", True)
             steps.addWidget(made)

@@ -369,7 +369,7 @@ class MigratePanel(QWidget):
         elif self._counts:
             done, unknown = (wording.many(self._counts[kind], "document") for kind in ("applied", "unknown"))
             said = tr("{done} done before it broke off", done=done)
-            said += tr("; of {unknown} it is not known", unknown=unknown) if self._counts["unknown"] else ""
+            said += tr("; whether {unknown} arrived is not known", unknown=unknown) if self._counts["unknown"] else ""
             self._report(tr("{said}. The same again goes on where it ended.", said=said))
 
     def _failed(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOption
 from pytestqt.qtbot import QtBot
 
 from gui.paging import Pager, RowsModel, refill
-from gui.style import icons, preferences, symbols, theme, wording, zooming
+from gui.style import cells, icons, preferences, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.style.clear_cross import ClearCross
 from gui.style.states import tool
@@ -653,6 +653,14 @@ def test_a_word_behind_a_value_gives_way_before_nothing_is_left_of_the_value() -
 
     assert drawn("250.00", 84) != drawn("150.00", 84)
     assert drawn("{ code: 1, and much more of it }", 200) == drawn("{ code: 1, and much less of it }", 200)
+
+
+def test_the_sign_of_a_cut_stands_alone() -> None:
+    look = (True, 12.0, 400)
+    for said, is_middle in (('"insurance.contracts_hist…"', False), ("insurance.contracts.stats", True)):
+        cuts = {cells._cut(look, said, room, is_middle) for room in range(20, 220)}
+        assert len(cuts) > 10
+        assert not [each for each in cuts if "……" in each or "…." in each]
 
 
 def test_words_of_the_status_line_that_were_cut_are_whole_once_there_is_room(qtbot: QtBot) -> None:
