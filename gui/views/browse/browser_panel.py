@@ -21,7 +21,7 @@ from gui.style.cells import BY_HAND, CellTree
 from gui.style.states import StateStack, tool, words
 from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
-from gui.views.browse.query import Query, listed, sort_pairs
+from gui.views.browse.query import EVERYTHING, Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
@@ -479,9 +479,13 @@ class BrowserPanel(QWidget):
         )
 
     def _failed(self, error: BaseException) -> None:
-        if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and self.bar.query != Query():
+        asked = self._reading[0]
+        if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and asked != EVERYTHING:
             # The query is at fault: the bar says so below it, and the rows shown before stay.
             self.bar.show_error(translated(str(error)))
+            if self._page is None and asked.is_of_now:
+                self._run(EVERYTHING, 0)  # opened with words that never ran: listed is what was, when they were typed
+                return
             self._say_not_run()
             if self._is_behind and self._reading != (self._ran, self._skip):
                 self._run(self._ran, self._skip)

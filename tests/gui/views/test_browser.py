@@ -175,6 +175,20 @@ def test_no_match_says_how_many_there_are_and_clears_the_filter(panel: BrowserPa
     assert len(panel.model.rows) == 50
 
 
+@pytest.mark.parametrize("typed", ["12", '{ "$nonsense": 1 }'])
+def test_a_tab_that_is_opened_again_with_words_that_never_ran_lists_what_it_listed_before(
+    session: Session, qtbot: QtBot, typed: str
+) -> None:
+    panel = BrowserPanel(session, NS)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.bar.put(Query(typed))
+    wait_idle(qtbot, lambda: panel.page is not None)
+    assert (panel.ran, panel.states.kind, len(panel.model.rows)) == (Query(), "content", 50)
+    assert panel.bar.input.text() == typed
+    assert panel.bar.error
+
+
 def test_an_empty_collection_is_not_called_a_bad_filter(session: Session, qtbot: QtBot) -> None:
     panel = shown(session, "insurance.agents", qtbot)
     panel.model.fill([])
