@@ -6,7 +6,7 @@ closed, an unknown outcome until it is settled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QGuiApplication, QResizeEvent
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -36,6 +37,7 @@ LEAST = 120  # u that words keep beside buttons, or half of a line that is narro
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
 FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
 UNDER = 24  # what is below the buttons of a foot at most; those with more below them belong to the page
+REPORT = "report"  # the property of words at a foot that stay free as the buttons do
 MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
@@ -146,8 +148,8 @@ class _Choice(QObject):
 class MessageArea(QWidget):
     """A window's messages, newest on top; they lie over the foot of ``host`` and move nothing.
 
-    ``within`` names the part of it that they lie in. The buttons of a page's foot stay free. Where the mouse is at work
-    there, the messages lie at the top, the newest lowest.
+    ``within`` names the part of it that they lie in. The buttons and the report of a page's foot stay free. Where the
+    mouse is at work there, the messages lie at the top, the newest lowest.
     """
 
     left = Signal()  # a message went away
@@ -196,12 +198,20 @@ class MessageArea(QWidget):
         return QRect(left, theme.px(FROM_TOP) if self._at_top else max(0, low - height), width, height)
 
     def _foot(self, strip: QRect) -> int:
-        """How much of a strip at the foot its buttons take."""
-        shown = (each for each in self._within().findChildren(QAbstractButton) if each.isVisible())
-        boxes = (QRect(each.mapTo(self._host, QPoint()), each.size()) for each in shown if not self.isAncestorOf(each))
+        """How much at the foot is taken by the buttons in a strip there, and by the report above these."""
         low = strip.bottom() - theme.px(UNDER)
-        tops = [box.top() for box in boxes if box.intersects(strip) and box.bottom() >= low]
-        return strip.bottom() + 1 - max(min(tops), strip.top()) if tops else 0
+        buttons = self._boxes(self._within().findChildren(QAbstractButton))
+        tops = [box.top() for box in buttons if box.intersects(strip) and box.bottom() >= low]
+        top = max(min(tops), strip.top()) if tops else strip.bottom() + 1
+        reports = (each for each in self._within().findChildren(QLabel) if each.property(REPORT))
+        tops = [box.top() for box in self._boxes(reports) if box.bottom() >= top - theme.px(FOOT)]
+        return strip.bottom() + 1 - min([top, *tops])
+
+    def _boxes(self, parts: Iterable[QWidget]) -> Iterator[QRect]:
+        """The places of those parts of the page that are shown."""
+        for each in parts:
+            if each.isVisible() and not self.isAncestorOf(each):
+                yield QRect(each.mapTo(self._host, QPoint()), each.size())
 
     def settle(self) -> None:
         """Take the place that another page leaves free, once that page is arranged."""
@@ -277,6 +287,13 @@ class MessageArea(QWidget):
         if self.lines:
             self._place()
         self.left.emit()
+
+
+def report(said: str = "") -> PlainLabel:
+    """A line of words at a page's foot, which no message lies over: how many were written, and how many were not."""
+    made = words(said, wrap=True)
+    made.setProperty(REPORT, True)
+    return made
 
 
 def area(parent: QWidget) -> MessageArea:

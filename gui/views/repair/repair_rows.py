@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gui import messages
 from gui.language import tr
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme, wording
@@ -70,7 +71,7 @@ class ReportRow(QHBoxLayout):
 
     def __init__(self, save: Callable[[], object]) -> None:
         super().__init__()
-        self.head, self.time, self.report = words("", "head"), words("", "second"), words("", wrap=True)
+        self.head, self.time, self.report = words("", "head"), words("", "second"), messages.report()
         self.save = button(tr("Save report…"), save, "quiet", "small")
         self.setContentsMargins(theme.px(16), theme.px(9), theme.px(8), theme.px(9))
         self.setSpacing(theme.px(8))

@@ -108,7 +108,7 @@ class TakingBackPanel(QWidget):
         made = QWidget()
         row = boxes.row(made, 16, 6)
         self._report_head = words(tr("Dry run report"), "head")
-        self.report = words("", wrap=True)
+        self.report = messages.report()
         row.addWidget(self._report_head)
         row.addSpacing(theme.px(8))
         row.addWidget(self.report, 1)

@@ -89,7 +89,7 @@ class MigratePanel(QWidget):
         self.toml.setObjectName("plainjson")
         self.toml.setFont(theme.mono(11))
         self.toml.setAccessibleName(tr("What to put into a profile"))
-        self.report = words("", wrap=True)
+        self.report = messages.report()
         self._assemble(now)
         self.layout_choice.currentIndexChanged.connect(self._chosen)
         self.target.textChanged.connect(self._other)

@@ -137,7 +137,7 @@ class PendingPanel(QWidget):
     def _report_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setContentsMargins(theme.px(16), theme.px(9), theme.px(16), theme.px(9))
-        self.report = words("", wrap=True)
+        self.report = messages.report()
         row.addWidget(self.report, 1)
         self._save = button(tr("Copy report"), self._copy_report, "quiet", "small")
         row.addWidget(self._save)

@@ -236,6 +236,23 @@ def test_a_message_leaves_the_buttons_of_a_foot_free_and_no_others(window: QMain
     assert area.geometry().bottom() < button.y()
 
 
+def test_a_message_leaves_the_report_above_a_foot_free(window: QMainWindow, qtbot: QtBot) -> None:
+    centre = window.centralWidget()
+    window.findChildren(QPushButton)[0].hide()
+    foot, report = QPushButton("Repair", centre), messages.report("1 repaired, 1 not known")
+    foot.setGeometry(300, centre.height() - theme.px(46), 80, theme.px(30))
+    report.setParent(centre)
+    report.setGeometry(16, centre.height() - theme.px(84), 400, theme.px(24))
+    foot.show()
+    report.show()
+    messages.doubt(window, "It is not known whether 1 repair arrived.", lambda: None)
+    area = messages.area(window)
+    assert area.geometry().bottom() < report.y()
+    report.move(16, 20)  # far above the foot, where no message comes
+    messages.tell(window, "Saved")
+    assert report.geometry().bottom() < area.y() < area.geometry().bottom() < foot.y()
+
+
 def test_buttons_go_below_words_that_would_have_little_room_beside_them(window: QMainWindow) -> None:
     line = messages.doubt(window, "It is not known whether it was written.", lambda: None, "0f")
     ways = line._ways.sizeHint().width()
