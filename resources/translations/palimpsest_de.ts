@@ -4300,6 +4300,10 @@ Nummern: {numbering}</translation>
       <translation>Das Lesen wurde angehalten; die ältesten Versionen fehlen in der Karte</translation>
     </message>
     <message>
+      <source>Reading was stopped; these changes were read before it.</source>
+      <translation>Das Lesen wurde angehalten; diese Änderungen wurden vorher gelesen.</translation>
+    </message>
+    <message>
       <source>Reading was stopped; these rows were read before it.</source>
       <translation>Das Lesen wurde angehalten; diese Zeilen wurden vorher gelesen.</translation>
     </message>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -138,13 +138,17 @@ class ActivityModel(CellModel):
         group, row = self.group(index), self.at(index)
         return ("group", group.key) if group is not None else None if row is None else key_of(row)
 
-    def places(self) -> dict[Hashable, QModelIndex]:
-        """Where everything stands, by its key."""
+    def places(self, keys: Collection[Hashable]) -> dict[Hashable, QModelIndex]:
+        """Where some rows and headings stand, by their keys."""
         found: dict[Hashable, QModelIndex] = {}
+        if not keys:
+            return found
         for at, group in enumerate(self.groups):
-            found["group", group.key] = self.createIndex(at, 0, 0)
+            if (key := ("group", group.key)) in keys:
+                found[key] = self.createIndex(at, 0, 0)
             for n, row in enumerate(group.rows):
-                found[key_of(row)] = self.createIndex(n, 0, at + 1)
+                if (of_row := key_of(row)) in keys:
+                    found[of_row] = self.createIndex(n, 0, at + 1)
         return found
 
     def cell(self, index: Index) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -32,6 +33,7 @@ from model.text.paths import path_text
 from model.values.canonical import Value
 
 MOST = 5000  # changes on show
+EARLY = 300  # of these, shown while reading goes on: more would hold the window up each time that some are added
 ROOM = 1040  # a narrower page has no room for words beside the buttons
 LITTLE = 600  # and one that is still narrower has less between them
 RECENT = "30d"  # what is asked for first where reading all would ask a server for every version
@@ -65,6 +67,9 @@ class ActivityPanel(QWidget):
         self.asked = Asked()
         self.day: dt.date | None = None
         self.newest: Newest | None = None
+        self._coming: Newest | None = None  # what is being read, as far as it came
+        self._read: Asked | None = None  # what was asked for when all was read that is on show
+        self._again = False  # whether the same is read once more
         self._of_day: Newest | None = None  # read by itself, where not all changes are held
         self._written: set[tuple[str, Value]] = set()
         boxes.ground(self, "surface")
@@ -198,7 +203,8 @@ class ActivityPanel(QWidget):
     def refresh(self) -> None:
         """Read again what was asked for."""
         self._written = set()
-        self._stopped = False
+        self._stopped, self._coming = False, None
+        self._again = self.newest is not None and self.asked == self._read
         zone = ZoneInfo(preferences.zone())
         self._run(self._part, self._done, self.asked, zone)
 
@@ -243,7 +249,10 @@ class ActivityPanel(QWidget):
             self._task.cancel()
 
     def _part(self, part: Newest) -> None:
-        self.newest = part
+        self._coming = part
+        if self._again:
+            return  # what is read again stays as it is until all is there, with what is picked and scrolled to
+        self.newest = replace(part, rows=part.rows[:EARLY])
         self.filter.authors = part.authors
         if part.rows and self.stack.kind != "content":
             self.stack.show_content()
@@ -251,9 +260,17 @@ class ActivityPanel(QWidget):
         if part.rows:
             self._fill()
 
-    def _done(self, _: object) -> None:
+    def _show_read(self) -> None:
+        """Show all that was read, or leave what is there where it was to be read again and was not."""
         self._end()
-        self._fill()
+        if self._coming is not None:
+            self.newest, self._coming = self._coming, None
+            self.filter.authors = self.newest.authors
+            self._fill()
+
+    def _done(self, _: object) -> None:
+        self._show_read()
+        self._read = self.asked
         part = self.newest
         if part is not None and part.rows:
             self.stack.show_content()
@@ -269,16 +286,20 @@ class ActivityPanel(QWidget):
         self.pace.setText("")
 
     def _cancelled(self) -> None:
-        self._end()
         self._stopped = True
-        if self.newest is not None and self.newest.rows:
+        self._coming = None if self._again else self._coming
+        self._show_read()
+        if self._again:
+            self.stack.show_part(tr("Reading was stopped; these changes were read before it."), self.refresh)
+        elif self.newest is not None and self.newest.rows:
             self.stack.show_part(tr("Reading was stopped: these are not all changes."), self.refresh)
         else:
             self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
         self.read_ended.emit()
 
     def _failed(self, error: BaseException) -> None:
-        self._end()
+        self._coming = None if self._again else self._coming
+        self._show_read()
         if isinstance(error, Refused) and not isinstance(error, Unreachable):
             self.filter.refuse(error)
             self.newest = None
@@ -327,6 +348,7 @@ class ActivityPanel(QWidget):
         since = dt.datetime.combine(day, dt.time(), zone).astimezone(dt.UTC)
         until = dt.datetime.combine(day, dt.time.max, zone).astimezone(dt.UTC)
         asked = self.asked
+        self._again = False
         since = max(filter(None, (since, asked.since)))
         until = min(filter(None, (until, asked.until)))
         self._run(self._day_part, self._day_done, Asked(since, until, asked.author, asked.path, asked.document), zone)

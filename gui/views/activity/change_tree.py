@@ -80,12 +80,13 @@ class ChangeTree(CellTree):
         self._there = set(range(len(model.headers))) - left_out
         self._measure_words()
         self._fit()
-        self.expandAll()  # at once: each heading opened alone lays all rows out again
+        self.scheduleDelayedItemsLayout()  # else each heading that is opened lays all rows out again
         for at, group in enumerate(model.groups):
+            self.setExpanded(model.index(at, 0), ("group", group.key) not in self._closed)
+        self.executeDelayedItemsLayout()
+        for at in range(len(model.groups)):
             self.setFirstColumnSpanned(at, QModelIndex(), True)
-            if ("group", group.key) in self._closed:
-                self.collapse(model.index(at, 0))
-        places = model.places()
+        places = model.places({key for key in (*picked, current, top) if key is not None})
         chosen = QItemSelection()
         for key in picked & places.keys():
             chosen.select(places[key], places[key])

@@ -21,7 +21,7 @@ from gui.style import symbols, theme, wording
 from gui.style.cells import Cell, CellDelegate, Index
 from gui.views.activity.activity_model import day_said
 
-WIDE, BREAK = 30, 22
+WIDE = 30  # a day, or a break in place of many: places of one size are laid out at once, and thousands in no time
 NUMBER, BARS, DAYS, MONTHS = 16, 30, 15, 15
 HEIGHT = NUMBER + BARS + DAYS + MONTHS
 TOGETHER = 10  # days without a change up to which each of them is drawn
@@ -98,15 +98,14 @@ class _BarDelegate(CellDelegate):
         self._days = model
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        wide = BREAK if self._days.rows[index.row()].skipped else WIDE
-        return QSize(theme.px(wide), theme.px(HEIGHT))
+        return QSize(theme.px(WIDE), theme.px(HEIGHT))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = self._days.rows[index.row()]
         box = QRectF(option.rect)
         top, foot = box.top() + theme.px(NUMBER), box.top() + theme.px(NUMBER + BARS)
         if row.skipped:
-            inner = QRectF(box.left() + theme.px(5), top, box.width() - theme.px(10), theme.px(BARS))
+            inner = QRectF(box.left() + theme.px(8), top, box.width() - theme.px(16), theme.px(BARS))
             symbols.hatch(painter, inner, step=5)
             return
         painter.save()
@@ -143,8 +142,10 @@ class DayStrip(QListView):
         self.days = DaysModel()
         self._from_end = 0  # to where it is scrolled, so that older days arrive out of sight
         self._by_hand = True
+        self._shown: Sequence[tuple[dt.date, int]] = ()
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
+        self.setUniformItemSizes(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -162,6 +163,9 @@ class DayStrip(QListView):
 
     def put(self, days: Sequence[tuple[dt.date, int]]) -> None:
         """Show days; the new end stays in sight unless a person has scrolled away from it."""
+        if days == self._shown:
+            return
+        self._shown = days
         current = self.days.at(self.currentIndex())
         self._by_hand = False
         self.days.put(days)

@@ -297,6 +297,63 @@ def test_reading_can_be_stopped_and_what_is_there_stays(
     assert panel.stack.kind == "content"
 
 
+class Held:
+    """Reads activity as ever, and waits behind the first part of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.going, self.gate, self._real = threading.Event(), threading.Event(), activity_panel.newest
+        monkeypatch.setattr(activity_panel, "newest", self.newest)
+
+    def newest(self, listed: Any, most: int, zone: dt.tzinfo, merges: Any) -> Iterator[Newest]:
+        for part in self._real(listed, most, zone, merges, 0):
+            yield part
+            self.going.set()
+            assert self.gate.wait(60)
+
+    def begun(self, qtbot: QtBot) -> None:
+        qtbot.waitUntil(self.going.is_set)
+        QApplication.processEvents()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_is_read_again_stays_as_it_is_until_all_is_there(
+    qtbot: QtBot, session: Session, client: Client, monkeypatch: pytest.MonkeyPatch, stopped: bool
+) -> None:
+    panel = shown(qtbot, session)
+    panel.tree.setCurrentIndex(row_at(panel, 3, 0))
+    rows, picked = list(panel.rows), panel.tree.picked()
+    held = Held(monkeypatch)
+    row = {"docId": "A", "v": 5, "_w": ObjectId(), "changedAt": DAY[6], "changedBy": "ann", "total": 3}
+    client["shop"]["orders"].insert_one(row)
+    panel.refresh()
+    held.begun(qtbot)
+    assert (list(panel.rows), panel.tree.picked()) == (rows, picked)
+    if stopped:
+        panel.stop()
+    held.gate.set()
+    idle(qtbot, panel)
+    assert len(panel.rows) == (7 if stopped else 8)
+    assert panel.tree.picked() == picked
+    said = "Reading was stopped; these changes were read before it."
+    assert (panel.stack._busy._text.accessibleName() == said) is stopped
+
+
+def test_only_a_few_changes_are_shown_while_others_are_read(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activity_panel, "EARLY", 1)
+    panel = shown(qtbot, session)
+    assert len(panel.rows) == 7
+    held = Held(monkeypatch)
+    type_into(panel.filter.author, "ann")
+    held.begun(qtbot)
+    assert len(panel.rows) == 1
+    assert panel.shown.text().startswith("The newest 1 of ")
+    held.gate.set()
+    idle(qtbot, panel)
+    assert len(panel.rows) == 4
+
+
 def test_a_collection_without_versions_and_one_without_an_index_say_so(
     qtbot: QtBot, session: Session, client: Client
 ) -> None:
