@@ -158,7 +158,7 @@ class MessageArea(QWidget):
         super().__init__(host)
         boxes.ground(self, "messages")
         self._host, self._within = host, within or (lambda: host)
-        self._at_top = False
+        self._at_top = self._settling = False
         self._lift = 0  # the height of the foot that stays free
         self._back: QWidget | None = None  # what had the focus before a message got it
         self._column = QVBoxLayout(self)
@@ -173,8 +173,10 @@ class MessageArea(QWidget):
         self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.lines:
+        if event.type() == QEvent.Type.Resize and self.lines:
             self._place()
+        elif event.type() == QEvent.Type.LayoutRequest and self.lines:
+            self.settle()  # a page that changes asks for many
         return False
 
     def event(self, event: QEvent) -> bool:
@@ -215,9 +217,12 @@ class MessageArea(QWidget):
 
     def settle(self) -> None:
         """Take the place that another page leaves free, once that page is arranged."""
-        QTimer.singleShot(0, self, self._settle)
+        if not self._settling:
+            self._settling = True
+            QTimer.singleShot(0, self, self._settle)
 
     def _settle(self) -> None:
+        self._settling = False
         if self.lines:
             self._place()
 
