@@ -173,10 +173,10 @@ class MessageArea(QWidget):
         self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and self.lines:
+        if self.lines and watched is self._host and event.type() == QEvent.Type.Resize:
             self._place()
-        elif event.type() == QEvent.Type.LayoutRequest and self.lines:
-            self.settle()  # a page that changes asks for many
+        elif self.lines and event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest):
+            self.settle()  # a page that changes asks for many; beside it, a sidebar may fold
         return False
 
     def event(self, event: QEvent) -> bool:
@@ -190,10 +190,12 @@ class MessageArea(QWidget):
         within = self._within()
         room = QRect(within.mapTo(self._host, QPoint()), within.size())
         width = min(room.width() - 2 * theme.px(EDGE), theme.px(WIDTH))
+        left = room.left() + (room.width() - width) // 2
+        if self._pointed and self._host.rect().contains(self.geometry()):
+            left, width = self.x(), self.width()  # no button moves from under the mouse
         for line in self.lines:
             line.fit(width - 2)
         height = 2 + sum(line.heightForWidth(width - 2) for line in self.lines)
-        left = room.left() + (room.width() - width) // 2
         if not self._pointed:
             self._lift = self._foot(QRect(left, room.bottom() + 1 - theme.px(FOOT), width, theme.px(FOOT)))
         low = room.bottom() + 1 - self._lift - theme.px(GAP)
@@ -265,6 +267,7 @@ class MessageArea(QWidget):
                 self.remove(old)
         while len(self.lines) >= MOST and not self._pointed:
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
+        self._within().installEventFilter(self)
         line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
         self.lines.append(line)

@@ -121,6 +121,31 @@ def test_no_message_moves_while_one_is_pointed_at(window: QMainWindow, monkeypat
     assert above.mapToGlobal(QPoint()) == place
 
 
+def test_a_message_that_is_pointed_at_stays_while_the_sidebar_beside_it_unfolds(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    within = QWidget(host)
+    host.resize(1400, 600)
+    within.setGeometry(50, 0, 1350, 600)
+    host.show()
+    area = messages.MessageArea(host, lambda: within)
+    line = area.add("done", "Saved as v15")
+    middle = within.geometry().center().x()
+    qtbot.waitUntil(lambda: abs(area.geometry().center().x() - middle) <= 1)
+    at = line.close_button.mapToGlobal(line.close_button.rect().center())
+    with monkeypatch.context() as patched:
+        patched.setattr(QCursor, "pos", lambda: at)
+        before = area.geometry()
+        within.setGeometry(300, 0, 1100, 600)
+        area.add("done", "Saved as v16")
+        QApplication.processEvents()
+        assert (area.x(), area.width()) == (before.x(), before.width())
+    within.setGeometry(302, 0, 1098, 600)
+    qtbot.waitUntil(lambda: abs(area.geometry().center().x() - within.geometry().center().x()) <= 1)
+
+
 def test_at_the_top_a_further_message_lies_below_those_that_are_there(
     window: QMainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
