@@ -48,6 +48,7 @@ class Workspace(QWidget):
         self.welcome = WelcomePanel(self._stack)
         self._stack.addWidget(self.welcome)
         boxes.column(self).addWidget(self._stack)
+        self._counted_of: Session | None = None  # whose drafts and tokens the sidebar tells
         self._counting = QTimer(self)
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
@@ -172,6 +173,8 @@ class Workspace(QWidget):
         self.sidebar.set_tool(page.kind if page is not None else "")
         self._fold_choice = None
         self._fold()
+        if self._counted_of is not None and self._counted_of is not self.session:
+            self.count()
         self.changed.emit()
 
     def _open_sheet(self, session: Session, ns: str, sheet: Literal["export", "import", "indexes"]) -> None:
@@ -240,7 +243,7 @@ class Workspace(QWidget):
 
     def count(self) -> None:
         """Count drafts, and tokens that wait where that costs little."""
-        session = self.session
+        self._counted_of = session = self.session
         if session is None:
             return
 

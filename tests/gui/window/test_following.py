@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QTest
@@ -18,12 +20,13 @@ from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.parts.differences.diff_model import FIELD
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.fields.field_model import VALUE
+from gui.window.opening import Opening
 from gui.window.window import Window
 from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.window.windows import ID, NS, adopt, new_window, open_sample, told, wait_idle
+from tests.gui.window.windows import ID, NS, adopt, new_window, open_sample, open_source, told, wait_idle
 
 DOCUMENT = Value.of(ID)
 
@@ -230,6 +233,26 @@ def test_the_list_of_drafts_follows_an_edit_and_its_saving(window: Window, qtbot
     wait_idle(qtbot, lambda: len(drafts.panel.model.rows) == 1)
     page.editor.save()
     wait_idle(qtbot, lambda: not drafts.panel.model.rows)
+
+
+def test_the_numbers_in_the_sidebar_are_of_the_connection_in_front(
+    window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    entries = window.workspace.sidebar.entries
+
+    def counted() -> tuple[int, int]:
+        return entries["drafts"].count, entries["pending"].count
+
+    page = editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    wait_idle(qtbot, lambda: counted() == (1, 5))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "orders.bson").write_bytes(canonical.encode({"_id": 1}))
+    dump = open_source(qtbot, window, Opening(str(tmp_path)))
+    window.workspace.open(dump, PageRequest("drafts"))
+    wait_idle(qtbot, lambda: counted() == (1, 0))  # drafts are of all connections
+    window.workspace.open(window.sessions[0], PageRequest("drafts"))
+    wait_idle(qtbot, lambda: counted() == (1, 5))
 
 
 def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_the_focus_in_the_list(
