@@ -676,6 +676,10 @@ Nummern: {numbering}</translation>
       <translation>Vor einer Stunde</translation>
     </message>
     <message>
+      <source>Another dry run says what would be written.</source>
+      <translation>Ein weiterer Probelauf sagt, was geschrieben würde.</translation>
+    </message>
+    <message>
       <source>Another order…</source>
       <translation>Andere Sortierung…</translation>
     </message>
@@ -3564,6 +3568,10 @@ Nummern: {numbering}</translation>
       <translation>Nicht jetzt</translation>
     </message>
     <message>
+      <source>Not tried</source>
+      <translation>Nicht versucht</translation>
+    </message>
+    <message>
       <source>Not used so far: {unused}.</source>
       <translation>Bisher nicht benutzt: {unused}.</translation>
     </message>
@@ -5934,6 +5942,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Trying again…</source>
       <translation>Neuer Versuch…</translation>
+    </message>
+    <message>
+      <source>Trying it without writing</source>
+      <translation>Probelauf, ohne zu schreiben</translation>
     </message>
     <message>
       <source>Trying {title}</source>

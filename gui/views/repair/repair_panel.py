@@ -192,7 +192,7 @@ class RepairPanel(QWidget):
         self.model.put(None, ())
         self.scanner.begin(go_on)
         self.pane.begin()
-        self.states.show_loading(tr("Looking for damage"), self.scanner.stop)
+        self.states.show_loading(tr("Looking for damage"))  # the buttons stand below the classes
         self.changed.emit()
 
     def _found(self) -> None:

@@ -139,7 +139,6 @@ class TakingBackPanel(QWidget):
             self.model.drawn = {}
             self._again = set()
             self.states.show_content()  # the documents are known, and each gets its answer there
-            self._look()
         session, ns = self._session, self._ns
 
         def work(progress: tasks.Progress) -> None:
@@ -158,6 +157,8 @@ class TakingBackPanel(QWidget):
         )
         self._task.progressed.connect(self.states.progress)
         self.states.show_loading(tr("Dry run"), self._task.cancel)
+        if ids is None:
+            self._look()
         self._say()
 
     def _one_dried(self, drawn: TakenBack) -> None:
@@ -177,6 +178,7 @@ class TakingBackPanel(QWidget):
     def _stopped(self) -> None:
         self._task = None
         self.states.show_content()
+        self._look()
         self._say()
 
     def _dry_failed(self, anew: bool, error: BaseException) -> None:
@@ -221,7 +223,9 @@ class TakingBackPanel(QWidget):
         self._inner.show_content()
         if drawn is None or drawn.content is None or drawn.base is None:
             self.changes.show(None, ("", ""), True)
-            if drawn is not None:
+            if drawn is None:
+                self._say_untried(row)
+            else:
                 self._inner.show_empty(
                     tr("Nothing would be written to {name}", name=wording.plain(drawn.id)),
                     tr("Decide by hand: both edits stand side by side, and what you save is one write of its own.")
@@ -236,6 +240,16 @@ class TakingBackPanel(QWidget):
             return diff_grouping.plan(a, b, diff(a, b), progress), titles
 
         tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+
+    def _say_untried(self, row: Chosen | None) -> None:
+        """Say why nothing is compared of a document that the dry run has not come to."""
+        if row is None or row.id in self.model.ends:
+            return
+        if self._task is not None and self._task.running:
+            self._inner.forget_content()
+            self._inner.show_loading(tr("Trying it without writing"))
+        else:
+            self._inner.show_empty(tr("Not tried"), tr("Another dry run says what would be written."), icon="play")
 
     def _compared(self, found: tuple[diff_grouping.Plan, tuple[str, str]]) -> None:
         self.changes.show(*found, True)

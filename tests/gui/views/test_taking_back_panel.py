@@ -222,10 +222,12 @@ def test_a_dry_run_that_takes_its_time_says_so_and_can_be_stopped(
     assert line._text.text() == "Dry run"
     assert panel.report.text() == "No answer so far"
     assert panel.changes.plan is None
+    qtbot.waitUntil(lambda: panel._inner.kind == "loading")  # no empty table of a comparison
     line._stop.click()
     idle(qtbot)
     assert not line.isVisible()
     assert panel.states.kind == "content"
+    assert (panel._inner.kind, panel._inner.state.title) == ("empty", "Not tried")
     assert panel.again.isEnabled()
 
 
