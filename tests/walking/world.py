@@ -120,11 +120,12 @@ class World:
 
     def settle(self, until: Callable[[], bool] = lambda: True, seconds: float = PATIENCE) -> bool:
         """Let the windows work until nothing is under way and something holds; False where that does not come."""
-        end = time.monotonic() + seconds
+        end, rounds = time.monotonic() + seconds, 0
         while time.monotonic() < end:
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
             behind = any(page.is_behind for _, page in self.pages)
-            if not tasks.tasks.running and not behind and not self._moving:
+            rounds = 0 if tasks.tasks.running or behind or self._moving else rounds + 1
+            if rounds > 1:  # what the last motion has moved is arranged in the round behind it
                 if until():
                     return True
                 time.sleep(0.05)  # looking takes long, and nothing is under way
