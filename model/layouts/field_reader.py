@@ -8,7 +8,9 @@ walked as ever. Both ways find the same, whatever the documents hold.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from contextlib import suppress
+from operator import itemgetter
 from typing import TypeAlias
 
 from model.errors import Unreadable
@@ -19,8 +21,8 @@ Span: TypeAlias = tuple[int, int, int]
 """The type of a value, and where its payload begins and ends."""
 Spans: TypeAlias = tuple[Span | None, ...]
 
-_Built: TypeAlias = tuple[tuple[tuple[slice, bytes], ...], Spans, int]
-"""Bytes that a document must have at some places, where the fields are then, and the end of the last one."""
+_Built: TypeAlias = tuple[Callable[[bytes], object], object, Spans, int]
+"""Takes some bytes out of a document, what these must be, where the fields are then, and the end of the last one."""
 
 LENGTHS = {c.STRING: 4, c.OBJECT: 4, c.ARRAY: 4, c.CODE: 4, c.SYMBOL: 4, c.BINARY: 4}
 """Types that begin with their length, and how many bytes that takes."""
@@ -48,17 +50,12 @@ class FieldReader:
     def spans(self, raw: bytes) -> Spans:
         """The place of each field, None where it is not there. Raises ``Unreadable`` where the bytes are no BSON."""
         built = self._last
-        if built is not None:
-            for place, there in built[0]:
-                if raw[place] != there:
-                    break
-            else:
-                if built[2] < len(raw):
-                    return built[1]
+        if built is not None and built[0](raw) == built[1] and built[3] < len(raw):
+            return built[2]
         built = self._by_length.get(len(raw))
-        if built is not None and _is_built(raw, built):
+        if built is not None and built[0](raw) == built[1] and built[3] < len(raw):
             self._last = built
-            return built[1]
+            return built[2]
         return self._walked(raw)
 
     def values(self, raw: bytes) -> list[Value | None]:
@@ -84,13 +81,13 @@ class FieldReader:
     def _walked(self, raw: bytes) -> Spans:
         found: dict[bytes, Span] = {}
         wanted = {name for name in self._names if name is not None}
-        ahead: list[tuple[slice, bytes]] = []
+        ahead: list[slice] = []
         simple, begun = True, 4
         for name, kind, start, end in c.elements(raw):
             if simple:
                 simple = kind not in FREE and len(ahead) < DEEP
                 told = start + LENGTHS.get(kind, 0)  # a text of another length is another way to be built
-                ahead.append((slice(begun, told), raw[begun:told]))
+                ahead.append(slice(begun, told))
                 begun = end
             if name in wanted:
                 found.setdefault(name, (kind, start, end))
@@ -100,16 +97,10 @@ class FieldReader:
             simple = False  # a field that is missing may come in the next document, behind all that is alike
         spans = tuple(None if name is None else found.get(name) for name in self._names)
         if simple:
-            built = (tuple(ahead), spans, begun)
+            taken = itemgetter(*ahead)
+            built = (taken, taken(raw), spans, begun)
             self._last = built
             if len(self._by_length) >= KEPT:
                 self._by_length = {}
             self._by_length[len(raw)] = built
         return spans
-
-
-def _is_built(raw: bytes, built: _Built) -> bool:
-    for place, there in built[0]:
-        if raw[place] != there:
-            return False
-    return built[2] < len(raw)

@@ -10,7 +10,7 @@ import copy
 import math
 import re
 import time
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
@@ -39,6 +39,7 @@ from model.address import Address
 from model.errors import InDoubt, NotAllowed, Refused, Unreachable
 from model.records import ServerFacts
 from model.server import change_stream, driver
+from model.server.answers import ROWS, RawAnswer, first_batch
 from model.server.driver_errors import (
     cannot_connect,
     cannot_read,
@@ -57,61 +58,7 @@ from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import DECIMAL128, decode
 
-
-class _Raw(RawBSONDocument):
-    """A document of an answer as its bytes, looked into only where the driver does so.
-
-    Making one takes a quarter of the time of the driver's own class, and there is one for each row. The driver adds
-    labels to an error in an answer, as to a dictionary.
-    """
-
-    __slots__ = ("_inside", "raw")
-    raw: bytes | memoryview
-
-    def __init__(self, raw: bytes | memoryview, codec_options: CodecOptions[RawBSONDocument] | None = None) -> None:
-        self.raw = raw
-        self._inside: Mapping[str, Any] | None = None
-
-    def _fields(self) -> Mapping[str, Any]:
-        if self._inside is None:
-            found = dict(self._inflate_bson(self.raw, ROWS))
-            if "writeConcernError" in found:
-                found["writeConcernError"] = dict(found["writeConcernError"])
-            self._inside = found
-        return self._inside
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({bytes(self.raw)!r})"
-
-    def __reduce__(self) -> tuple[type[_Raw], tuple[bytes]]:
-        return type(self), (bytes(self.raw),)
-
-    def items(self) -> ItemsView[str, Any]:
-        return self._fields().items()
-
-    def get(self, item: str, default: Any = None) -> Any:
-        return self._fields().get(item, default)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._fields()
-
-    def __getitem__(self, item: str) -> Any:
-        return self._fields()[item]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields())
-
-    def __len__(self) -> int:
-        return len(self._fields())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RawBSONDocument) and self.raw == other.raw
-
-    __hash__ = None
-
-
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
-ROWS: CodecOptions[RawBSONDocument] = CodecOptions(document_class=_Raw)
 OWN_DATABASES = ("admin", "config", "local")
 
 SCRATCH = "palimpsest_check_"
@@ -155,7 +102,7 @@ def _parts(command: Terms) -> dict[str, Any]:
 
 
 def _raw(terms: Terms) -> RawBSONDocument:
-    return _Raw(bson_of(terms))
+    return RawAnswer(bson_of(terms))
 
 
 def _operators(body: Terms) -> dict[str, RawBSONDocument]:
@@ -589,25 +536,21 @@ class Server:
             else:
                 self._reach()
             database = self._database(ns)
-            if command.get("limit") == 1:  # one document fits into any answer, so that no cursor is needed
-                body["singleBatch"] = True
-                answer = database.command(body, read_preference=reads, codec_options=ROWS)
-                found = [bytes(row.raw) for row in answer["cursor"]["firstBatch"]]
-                self._largest[key] = max(largest, *map(len, found)) if found else largest
-                yield from found
-                return
+            limit = command.get("limit")
+            if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
+                if limit == 1:
+                    body["singleBatch"] = True
+                found, left = first_batch(database.command(body, read_preference=reads, codec_options=ROWS))
+                if not left:
+                    self._largest[key] = max(largest, *map(len, found)) if found else largest
+                    yield from found
+                    return
+                self._forget(database, ns, left, reads)  # documents are larger than any before
             cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
                 body, read_preference=reads, codec_options=ROWS
             )
             with cursor:
                 size = first
-                if not at_once and size == command.get(
-                    "limit"
-                ):  # all fits into one answer, unless documents are larger than any before
-                    found = [bytes(row.raw) for row in cursor.to_list()]
-                    self._largest[key] = max(largest, *map(len, found)) if found else largest
-                    yield from found
-                    return
                 # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
                 cursor.batch_size(size)
                 while rows := cursor.to_list(size):
@@ -626,6 +569,11 @@ class Server:
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+
+    def _forget(self, database: Database[RawBSONDocument], ns: str, cursor: int, reads: Any) -> None:
+        """Tell the server that nobody goes on with a cursor; one that does not hear of it ends it by itself."""
+        with suppress(PyMongoError):
+            database.command("killCursors", ns.partition(".")[2], cursors=[cursor], read_preference=reads)
 
     def _database(self, ns: str) -> Database[RawBSONDocument]:
         name = ns.partition(".")[0]
