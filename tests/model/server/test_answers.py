@@ -17,9 +17,10 @@ from model.values import canonical
 from tests.model.command_log import listening
 
 NS = "shop.things"
+NONE = bson.Int64(0)
 
 
-def answer(rows: list[Any], cursor: Any = bson.Int64(0)) -> RawAnswer:
+def answer(rows: list[Any], cursor: int = NONE) -> RawAnswer:
     return RawAnswer(bson.encode({"cursor": {"firstBatch": rows, "id": cursor, "ns": NS}, "ok": 1.0}))
 
 

@@ -16,10 +16,10 @@ from pymongo.common import MIN_SUPPORTED_WIRE_VERSION
 
 from model.errors import NotAllowed, Refused, Unreachable
 from model.localserver import LocalServer
+from model.server.answers import ROWS
 from model.server.driver_errors import cannot_connect, cannot_read, without_password
 from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
-from model.server.answers import ROWS
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.command_log import listening
