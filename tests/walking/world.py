@@ -31,6 +31,8 @@ from tests.walking.other_program import OtherProgram
 WRITES = frozenset(("insert", "update", "delete", "findAndModify", "bulkWrite"))
 PATIENCE = 60.0
 """Seconds in which what is shown must settle on a busy machine."""
+ROUNDS = 5
+"""Rounds without work: what came last is arranged in one, has its height in the next, and moves others in a third."""
 
 
 class SentWrites(pymongo.monitoring.CommandListener):
@@ -125,7 +127,7 @@ class World:
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
             behind = any(page.is_behind for _, page in self.pages)
             rounds = 0 if tasks.tasks.running or behind or self._moving else rounds + 1
-            if rounds > 1:  # what the last motion has moved is arranged in the round behind it
+            if rounds >= ROUNDS:
                 if until():
                     return True
                 time.sleep(0.05)  # looking takes long, and nothing is under way
