@@ -77,7 +77,7 @@ class RestoreModel(DiffModel):
             return cell
         on = unit in self.ticked
         state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-        said = f"{cell.accessible or cell.text}, {('ticked' if on else tr('not ticked'))}"
+        said = f"{cell.accessible or cell.text}, {tr('ticked') if on else tr('not ticked')}"
         return replace(cell, check=state, accessible=said)
 
 
@@ -121,6 +121,7 @@ class RestoreSheet(Sheet):
     def _foot(self) -> QVBoxLayout:
         whole = boxes.column()
         row = boxes.wrapping(x=24, y=8)
+        row.setContentsMargins(theme.px(12), theme.px(8), theme.px(24), theme.px(8))  # its tick below the title
         self.all = button("", self._tick_all, "quiet", "small")
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))
         self.all.setVisible(bool(self.model.of))
