@@ -12,7 +12,7 @@ from gui import messages, tasks
 from gui.language import tr
 from gui.paging import refill
 from gui.style import boxes, states, theme, wording
-from gui.style.states import OneLine, StateStack, button, words
+from gui.style.states import DropDown, OneLine, StateStack, button, words
 from gui.style.wrapping_row import WrappingRow
 from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, ScansModel
 from gui.views.repair.scan_consent import ScanConsent, agreed
@@ -58,7 +58,7 @@ class HealthPanel(QWidget):
 
     def _title_row(self) -> WrappingRow:
         row, self.said = boxes.titled(tr("Health"))
-        self.places = QComboBox()
+        self.places = DropDown()
         self.places.setAccessibleName(tr("Where"))
         self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.places.setMaximumWidth(theme.px(280))
