@@ -6,7 +6,7 @@ The text of a tab stays where it is whether the tab is chosen, unsaved or pointe
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QLinearGradient, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
 from gui.language import tr
@@ -16,6 +16,7 @@ from model import text
 
 HEIGHT = 36
 WIDEST = 260
+FADE = 32  # u at the left of a row that is scrolled
 NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab say too little
 
 
@@ -83,6 +84,17 @@ class _Bar(QTabBar):
             box = self.tabRect(at)
             if box.intersects(event.rect()):
                 self._paint(painter, at, box, pointer)
+        if self.count() and self.tabRect(0).left() < 0:
+            self._paint_more(painter)
+
+    def _paint_more(self, painter: QPainter) -> None:
+        """Let a tab that is scrolled out in part fade away, so that the rest of its title is not read as a title."""
+        wide, there, gone = theme.px(FADE), theme.colour("canvas"), theme.colour("canvas")
+        gone.setAlpha(0)
+        fade = QLinearGradient(0, 0, wide, 0)
+        fade.setColorAt(0.25, there)
+        fade.setColorAt(1, gone)
+        painter.fillRect(QRect(0, 0, wide, self.height() - 1), fade)
 
     def _paint(self, painter: QPainter, at: int, box: QRect, pointer: QPoint) -> None:
         chosen = at == self.currentIndex()

@@ -183,6 +183,31 @@ def test_the_chosen_tab_is_whole_however_wide_the_row_is(qtbot: QtBot) -> None:
         assert tabs.bar.tabRect(5).right() <= min([*arrows, tabs.bar.width()]), wide
 
 
+def test_a_tab_that_is_scrolled_out_in_part_fades_away(qtbot: QtBot) -> None:
+    tabs = Tabs()
+    qtbot.addWidget(tabs)
+    tabs.resize(500, 40)
+    tabs.show()
+    for at in range(6):
+        tabs.insert(at, "a rather long title", "table")
+
+    def inks() -> set[str]:
+        shown = tabs.bar.grab().toImage()
+        left = shown.copy(0, 4, theme.px(6), shown.height() - 8)
+        return {left.pixelColor(x, y).name() for x in range(left.width()) for y in range(left.height())}
+
+    ground = theme.colour("canvas").name()
+    for chosen in range(6):
+        tabs.bar.setCurrentIndex(chosen)
+        QApplication.processEvents()
+        if tabs.bar.tabRect(0).left() < 0:
+            assert inks() == {ground}, chosen
+    assert tabs.bar.tabRect(0).left() < 0
+    tabs.bar.setCurrentIndex(0)
+    QApplication.processEvents()
+    assert inks() != {ground}  # the first tab begins there
+
+
 def test_a_title_that_is_cut_takes_all_the_room_of_its_tab(qtbot: QtBot) -> None:
     metrics = QFontMetrics(theme.font(13))
     title = "Find when: K-118240"
