@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
@@ -86,6 +86,7 @@ class BrowserPanel(QWidget):
         self.list.header().sectionClicked.connect(self._sort_by_column)
         self.list.column_sized.connect(self._column_sized)
         self.model.modelReset.connect(self._fit_columns)
+        self._json_is_new = False  # since it was asked for, nothing has been shown in it
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)
         self.json.setObjectName("plainjson")
@@ -199,6 +200,7 @@ class BrowserPanel(QWidget):
     def show_json(self, on: bool) -> None:
         """Show the page as Extended JSON, or as a list."""
         self._as_json.setChecked(on)
+        self._json_is_new = on
         self._views.setCurrentWidget(self.json if on else self.list)
         if on:
             self._fill_json()
@@ -707,9 +709,14 @@ class BrowserPanel(QWidget):
         rows = list(self.model.rows)
         tasks.run(lambda _: as_json(rows), done=self._put_json, failed=self._no_json, owner=self, key="json")
 
-    def _put_json(self, shown: str) -> None:
-        place = self.json.verticalScrollBar().value()
-        self.json.setPlainText(shown)
+    def _put_json(self, shown: tuple[str, list[int]]) -> None:
+        said, lines = shown
+        place, at = self.json.verticalScrollBar().value(), self.list.currentIndex().row()
+        self.json.setPlainText(said)
+        if self._json_is_new and 0 <= at < len(lines):
+            place = lines[at]  # the chosen document, which was in sight in the list
+            self.json.setTextCursor(QTextCursor(self.json.document().findBlockByNumber(place)))
+        self._json_is_new = False
         self.json.verticalScrollBar().setValue(place)
 
     def _no_json(self, error: BaseException) -> None:

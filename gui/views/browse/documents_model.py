@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
@@ -318,9 +319,12 @@ def _run(oldest: Version, newest: Version) -> str:
     return first if oldest is newest else f"{first}–{last}"
 
 
-def as_json(rows: Sequence[Row]) -> str:
-    """Documents as Extended JSON, one below the other; of large ones only the size is said."""
-    parts = []
+def as_json(rows: Sequence[Row]) -> tuple[str, list[int]]:
+    """Documents as Extended JSON, one below the other, and the line in which each begins, from 0.
+
+    Of large ones only the size is said.
+    """
+    parts: list[str] = []
     for row in rows:
         name = wording.plain(row.id)
         if row.bytes > LARGE:
@@ -330,7 +334,8 @@ def as_json(rows: Sequence[Row]) -> str:
             parts.append(text.readable(row.raw))
         except Refused as error:
             parts.append(f"// {name}: {error}")
-    return "\n".join(parts)
+    lines = accumulate((part.count("\n") + 1 for part in parts[:-1]), initial=0)
+    return "\n".join(parts), list(lines)
 
 
 def health_said(health: str) -> str:

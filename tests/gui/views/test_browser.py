@@ -308,8 +308,25 @@ def test_documents_can_be_read_as_json(panel: BrowserPanel, qtbot: QtBot) -> Non
     wait_idle(qtbot)
     assert panel.json.isVisible()
     assert '"_id": "K-204117"' in panel.json.toPlainText()
+    assert panel.json.firstVisibleBlock().blockNumber() == 0
     panel.show_json(False)
     assert panel.list.isVisible()
+
+
+def test_json_begins_at_the_chosen_document_and_stays_where_it_was_scrolled_to(
+    panel: BrowserPanel, qtbot: QtBot
+) -> None:
+    panel.list.setCurrentIndex(panel.model.index(row_of(panel, "K-204117"), 0))
+    panel.show_json(True)
+    wait_idle(qtbot)
+    seen = panel.json.firstVisibleBlock()
+    assert seen.text() == "{"
+    assert seen.next().text() == '  "_id": "K-204117",'
+    assert panel.json.textCursor().block() == seen
+    panel.json.verticalScrollBar().setValue(7)
+    panel.refresh()
+    wait_idle(qtbot)
+    assert panel.json.firstVisibleBlock().blockNumber() == 7
 
 
 def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
