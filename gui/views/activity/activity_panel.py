@@ -445,17 +445,18 @@ class ActivityPanel(QWidget):
         else:
             self.notices.clear("index")
         shown = self._of_day if self._of_day is not None else part
+        lacks = not shown.is_whole and (self._again or not self.is_reading)  # else the rest is on its way
         self.shown.setText(
             tr(
                 "The newest {shown} of {found} are shown.",
                 shown=wording.count(len(shown.rows)),
                 found=wording.many(shown.found, "change"),
             )
-            if not shown.is_whole
+            if lacks
             else ""
         )
-        self.older.setVisible(not shown.is_whole and shown.rows[-1].at is not None)
-        self.foot.setVisible(self.is_reading or not shown.is_whole)
+        self.older.setVisible(lacks and shown.rows[-1].at is not None)
+        self.foot.setVisible(self.is_reading or lacks)
         self._offer()
 
     def show_older(self) -> None:
