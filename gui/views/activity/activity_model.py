@@ -114,7 +114,8 @@ class ActivityModel(CellModel):
         return 0 if parent.internalId() or parent.column() else len(self.groups[parent.row()].rows)
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
-        return self.rowCount(parent) > 0
+        # Asked of each of thousands of rows; no group is empty.
+        return not (parent.internalId() or parent.column()) if parent.isValid() else bool(self.groups)
 
     # --- what stands where
 
