@@ -357,12 +357,13 @@ class PreviewPane(QWidget):
         column.addWidget(self.code, 1000)  # all the room there is, as far as its lines need it
         self.explanation = words("", "second", wrap=True)
         column.addWidget(self.explanation)
+        column.addStretch(1)
+        # At the foot, where it stays: the write comes a moment after an edit, when the mouse may be there already.
         self.copy = button(tr("Copy"), self._copy, "small", icon="copy")
         row = QHBoxLayout()
         row.addWidget(self.copy)
         row.addStretch(1)
         column.addLayout(row)
-        column.addStretch(1)
         return column
 
     # --- what it shows

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -125,6 +126,27 @@ def test_the_side_pane_lists_each_change_and_what_saving_sends(opened: Open, des
     assert panel.side.code.whole.startswith("db.contracts.updateOne")
     panel.side.copy.click()
     assert QApplication.clipboard().text() == panel.side.code.whole
+
+
+def test_what_saving_sends_moves_no_button_as_it_comes_a_moment_after_an_edit(
+    opened: Open, desk: Desk, qtbot: QtBot
+) -> None:
+    panel = opened(desk)
+    panel.resize(1400, 900)
+    type_into(panel, ("billing", "interval"), "quarterly")
+    qtbot.waitUntil(lambda: bool(panel.side.code.whole))
+    sending = panel.side._sending
+    assert sending is not None
+    places, heights = set(), set()
+    for lines in (2, 25, 6):
+        code = "\n".join(["contracts.update_one("] * lines)
+        panel.side.show_sending(replace(sending, pymongo=code, short_pymongo=code))
+        for _ in range(5):
+            QApplication.processEvents()
+        places.add(panel.side.copy.mapTo(panel, QPoint()).y())
+        heights.add(panel.side.code.height())
+    assert len(places) == 1
+    assert len(heights) == 3
 
 
 def test_the_side_pane_folds_by_itself_where_there_is_little_room(opened: Open, desk: Desk) -> None:
