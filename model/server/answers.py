@@ -81,7 +81,7 @@ def first_batch(answer: RawBSONDocument) -> tuple[list[bytes], int]:
 
 
 def _cut_out(raw: bytes) -> tuple[list[bytes], int] | None:
-    """The same out of the bytes alone; None in doubt, and where they are walked in Python."""
+    """Rows and cursor out of the bytes of an answer alone; None in doubt, and where they are walked in Python."""
     if c.walker is None:
         return None
     try:
