@@ -408,23 +408,15 @@ class Catalogue:
         layout = self.layout(ns)
         count, room = partial(changed_fields, keys=layout.profile.keys), lazy_version.KEPT
         newer: Version | None = None
-        lazy: LazyVersion | None = None  # the newer one, where nobody has to read it yet
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
-            if lazy is not None:
-                yield lazy.compared_with(version, count)
-            elif newer is not None:
+            if newer is not None:
                 yield _slim(newer, version, count)
-            newer, lazy = version, None
-            if type(version) is LazyVersion:
+            newer = version
+            if isinstance(version, LazyVersion):
                 room -= len(version.document)
-                if room > 0:
-                    lazy = version
-                else:
-                    newer = replace(version)
-        if lazy is not None:
-            yield lazy.compared_with(None, count)
-        elif newer is not None:
+                newer = version if room > 0 else replace(version)
+        if newer is not None:
             yield _slim(newer, None, count)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
@@ -473,6 +465,8 @@ def _at(raw: bytes, path: str) -> Value | None:
 
 def _slim(version: Version, older: Version | None, count: Count) -> Version:
     """A version without its content, with the number of fields that differ from the one before it."""
+    if isinstance(version, LazyVersion):
+        return version.compared_with(older, count)
     changed = None
     if older is not None and older.content is not None and version.content is not None:
         changed = count(older.content, version.content)

@@ -185,7 +185,7 @@ class LazyVersions:
         known: Spans | None = None  # where both fields are in a row; the same object in rows that are built alike
         start = end = number_at = 0
         number_in: Callable[[bytes, int], tuple[int]] | None = None
-        of_kind, new = True, object.__new__
+        of_kind = True
         for raw in rows:
             try:
                 found = spans(raw)
@@ -206,16 +206,7 @@ class LazyVersions:
             if number != expected and expected is not None:
                 return chain([last] if last else [], [raw], rows), came
             if last:
-                made = new(LazyVersion)  # as `_lazy` makes one, without a call for each
-                fields = made.__dict__
-                fields["document"], fields["among"] = last, self
-                if not contents:
-                    fields["content"] = fields["raw"] = None
-                elif room >= 0:
-                    fields["may_wait"] = True
-                if below is None:
-                    fields["current"] = True
-                yield made
+                yield self._lazy(last, contents, below is None, room >= 0)
                 came, below = True, number
             last, expected = raw, number - 1
         if expected == 0 and last:

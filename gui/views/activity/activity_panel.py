@@ -260,16 +260,17 @@ class ActivityPanel(QWidget):
         if part.rows:
             self._fill()
 
-    def _show_read(self) -> None:
-        """Show all that was read, or leave what is there where it was to be read again and was not."""
+    def _show_read(self, whole: bool = False) -> None:
+        """Show what was read; what is there stays where it was to be read again and not the ``whole`` of it was."""
         self._end()
-        if self._coming is not None:
-            self.newest, self._coming = self._coming, None
+        coming, self._coming = self._coming, None
+        if coming is not None and (whole or not self._again):
+            self.newest = coming
             self.filter.authors = self.newest.authors
             self._fill()
 
     def _done(self, _: object) -> None:
-        self._show_read()
+        self._show_read(whole=True)
         self._read = self.asked
         part = self.newest
         if part is not None and part.rows:
@@ -287,7 +288,6 @@ class ActivityPanel(QWidget):
 
     def _cancelled(self) -> None:
         self._stopped = True
-        self._coming = None if self._again else self._coming
         self._show_read()
         if self._again:
             self.stack.show_part(tr("Reading was stopped; these changes were read before it."), self.refresh)
@@ -298,7 +298,6 @@ class ActivityPanel(QWidget):
         self.read_ended.emit()
 
     def _failed(self, error: BaseException) -> None:
-        self._coming = None if self._again else self._coming
         self._show_read()
         if isinstance(error, Refused) and not isinstance(error, Unreachable):
             self.filter.refuse(error)

@@ -54,7 +54,7 @@ class BrowserPanel(QWidget):
         self._session, self.ns = session, ns
         self._info: CollectionInfo | None = None
         self._skip = 0
-        self._ran = Query()
+        self._ran = EVERYTHING
         self._due: set[Value] = set()  # documents whose histories in miniature are still to be read
         self._all_due = True
         self._reading = (self._ran, 0)  # the query under way and its first row
@@ -65,7 +65,7 @@ class BrowserPanel(QWidget):
         self._page: Page | None = None
         self._is_behind = False  # the rows shown are to be read again, and have not been yet
         self.listed: HistoryList | None = None  # out of histories, where the documents of now are not asked for
-        self._listed_by = Query()
+        self._listed_by = EVERYTHING
         self._task: tasks.Task | None = None
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)

@@ -120,7 +120,7 @@ class RestoreSheet(Sheet):
 
     def _foot(self) -> QVBoxLayout:
         whole = boxes.column()
-        row = boxes.wrapping(x=24, y=8)
+        row = boxes.wrapping()
         row.setContentsMargins(theme.px(12), theme.px(8), theme.px(24), theme.px(8))  # its tick below the title
         self.all = button("", self._tick_all, "quiet", "small")
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))
