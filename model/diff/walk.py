@@ -279,7 +279,7 @@ def count_of(raw: bytes, at: int, end: int) -> int:
 @cache
 def _small_fields() -> re.Pattern[bytes]:
     """As many fields as follow one another, each of a size that needs one byte: several times as fast as a loop."""
-    return re.compile(b"(?s:%s)*+" % _small_field_pattern())
+    return re.compile(b"(?s:%s|)*+" % _small_field_pattern())
 
 
 @cache

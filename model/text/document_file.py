@@ -21,7 +21,7 @@ from model.values.canonical import Value
 from model.whole_files import whole_file
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.|)*+"', re.DOTALL)
 # Wrappers with bare numbers inside in canonical notation, too.
 _NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")

@@ -155,7 +155,7 @@ def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
     return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
 
 
-_OUTER = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
+_OUTER = re.compile(r'"(?:[^"\\]++|\\.|)*+"|[{}\[\]]', re.DOTALL)
 
 
 def _spread(whole: str, path: Path, line: int, error: Unreadable) -> Iterator[bytes]:

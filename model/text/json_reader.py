@@ -22,13 +22,13 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|/\*.*?\*/)*+", re.S)
+_LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|/\*.*?\*/|)*+", re.S)
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f\ud800-\udfff]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _LOOSE_NUMBER = re.compile(r"[+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?(?![\w.])")
 _WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _LOOSE_NAME = re.compile(r"[\w$][\w$.]*")
-_SINGLE = re.compile(r"'((?:[^'\\\n]++|\\.)*+)'", re.S)
+_SINGLE = re.compile(r"'((?:[^'\\\n]++|\\.|)*+)'", re.S)
 _PATTERN = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/(\w*)")
 _TYPED = re.compile(r'\{ ?"\$(oid|numberInt|numberLong|numberDouble)": ?"([0-9a-f.E+-]{1,24})" ?\}')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}

@@ -20,7 +20,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
-TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.|)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
 Fresh: TypeAlias = Callable[[Value, str | None], str]
 """Writes a value anew, its lines indented by so much; None asks for one line."""
