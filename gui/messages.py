@@ -38,6 +38,7 @@ EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
 FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
 UNDER = 24  # what is below the buttons of a foot at most; those with more below them belong to the page
 REPORT = "report"  # the property of words at a foot that stay free as the buttons do
+MOVES = frozenset((QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest))
 MOST = 3  # lines at once; the oldest that may go makes room
 
 _LOOKS = {
@@ -173,10 +174,12 @@ class MessageArea(QWidget):
         self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if self.lines and watched is self._host and event.type() == QEvent.Type.Resize:
-            self._place()
-        elif self.lines and event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest):
-            self.settle()  # a page that changes asks for many; beside it, a sidebar may fold
+        kind = event.type()
+        if kind in MOVES and getattr(self, "lines", ()):  # Python may have let go of them, of a window that goes
+            if watched is self._host and kind == QEvent.Type.Resize:
+                self._place()
+            else:
+                self.settle()  # a page that changes asks for many; beside it, a sidebar may fold
         return False
 
     def event(self, event: QEvent) -> bool:

@@ -285,3 +285,11 @@ def test_buttons_go_below_words_that_would_have_little_room_beside_them(window: 
         edges = line._row.contentsMargins()
         line.fit(theme.px(beside) + ways + edges.left() + edges.right() + line._row.spacing())
         assert line._row.direction() == way
+
+
+def test_a_window_may_go_after_python_has_let_go_of_what_its_messages_hold(window: QMainWindow) -> None:
+    area = messages.area(window)
+    vars(area).clear()  # as the collector does with a window in a cycle
+    centre = area.parentWidget()
+    centre.hide()  # qtbot fails a test with an error in an event
+    assert not centre.isVisible()
