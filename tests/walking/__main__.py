@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from tests.walking.sequences import run_all
 from tests.walking.walks import ACTIONS, walk_all
 
-CHUNK = 6
+CHUNK = 20  # walks of one world: to make a world takes as long as half a walk
 T = TypeVar("T")
 
 
@@ -63,7 +63,7 @@ def _told(what: str, found: Iterable[Future[list[Any]]]) -> int:
     began, done, wrong = time.monotonic(), 0, 0
     for result in (each for results in found for each in results.result()):
         done += 1
-        if done % (CHUNK * 5) == 0:
+        if done % 30 == 0:
             print(
                 f"{done:,} {what} so far, {wrong:,} with something wrong, {time.monotonic() - began:.0f} s", flush=True
             )

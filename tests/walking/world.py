@@ -11,14 +11,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pymongo.monitoring
-from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QEventLoop, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import (
+    QAbstractAnimation,
+    QCoreApplication,
+    QEvent,
+    QEventLoop,
+    Qt,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from gui import app, tasks
 from gui.pages.base import Page
 from gui.style import preferences
-from gui.style.sheet import Sheet
+from gui.style.sheet import Sheet, _Veil
 from gui.window import remote_watch
 from gui.window.opening import Opened, Opening
 from gui.window.window import Window
@@ -158,7 +166,8 @@ class World:
 
     def sheet(self, window: Window) -> Sheet | None:
         """The dialog that is open in a window."""
-        return next((found for found in window.findChildren(Sheet) if found.isVisible()), None)
+        veils = window.findChildren(_Veil, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return next((found for veil in veils for found in veil.findChildren(Sheet) if found.isVisible()), None)
 
     def clear(self) -> None:
         """Close every dialog, tab and message, and forget the drafts."""

@@ -41,7 +41,8 @@ def pick(window: Window, qtbot: QtBot, count: int) -> CollectionPage:
     for _ in range(count - 1):
         qtbot.keyClick(page.browser.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     wait_idle(qtbot)
-    assert len(page.browser.picked) == count
+    model = page.browser.model
+    assert [model.row_of(row.id) for row in page.browser.picked] == list(range(count))
     return page
 
 
