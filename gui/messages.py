@@ -175,7 +175,7 @@ class MessageArea(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind in MOVES and getattr(self, "lines", ()):  # Python may have let go of them, of a window that goes
+        if kind in MOVES and getattr(self, "lines", None):  # Python may have let go of them, of a window that goes
             if watched is self._host and kind == QEvent.Type.Resize:
                 self._place()
             else:
