@@ -195,7 +195,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     _tokens = DARK if dark else LIGHT
     if _strong:
         _tokens = strengthened(_tokens)
-    if app.style().objectName().lower() != "fusion":
+    if not app.styleSheet():  # the style's own name is hidden once there is one, and to set it again styles all anew
         app.setStyle(QStyleFactory.create("Fusion"))
     _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
     px.cache_clear()
@@ -205,6 +205,8 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     if sheet == app.styleSheet():
         return  # to style every widget anew stops the window for a moment
     app.setPalette(_palette(_tokens))
+    # Where one sheet follows another, Qt styles each widget once for every widget around it; after none, once.
+    app.setStyleSheet("")
     app.setStyleSheet(sheet)
     signals.changed.emit()
 

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from gui.style import preferences, theme
 from tests import support
@@ -181,6 +183,25 @@ def test_a_choice_that_looks_the_same_styles_nothing_anew() -> None:
     theme.apply("light", "high")
     assert told == [False]
     theme.apply("light")
+
+
+class _Styled(QWidget):
+    times = 0
+
+    def changeEvent(self, event: QEvent) -> None:
+        self.times += event.type() == QEvent.Type.StyleChange
+
+
+def test_a_widget_far_inside_others_is_styled_as_often_as_one_that_is_in_none(qtbot: QtBot) -> None:
+    outer = inner = _Styled()
+    qtbot.addWidget(outer)
+    for _ in range(12):
+        inner = _Styled(inner)
+    outer.show()
+    preferences.put("theme", "dark")
+    outer.times = inner.times = 0
+    preferences.put("theme", "light")
+    assert inner.times == outer.times > 0
 
 
 def test_the_systems_colours_are_followed_while_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
