@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
+    QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
@@ -585,6 +586,18 @@ class CellTree(QTreeView):
         self.viewport().update()
         if not had and self.currentIndex().isValid():  # Qt makes the first row the current one and leaves it unselected
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(max(0, self.treePosition())))
+
+    def setCurrentIndex(self, index: Index) -> None:
+        """Choose a row by itself.
+
+        Where several can be selected, Qt takes a key that is held down as if a person chose: with Ctrl+R still down,
+        what was picked before would stay picked beside what is shown now.
+        """
+        if self.selectionMode() == QAbstractItemView.SelectionMode.ExtendedSelection:
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        else:
+            super().setCurrentIndex(index)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.customContextMenuRequested.emit(self.menu_place(event)[1])

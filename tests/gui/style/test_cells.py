@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRectF, Qt
-from PySide6.QtGui import QContextMenuEvent, QCursor, QHelpEvent, QImage, QPainter, QPaintEvent, QRegion, QTextDocument
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QCursor,
+    QGuiApplication,
+    QHelpEvent,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QRegion,
+    QTextDocument,
+)
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionHeader, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -99,6 +110,25 @@ def test_a_list_that_gets_the_focus_before_anything_is_chosen_chooses_its_first_
     qtbot.waitUntil(view.hasFocus)
     assert view.currentIndex() == model.index(0, 1)
     assert view.selectionModel().isRowSelected(0)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Control, Qt.Key.Key_Shift])
+def test_a_key_that_is_still_held_down_adds_nothing_to_what_is_chosen_by_itself(qtbot: QtBot, key: Qt.Key) -> None:
+    model = Names()
+    model.fill([f"K-{number}" for number in range(6)])
+    view = tree(qtbot, model)
+    view.setSelectionMode(CellTree.SelectionMode.ExtendedSelection)
+    view.setCurrentIndex(model.index(4, 0))
+    held = Qt.KeyboardModifier.ControlModifier if key == Qt.Key.Key_Control else Qt.KeyboardModifier.ShiftModifier
+    window = view.windowHandle()
+    assert window is not None
+    QTest.keyPress(window, key, held)
+    try:
+        assert QGuiApplication.keyboardModifiers() == held
+        view.setCurrentIndex(model.index(1, 0))
+        assert [index.row() for index in view.selectionModel().selectedRows()] == [1]
+    finally:
+        QTest.keyRelease(window, key)
 
 
 def test_the_menu_that_is_asked_for_by_key_is_that_of_the_current_row(qtbot: QtBot) -> None:
