@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from model.errors import NotFound, Unreadable
@@ -161,10 +161,10 @@ def unsigned(layout: Layout, version: Version) -> Version:
     """
     p = layout.profile
     if version.deleted:
-        return replace(version, content=None)
+        return version.but(content=None)
     if version.content is None or not p.seals_author:
         return version
-    return replace(version, content=c.without(version.content, {p.author, p.reason} - {""}))
+    return version.but(content=c.without(version.content, {p.author, p.reason} - {""}))
 
 
 @dataclass(frozen=True, slots=True)
