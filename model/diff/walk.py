@@ -279,6 +279,7 @@ def count_of(raw: bytes, at: int, end: int) -> int:
 @cache
 def _small_fields() -> re.Pattern[bytes]:
     """As many fields as follow one another, each of a size that needs one byte: several times as fast as a loop."""
+    # The empty alternative is for Python 3.11.0 to 3.11.4, which go on behind a field that matches in part.
     return re.compile(b"(?s:%s|)*+" % _small_field_pattern())
 
 

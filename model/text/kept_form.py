@@ -19,7 +19,8 @@ from model.text.scalars import string_data
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece.
+# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece. The empty
+# alternative is for Python 3.11.0 to 3.11.4, which go on behind what matches in part.
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.|)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
 Fresh: TypeAlias = Callable[[Value, str | None], str]
