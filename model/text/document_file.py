@@ -15,14 +15,12 @@ from pathlib import Path
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.text import Style, json_writer, kept_form
+from model.text import Style, json_writer, kept_form, scalars
 from model.values import canonical
 from model.values.canonical import Value
 from model.whole_files import whole_file
 
-# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece. The empty
-# alternative is for Python 3.11.0 to 3.11.4, which go on behind what matches in part.
-_STRING = re.compile(r'"(?:[^"\\]++|\\.|)*+"', re.DOTALL)
+_STRING = re.compile(scalars.QUOTED, re.DOTALL)
 # Wrappers with bare numbers inside in canonical notation, too.
 _NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")

@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.text import csv_form
+from model.text import csv_form, scalars
 from model.text.json_reader import read_all
 from model.values import canonical as c
 
@@ -155,7 +155,7 @@ def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
     return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
 
 
-_OUTER = re.compile(r'"(?:[^"\\]++|\\.|)*+"|[{}\[\]]', re.DOTALL)
+_OUTER = re.compile(scalars.QUOTED + r"|[{}\[\]]", re.DOTALL)
 
 
 def _spread(whole: str, path: Path, line: int, error: Unreadable) -> Iterator[bytes]:

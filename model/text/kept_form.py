@@ -15,13 +15,11 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from model.text.json_writer import Style, needs_elements, needs_fields
-from model.text.scalars import string_data
+from model.text.scalars import QUOTED, string_data
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece. The empty
-# alternative is for Python 3.11.0 to 3.11.4, which go on behind what matches in part.
-TOKEN = re.compile(r'"(?:[^"\\]++|\\.|)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
+TOKEN = re.compile(QUOTED + r'|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
 Fresh: TypeAlias = Callable[[Value, str | None], str]
 """Writes a value anew, its lines indented by so much; None asks for one line."""
