@@ -15,7 +15,7 @@ from model.records import ServerFacts
 from model.server.driver_errors import Applied
 from model.server.duplicate_key import DuplicateKey
 from model.values import canonical
-from model.values.canonical import MIN_KEY, OBJECT, Value, array, element, joined, name_bytes
+from model.values.canonical import OBJECT, Value, array, element, joined, name_bytes
 
 Terms: TypeAlias = Mapping[str, Any]
 """A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
@@ -138,8 +138,8 @@ def bson_of(terms: Terms) -> bytes:
 
 
 def _value(part: Any) -> Value:
-    if type(part) is int and -1 <= part <= MIN_KEY:
-        return _SMALL[part + 1]
+    if type(part) in _PLAIN:  # whether it is a Mapping takes as long to find out as all the rest
+        return Value.of(part)
     if isinstance(part, Value):
         return part
     if isinstance(part, Mapping):
@@ -150,5 +150,4 @@ def _value(part: Any) -> Value:
 
 
 _OBJECT = bytes((OBJECT,))
-_SMALL = [Value.of(number) for number in range(-1, MIN_KEY + 1)]
-"""The ways of an order, the fields of a projection, the types in guards."""
+_PLAIN = (bool, int, str)

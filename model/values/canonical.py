@@ -108,15 +108,20 @@ class Value:
     @classmethod
     def of(cls, python: Any) -> Value:
         """The BSON value that PyMongo would store for a Python object; raises ``Refused`` where it stores none."""
-        if type(python) is ObjectId:
+        kind = type(python)
+        if kind is ObjectId:
             return cls(OBJECT_ID, python.binary)
-        if type(python) is str and python.isascii():
+        if kind is str and python.isascii():
             return cls(STRING, _pack_int32(len(python) + 1) + python.encode() + b"\x00")
+        if kind is bool:
+            return cls(BOOLEAN, b"\x01" if python else b"\x00")
+        if kind is int and -(2**31) <= python < 2**31:
+            return cls(INT32, _pack_int32(python))
         try:
             raw = bson.encode({"": python}, codec_options=FORGIVING)
         except (BSONError, OverflowError, ValueError, TypeError, RecursionError) as error:
-            kind = type(python).__name__
-            raise Refused(f"A value of Python's type {kind} cannot be stored: {str(error).rstrip('.')}.") from None
+            said = str(error).rstrip(".")
+            raise Refused(f"A value of Python's type {kind.__name__} cannot be stored: {said}.") from None
         return cls(raw[4], raw[6:-1])
 
     @classmethod
@@ -126,6 +131,10 @@ class Value:
 
     def python(self) -> Any:
         """The Python object that PyMongo decodes; raises ``Unreadable`` where it cannot."""
+        if self.type == INT32:
+            return int.from_bytes(self.data, "little", signed=True)
+        if self.type == STRING and (text := self.data[4:]).isascii() and text[-1:] == b"\x00":
+            return text[:-1].decode()
         body = bytes((self.type, 0)) + self.data + b"\x00"
         return decode(_pack_int32(len(body) + 4) + body)[""]
 
@@ -296,6 +305,8 @@ def appended(array: Value, value: Value) -> Value:
 
 def get(raw: bytes, path: Path) -> Value | None:
     """The value at a path, or None where there is none. The first of duplicate names counts."""
+    if len(path) == 1:
+        return _child(raw, path[0]) if isinstance(path[0], str) else None
     kind, found = OBJECT, None
     for step in path:
         if kind != (ARRAY if isinstance(step, int) else OBJECT) or (found := _child(raw, step)) is None:

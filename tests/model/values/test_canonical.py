@@ -92,11 +92,40 @@ def test_a_value_goes_to_python_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "python", ["", "x", "x\0y", "ä", "x" * 300, ObjectId(b"a" * 12), 1, True, None, type("Name", (str,), {})("n")]
+    "python",
+    [
+        *("", "x", "x\0y", "ä", "x" * 127, "x" * 300, ObjectId(b"a" * 12), True, False, None),
+        *(0, 1, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, bson.Int64(1)),
+        *(type("Name", (str,), {})("n"), type("Number", (int,), {})(7)),
+    ],
 )
-def test_a_value_is_what_pymongo_stores(python: object) -> None:
+def test_a_value_is_what_pymongo_stores_and_reads(python: object) -> None:
     raw = bson.encode({"": python})
     assert Value.of(python) == Value(raw[4], raw[6:-1])
+    found, wanted = Value.of(python).python(), bson.decode(raw)[""]
+    assert found == wanted
+    assert type(found) is type(wanted)
+
+
+@pytest.mark.parametrize("data", [b"\x02\0\0\0xy", b"\x02\0\0\0\xff\0", b"\x01\0\0\0", b""])
+def test_a_text_that_is_none_is_read_as_pymongo_reads_it(data: bytes) -> None:
+    raw = struct.pack("<i", len(data) + 7) + b"\x02\0" + data + b"\0"
+    try:
+        wanted = c.decode(raw)[""]
+    except Unreadable:
+        with pytest.raises(Unreadable):
+            Value(c.STRING, data).python()
+    else:
+        assert Value(c.STRING, data).python() == wanted
+
+
+def test_an_index_leads_into_arrays_and_a_name_into_documents() -> None:
+    raw = text.loose("{a: [7, 8]}")
+    assert c.get(raw, (0,)) is None
+    assert c.get(raw, ()) == Value.document(raw)
+    assert c.get(raw, ("a",)) == Value.of([7, 8])
+    assert c.get(raw, ("a", 1)) == Value.of(8)
+    assert c.get(raw, ("a", "1")) is None
 
 
 @pytest.mark.parametrize("raw", [b"\x0c\0\0\0\x0aa\0\x0ab\0\x01", b"\x0b\0\0\0\x0aa\0\x63b\0\0"])
