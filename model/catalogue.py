@@ -252,7 +252,7 @@ class Catalogue:
         A statement of this session was made beside what contradicts it, so it needs no other word.
         """
         with self._lock:
-            if {ns, ""} & self._accepted or ns in self._by_hand:
+            if ns in self._by_hand or ns in self._accepted or "" in self._accepted:
                 return ""
             stated = self._profile is not None and self._profile.get(ns) is not None
             if not stated:

@@ -22,6 +22,8 @@ Separators = Literal["spaced", "compact"]
 Encoding = Literal["hex", "hex-upper", "base64", "binary"]
 
 SIZES: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64}
+_HASHES = {name: getattr(hashlib, name) for name in SIZES}
+"""Asked for by its name each time, an algorithm is looked up anew, which takes longer than hashing a document."""
 _NAMES = {"sha1": "SHA-1", "sha256": "SHA-256", "md5": "MD5", "sha512": "SHA-512"}
 _ORDERS = {"stored": "", "sorted": ", names sorted", "sorted-top": ", names at the top sorted"}
 _ENCODINGS = {
@@ -61,7 +63,8 @@ class HashRecipe:
 
         A Binary gets the subtype of ``like``. Raises ``Refused`` where the recipe cannot say this content.
         """
-        return self.stored(hashlib.new(self.algorithm, self.hashed(content, id), usedforsecurity=False).digest(), like)
+        made = _HASHES[self.algorithm](self.hashed(content, id), usedforsecurity=False)
+        return self.stored(made.digest(), like)
 
     def stored(self, digest: bytes, like: Value | None = None) -> Value:
         """A digest as it is stored."""

@@ -363,10 +363,11 @@ class Layout(ABC):
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
         names, locked = [name for name, _ in c.fields(content)], self.locked
-        kept = next((name for name in names if name in locked), None)
-        if kept is not None:
+        distinct = set(names)
+        if not distinct.isdisjoint(locked):
+            kept = next(name for name in names if name in locked)
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
-        if len(set(names)) < len(names):
+        if len(distinct) < len(names):
             twice = next(name for at, name in enumerate(names) if name in names[:at])
             return f"The content holds the field {twice} twice; take one of them out."
         if self.own_documents and says_deleted(content, self.profile):

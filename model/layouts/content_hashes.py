@@ -95,6 +95,14 @@ def content_hash(
     return made
 
 
+def hashes_any(profile: CollectionProfile, stored: Value | None) -> bool:
+    """Whether :func:`content_hash` surely refuses no content, so that none has to be hashed to find out."""
+    recipe = profile.hash_recipe
+    told = stored is None or stored.type in (c.STRING, c.BINARY)
+    sure = not profile.hash_doubt and not profile.hash_rivals
+    return told and sure and recipe is not None and recipe.is_published
+
+
 def next_hash(
     content: bytes, profile: CollectionProfile, base: bytes, stored: Value | None, id: Value | None = None
 ) -> Value:
@@ -113,16 +121,21 @@ def recipe_after(
     Raises ``Refused`` where the base's hash is made by another recipe, or by none that is known although the profile
     states none.
     """
-    told = stored is not None and shape_of(stored) is not None and not profile.hash_doubt
-    seal = [Sealed(base, stored, id)] if told and stored is not None else []
-    if seal and not fits(seal[0], profile):
+    if stored is None or profile.hash_doubt:
+        return profile
+    seal = [Sealed(base, stored, id)]
+    if profile.hash_recipe is not None and _gives(profile.hash_recipe, hashed_part(base, profile), seal[0]):
+        return profile
+    if shape_of(stored) is None:
+        return profile
+    if not fits(seal[0], profile):
         own = prove(seal, profile)
         if own.recipe is not None and profile.hash_recipe is not None:
             raise Refused(
                 f"The hash in {profile.hash} of this version is {own.recipe.said}, and {profile.hash_recipe.said} is "
                 f"the recipe here, so no hash can take its place; {STATE}."
             )
-    return settled(profile, seal) if profile.hash_recipe is None and seal else profile
+    return settled(profile, seal) if profile.hash_recipe is None else profile
 
 
 def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:

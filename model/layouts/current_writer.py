@@ -225,7 +225,9 @@ class CurrentWriter:
         edit = update_operators.operators(base.content, content)
         if edit is not None:
             body = edit.body(values)
-            where |= self._guard.clauses(base, len(bson_of(body))) | (edit.guard() if replaced else {})
+            # Paths and clauses grow at most with the square of what they are made of, so that of little none is large.
+            beside = len(bson_of(body)) if len(base.raw) + len(content) > guards.SMALL else 0
+            where |= self._guard.clauses(base, beside) | (edit.guard() if replaced else {})
             return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), made)
         whole = Whole(made())
         where |= self.whole_guard(base, len(whole.raw))

@@ -29,7 +29,7 @@ from model.layouts import update_operators
 from model.layouts.base import Layout
 from model.layouts.checks.facts import FactReader
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.content_hashes import Sealed, content_hash, hashed_part, recipe_after, settled
+from model.layouts.content_hashes import Sealed, content_hash, hashed_part, hashes_any, recipe_after, settled
 from model.layouts.current_documents import CurrentDocuments
 from model.layouts.current_writer import CurrentWriter, HashGuard
 from model.layouts.recognition import find_embedded
@@ -181,7 +181,9 @@ class Hashed(Layout):
     def _doubt(self, version: Version) -> str:
         """Why no hash can take the place of this version's."""
         try:
-            self._next(version, version.content or c.EMPTY)
+            profile, stored, physical = self._recipe_after(version)
+            if not hashes_any(profile, stored):
+                content_hash(version.content or c.EMPTY, profile, stored, physical)
         except Refused as error:
             return str(error)
         return ""

@@ -45,7 +45,7 @@ class RawAnswer(RawBSONDocument):
         return self._fields().items()
 
     def get(self, item: str, default: Any = None) -> Any:
-        return self._fields().get(item, default)
+        return (self._inside or self._fields()).get(item, default)
 
     def __contains__(self, item: object) -> bool:
         return item in self._fields()

@@ -137,17 +137,21 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
     ``path`` is dotted and must lead through documents only. It tells less than :func:`whole` of
     Decimal128 and zero, and in containers it compares numbers across types.
     """
+    return {path: _exactly(value)}
+
+
+def _exactly(value: Value | None) -> dict[str, Any]:
     if value is None:
-        return {path: {"$exists": False}}
+        return {"$exists": False}
     number = -1 if value.type == c.MIN_KEY else value.type
     if value.type == c.ARRAY:
         # An array of such arrays is equal too. A test for no array inside is cheaper, where there is none.
         nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
         inside = {"$eq": value} if nested else {"$type": c.ARRAY}
-        return {path: {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}}
+        return {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}
     if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
-        return {path: {"$type": number, "$not": {"$type": c.ARRAY}}}
-    return {path: {"$eq": value, "$type": number, "$not": {"$type": c.ARRAY}}}
+        return {"$type": number, "$not": {"$type": c.ARRAY}}
+    return {"$eq": value, "$type": number, "$not": {"$type": c.ARRAY}}
 
 
 def exact_in(path: str, values: Sequence[Value]) -> dict[str, Any]:
@@ -194,6 +198,8 @@ def unchanged(raw: bytes, names: Iterable[str]) -> dict[str, Any]:
 
 def nested(path: str, value: Value | None) -> dict[str, Any]:
     """The clauses of :func:`exact` for a path inside documents: parents stay documents, numbers keep their type."""
+    if "." not in path and (value is None or not value.is_container):
+        return exact(path, value)
     steps = path.split(".")
     clauses: dict[str, Any] = {}
     for depth in range(1, len(steps)):
@@ -260,7 +266,7 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
             continue
         plain = addressable(name)
         if plain:
-            made.clauses.update(exact(name, value))
+            made.clauses[name] = _exactly(value)
         elif not rooted:
             made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
         if value.is_container:
