@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
@@ -95,18 +95,28 @@ class RowsModel(CellModel, Generic[T]):
         return self.rows[index.row()] if index.isValid() and index.row() < len(self.rows) else None
 
 
-def refill(view: QTreeView, model: RowsModel[T], rows: Sequence[T], more: bool = False) -> None:
-    """Show newer rows in place of older ones and keep the selection and the place scrolled to."""
+def refill(
+    view: QTreeView,
+    model: RowsModel[T],
+    rows: Sequence[T],
+    more: bool = False,
+    refit: Callable[[], None] = lambda: None,
+) -> None:
+    """Show newer rows in place of older ones and keep the selection and the place scrolled to.
+
+    ``refit`` gives the model other columns before, with which a view lets go of both.
+    """
     current = model.at(view.currentIndex())
     kept = None if current is None else model.key(current)
     row, column = view.currentIndex().row(), max(0, view.currentIndex().column())
     place = view.verticalScrollBar().value()
+    refit()
     model.fill(rows, more)
     at = -1 if kept is None else model.row_of(kept)
     if at < 0 and kept is not None:
         at = min(row, len(rows) - 1)  # it is gone: the one in its place
     if at >= 0 and view.currentIndex().row() != at:
-        view.setCurrentIndex(model.index(at, column))
+        view.setCurrentIndex(model.index(at, min(column, model.columnCount() - 1)))
     view.verticalScrollBar().setValue(place)
 
 

@@ -289,12 +289,11 @@ class BrowserPanel(QWidget):
         self._ran, self._skip, self._page, self._is_behind = query, skip, page, False
         if query == self.bar.query or not self.bar.is_bad:
             self.bar.clear_error()
-        self.model.set_columns(self._info, query)
         self._say_times()
-        self._mark_order(query)
         before, picked = self.row, {row.id for row in self.picked}
         self._note_due(page.rows)
-        refill(self.list, self.model, page.rows)
+        refill(self.list, self.model, page.rows, refit=partial(self.model.set_columns, self._info, query))
+        self._mark_order(query)
         self._pick_again(picked)
         if self._as_json.isChecked():
             self._fill_json()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bson
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
@@ -245,6 +245,24 @@ def test_a_refresh_keeps_selection_and_scroll(panel: BrowserPanel, qtbot: QtBot)
     assert chosen is not None
     assert panel.row.id == chosen.id
     assert panel.list.verticalScrollBar().value() == 300
+
+
+def test_other_columns_keep_what_is_chosen_picked_and_scrolled_to(panel: BrowserPanel, qtbot: QtBot) -> None:
+    at = row_of(panel, "K-204117") + 20
+    selection, flags = panel.list.selectionModel(), QItemSelectionModel.SelectionFlag
+    panel.list.setCurrentIndex(panel.model.index(at, 0))
+    selection.select(panel.model.index(at + 2, 0), flags.Select | flags.Rows)
+    before = [row.id for row in panel.picked]
+    assert len(before) == 2
+    panel.list.verticalScrollBar().setValue(300)
+    for fields in ("status, premium", "status", ""):
+        panel.bar.set_fields(fields)
+        wait_idle(qtbot)
+        assert [name.removeprefix("field:") for name in panel.model.columns if ":" in name] == field_names(fields)
+        assert panel.row is not None
+        assert panel.row.id == before[0]
+        assert [row.id for row in panel.picked] == before
+        assert panel.list.verticalScrollBar().value() == 300
 
 
 def test_a_document_of_another_page_is_found_by_its_id(panel: BrowserPanel, qtbot: QtBot, session: Session) -> None:
