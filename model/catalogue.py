@@ -27,7 +27,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.kept_recognition import KeptRecognition
 from model.layouts import lazy_version, recognise
 from model.layouts.base import Layout
-from model.layouts.lazy_version import Count, LazyVersion
+from model.layouts.lazy_version import LazyVersion
 from model.layouts.page_query import PageQuery
 from model.layouts.registry import fields_of, info_of
 from model.layouts.reserved_fields import time_of
@@ -411,13 +411,13 @@ class Catalogue:
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
             if newer is not None:
-                yield _slim(newer, version, count)
+                yield newer.compared_with(version, count)
             newer = version
             if isinstance(version, LazyVersion):
                 room -= len(version.document)
                 newer = version if room > 0 else replace(version)
         if newer is not None:
-            yield _slim(newer, None, count)
+            yield newer.compared_with(None, count)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference between their contents."""
@@ -461,16 +461,6 @@ def _at(raw: bytes, path: str) -> Value | None:
         return canonical.get(raw, text.path_from_text(path)) if path else None
     except Refused:
         return None
-
-
-def _slim(version: Version, older: Version | None, count: Count) -> Version:
-    """A version without its content, with the number of fields that differ from the one before it."""
-    if isinstance(version, LazyVersion):
-        return version.compared_with(older, count)
-    changed = None
-    if older is not None and older.content is not None and version.content is not None:
-        changed = count(older.content, version.content)
-    return replace(version, content=None, raw=None, changed=changed)
 
 
 def _content(version: Version) -> bytes:

@@ -22,6 +22,9 @@ Doubt: TypeAlias = Literal["gap", "undated", "clock", "content", "above", "delet
 Raw: TypeAlias = bytes
 """A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
 
+Count: TypeAlias = Callable[[bytes, bytes], int]
+"""How many fields differ between two contents."""
+
 Record = TypeVar("Record")
 
 
@@ -106,6 +109,12 @@ class Version:
     def slimmed(self) -> Version:
         """The version for whoever keeps it and needs its content no more; it may be this one."""
         return self.without_content()
+
+    def compared_with(self, older: Version | None, count: Count) -> Version:
+        """The version without its content, with the number of fields that differ from ``older``; it may be this one."""
+        before = None if older is None else older.content
+        differ = None if before is None or self.content is None else count(before, self.content)
+        return self.but(content=None, raw=None, changed=differ)
 
     @property
     def is_missing(self) -> bool:

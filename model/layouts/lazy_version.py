@@ -13,12 +13,9 @@ from model.errors import Unreadable
 from model.layouts.field_reader import NUMBER_AT, FieldReader, Spans
 from model.layouts.lazy_row import SMALL
 from model.layouts.reserved_fields import Own
-from model.records import Condition, Version
+from model.records import Condition, Count, Version
 from model.values import canonical as c
 from model.values.canonical import Value
-
-Count: TypeAlias = Callable[[bytes, bytes], int]
-"""How many fields differ between two contents."""
 
 Rest: TypeAlias = tuple[Iterator[bytes], bool]
 """The rows that are left of a history, and whether any version came before them."""
