@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr
-from gui.paging import RowsModel
+from gui.paging import RowsModel, refill
 from gui.parts.doubts import DOUBTS
 from gui.parts.time_line import TimeLine
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
+from model.errors import Unreachable
 from model.over_time.as_of import Compared, Difference, StateAt
 from model.records import Version
 from model.session import Session
@@ -79,6 +80,9 @@ class TimesPanel(QWidget):
         self._session, self._ns = session, ns
         self._task: tasks.Task | None = None
         self._between: tuple[dt.datetime, dt.datetime] | None = None
+        self._is_whole = self._again = False  # whether a whole comparison is listed, and whether it is read again
+        self._coming: list[Compared] = []
+        self._told: Compared | None = None
         self.is_of_now = False
         self.counts: Counter[Difference] = Counter()
         self.first = TimeLine(tr("First time"), low=True)
@@ -157,10 +161,11 @@ class TimesPanel(QWidget):
         self.is_of_now = then is None or then.at >= now
         between = sorted((first.at, then.at if then is not None else now))
         self._between = (between[0], between[1])
+        self._is_whole = False
         self._read(*self._between)
 
     def refresh(self) -> None:
-        """Read again."""
+        """Read again; a whole comparison stays until all is there, with what is chosen and scrolled to."""
         if self._between is not None:
             first, then = self._between
             self._read(first, dt.datetime.now(dt.UTC) if self.is_of_now else then)
@@ -170,12 +175,24 @@ class TimesPanel(QWidget):
         if self._task is not None:
             self._task.cancel()
 
+    def _forget(self) -> None:
+        """List nothing any more."""
+        self.counts, self._is_whole = Counter(), False
+        self.model.fill([])
+        self._tell()
+        self._counted.hide()
+
+    def _tell(self) -> None:
+        """Tell which document is chosen, where it is another one, or was another at either time than was told."""
+        if self._told != self.row:
+            self._told = self.row
+            self.chosen.emit(self.row)
+
     def _read(self, first: dt.datetime, then: dt.datetime) -> None:
         session, ns = self._session, self._ns
-        self.counts = Counter()
-        self.model.fill([])
-        self.chosen.emit(None)
-        self._counted.hide()
+        self._again, self._coming = self._is_whole, []
+        if not self._again:
+            self._forget()
 
         def work(progress: tasks.Progress) -> None:
             some: list[Compared] = []
@@ -202,7 +219,8 @@ class TimesPanel(QWidget):
         self.states.show_loading(title, self.stop)
 
     def _arrived(self, some: list[Compared]) -> None:
-        if not some:
+        if self._again or not some:
+            self._coming += some
             return
         self.model.add(some)
         self.counts.update(each.change for each in some)
@@ -211,29 +229,37 @@ class TimesPanel(QWidget):
             self.list.setCurrentIndex(self.model.index(0, 0))
 
     def _done(self, _: None) -> None:
+        if self._again:
+            self.counts = Counter(each.change for each in self._coming)
+            refill(self.list, self.model, self._coming)
+        self._is_whole = True
         if self.model.rows:
             self.states.show_content()
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.model.index(0, 0))
         else:
             self.states.show_empty(
                 tr("Nothing differs"),
                 tr("Every document of {ns} was the same at both times.", ns=self._ns),
                 icon="check-circle",
             )
+        self._tell()
         self._say()
         self.compared.emit()
 
     def _stopped(self) -> None:
-        if self.model.rows:
+        if self._again:
+            self.states.show_part(tr("Reading was stopped; this was read before it."), self.refresh)
+        elif self.model.rows:
             self.states.show_content()
             self._say(tr("Reading was stopped, so there may be more."))
         else:
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self.refresh)])
 
     def _failed(self, error: BaseException) -> None:
-        self.model.fill([])
-        self._counted.hide()
-        self.chosen.emit(None)
-        self.states.forget_content()
+        if not self._again or not isinstance(error, Unreachable):
+            self._forget()
+            self.states.forget_content()
         self.states.show_failed(error, self.refresh, tr("{ns} could not be compared", ns=self._ns))
 
     def _say(self, more: str = "") -> None:
@@ -257,8 +283,8 @@ class TimesPanel(QWidget):
         self.run.setToolTip(tr("Both are the same time; choose another one.") if same else "")
 
     def _current_changed(self, now: QModelIndex, _: QModelIndex) -> None:
-        if (row := self.model.at(now)) is not None:
-            self.chosen.emit(row)
+        if now.isValid():
+            self._tell()
 
     def _activated(self, index: QModelIndex) -> None:
         if (row := self.model.at(index)) is not None:

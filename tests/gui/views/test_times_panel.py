@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gui.style import symbols, zooming
@@ -15,7 +16,21 @@ from gui.views.compare.times_panel import LOOKS, TimesPanel
 from model.errors import Unreachable
 from model.over_time.as_of import Compared, Difference
 from model.session import Session
-from tests.gui.refusals import try_again
+from tests.gui.refusals import denied, try_again
+
+NS = "insurance.contracts"
+as_of_both = Session.as_of_both
+
+
+def broken(*given: Any) -> Iterator[Compared]:
+    """Stands for a comparison that breaks off behind its first document."""
+    yield next(as_of_both(*given))
+    raise Unreachable("The sample did not answer in time; try again.")
+
+
+def visible(panel: TimesPanel) -> set[str]:
+    """The words that are read in it."""
+    return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
 
 
 @pytest.mark.parametrize("change", LOOKS)
@@ -36,26 +51,89 @@ def test_rows_of_a_comparison_that_broke_off_do_not_stand_for_it(
         panel.show()
         panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
         panel.then.put(dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC))
-        panel.compare()
-        idle()
-        whole = len(panel.model.rows)
-        assert whole > 1
-        as_of_both = Session.as_of_both
-
-        def broken(*given: Any) -> Iterator[Compared]:
-            yield next(as_of_both(*given))
-            raise Unreachable("The sample did not answer in time; try again.")
-
         with monkeypatch.context() as patched:
             patched.setattr(Session, "as_of_both", broken)
-            panel.refresh()
+            panel.compare()
             idle()
             assert panel.model.rows == []
             assert not panel.said.isVisible()
         try_again(panel.states)
         idle()
-        assert len(panel.model.rows) == whole
+        assert len(panel.model.rows) > 1
         assert panel.said.isVisible()
+
+
+def test_a_comparison_that_is_read_again_stays_until_all_is_there_with_what_is_chosen(
+    home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session.open("sample:") as session:
+        panel = TimesPanel(session, NS)
+        qtbot.addWidget(panel)
+        panel.resize(1100, 330)
+        panel.show()
+        told: list[Compared | None] = []
+        panel.chosen.connect(told.append)
+        panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
+        panel.compare()
+        idle()
+        at = next(at for at, row in enumerate(panel.model.rows) if at > 2 and row.change == "changed")
+        panel.list.setCurrentIndex(panel.model.index(at, 0))
+        panel.list.verticalScrollBar().setValue(40)
+        chosen, rows, counts = panel.row, list(panel.model.rows), panel.counts.copy()
+        assert chosen is not None
+        assert told[-1] == chosen
+        assert panel.list.verticalScrollBar().value() == 40
+
+        def stays(*, said: str) -> None:
+            assert (panel.row, panel.model.rows, panel.counts) == (chosen, rows, counts)
+            assert panel.list.verticalScrollBar().value() == 40
+            assert panel.states.kind == "content"
+            assert said in visible(panel)
+            assert told == []
+
+        told.clear()
+        panel.refresh()
+        stays(said=panel.said.text())
+        idle()
+        stays(said=panel.said.text())
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "as_of_both", broken)
+            panel.refresh()
+            idle()
+        assert any("did not answer" in text for text in visible(panel))
+        assert (panel.row, panel.model.rows, told) == (chosen, rows, [])
+        panel.refresh()
+        panel.stop()
+        idle()
+        stays(said="Reading was stopped; this was read before it.")
+        assert session.edit(NS, chosen.id, set={"notes": "Called."}).kind == "applied"
+        panel.refresh()
+        idle()
+        assert panel.row is not None
+        assert panel.row.id == chosen.id
+        assert panel.row.after != chosen.after
+        assert told == [panel.row]
+        assert panel.list.verticalScrollBar().value() == 40
+
+
+def test_a_comparison_that_may_not_be_read_again_is_listed_no_more(
+    home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session.open("sample:") as session:
+        panel = TimesPanel(session, NS)
+        qtbot.addWidget(panel)
+        told: list[Compared | None] = []
+        panel.chosen.connect(told.append)
+        panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
+        panel.compare()
+        idle()
+        assert told[-1] is not None
+        monkeypatch.setattr(Session, "as_of_both", denied)
+        panel.refresh()
+        idle()
+        assert panel.states.kind == "failed"
+        assert panel.model.rows == []
+        assert told[-1] is None
 
 
 def test_with_large_text_the_words_below_a_time_do_not_lie_over_its_line(
