@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHeaderView, QWidget
@@ -68,7 +69,8 @@ class BisectPanel(QWidget):
         self._session, self.ns, self.id = session, ns, id
         self._task: tasks.Task | None = None
         self.found: Bisection | None = None
-        self.ran = ""
+        self.ran = self._running = ""  # the conditions that were judged last, and that are judged now
+        self._is_asked = False  # by a person, who goes on in the list
         boxes.ground(self, "surface")
         self._survey = FieldSurvey()
         self.input = CompletingLine(self._words)
@@ -153,11 +155,22 @@ class BisectPanel(QWidget):
 
     def run(self) -> None:
         """Judge every version by the condition in the line."""
-        session, ns, id, filter = self._session, self.ns, self.id, self.input.text().strip()
+        filter = self.input.text().strip()
         if not filter:
             self._say_trouble(tr("Type a condition first."))
             return
         self._say_trouble("")
+        self._is_asked = True
+        self._judge(filter)
+
+    def refresh(self) -> None:
+        """Judge again, as the document has other versions now; what is being typed stays, and so does the focus."""
+        if filter := self._running or self.ran:
+            self._judge(filter)
+
+    def _judge(self, filter: str) -> None:
+        session, ns, id = self._session, self.ns, self.id
+        self._running = filter
         self._task = tasks.run(
             lambda progress: (filter, session.bisect(ns, id, filter, progress)),
             done=self._done,
@@ -169,12 +182,6 @@ class BisectPanel(QWidget):
         )
         self._task.progressed.connect(self.stack.progress)
         self.stack.show_loading(tr("Looking at the versions of {id}", id=wording.plain(id)), self.stop)
-
-    def refresh(self) -> None:
-        """Judge again, as the document has other versions now."""
-        if self.ran:
-            self.input.setText(self.ran)
-            self.run()
 
     def stop(self) -> None:
         """Stop looking."""
@@ -192,14 +199,18 @@ class BisectPanel(QWidget):
         self._offer()
 
     def _done(self, answer: tuple[str, Bisection]) -> None:
-        self._task = None
         self.ran, self.found = answer
         self._fill()
-        if self.model.rows and self.input.hasFocus():
+        if self._is_asked and self.model.rows and self.input.hasFocus():
             self.list.setFocus()
+        self._end()
+
+    def _end(self) -> None:
+        self._task, self._running, self._is_asked = None, "", False
 
     def _failed(self, error: BaseException) -> None:
-        self._task = None
+        failed = self._running
+        self._end()
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotAllowed | NotFound):
             self._say_trouble(translated(str(error)))  # the condition is at fault: what was found before stays
             if self.found is not None:
@@ -208,11 +219,13 @@ class BisectPanel(QWidget):
                 self.stack.show_empty(tr("The condition did not run"), HINT, icon="magnifying-glass")
             return
         self.stack.show_failed(
-            error, self.run, tr("The versions of {id} could not be looked at", id=wording.plain(self.id))
+            error,
+            partial(self._judge, failed),
+            tr("The versions of {id} could not be looked at", id=wording.plain(self.id)),
         )
 
     def _cancelled(self) -> None:
-        self._task = None
+        self._end()
         if self.found is not None:
             self._fill()
         else:

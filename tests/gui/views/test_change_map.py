@@ -559,6 +559,30 @@ def test_where_the_map_could_not_be_read_nothing_is_counted_saved_or_zoomed(pane
     assert panel.save.isEnabled()
 
 
+def test_what_is_typed_for_the_next_search_stays_while_the_last_one_is_made_again(
+    session: Session, qtbot: QtBot, idle: Idle
+) -> None:
+    panel = BisectPanel(session, NS, ID)
+    shown(qtbot, panel, 1200, 800)
+    panel.ask('{ "status": "active" }')
+    idle()
+    assert panel.list.hasFocus()
+    found = panel.found
+    panel.input.setFocus()
+    panel.input.setText('{ "premium.gross": ')
+    panel.refresh()  # somebody has saved another version
+    idle()
+    assert panel.input.text() == '{ "premium.gross": '
+    assert panel.input.hasFocus()
+    assert (panel.ran, panel.found) == ('{ "status": "active" }', found)
+    panel.input.setText('{ "status": "reinstated" }')
+    panel.run()
+    panel.refresh()  # and once more, before the new condition is judged
+    idle()
+    assert panel.ran == '{ "status": "reinstated" }'
+    assert panel.list.hasFocus()
+
+
 def test_where_a_condition_could_not_be_judged_no_earlier_result_stands(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
