@@ -168,7 +168,9 @@ class PendingPanel(QWidget):
     # --- reading
 
     def refresh(self) -> None:
-        """Look for tokens again; ticks and place stay."""
+        """Look for tokens again; ticks and place stay. Nothing is read while some are written: their report stays."""
+        if self.busy:
+            return
         session, ns = self._session, self.ns
 
         def work(progress: tasks.Progress) -> list[PendingToken]:
@@ -305,7 +307,7 @@ class PendingPanel(QWidget):
         self.go.setText(tr("Finish {count}", count=count) if ticked else tr("Finish"))
         self.drop.setText(tr("Drop {count}…", count=count) if ticked else tr("Drop…"))
         unread = "" if self._answers else wording.unread(self._session.name)
-        self._again.setEnabled(not unread)
+        self._again.setEnabled(not unread and not self.busy)
         self._again.setToolTip(wording.tip(unread))
         never = self._why_not()
         why = never if never or ticked else tr("No token is ticked.")
@@ -390,6 +392,8 @@ class PendingPanel(QWidget):
             for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
                 progress.put((token, outcome, what))
 
+        tasks.drop(self, "tokens")  # what is read by now would take the report away
+        self.states.show_content()
         self._doing, self._done_so_far = what, (0, len(ticked))
         self._task = tasks.run(
             work, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,

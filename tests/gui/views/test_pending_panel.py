@@ -10,9 +10,11 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from gui import tasks
 from gui.messages import Question, area
 from gui.pages.tool_pages import PendingPage
 from gui.style import icons, theme
+from gui.tasks import Progress
 from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
@@ -298,6 +300,34 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
     idle()
     assert "2 finished" in panel.report.text()
     assert panel.go.text() == "Finish 3 tokens"
+
+
+def test_while_tokens_are_finished_nothing_is_read_and_stop_stops_the_finishing(
+    panel: PendingPanel, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_then_on(_: Session, tokens: Sequence[PendingToken], progress: Progress, *__: object) -> Iterator[Outcome]:
+        yield Outcome("applied", NS, tokens[0].id, "It is finished.")
+        progress.stop.wait()
+        raise Cancelled
+
+    monkeypatch.setattr(Session, "finish", one_then_on)
+    asked = ask(panel, "finish")
+    panel.refresh()  # its answer comes after the first token is written
+    asked.verb.click()
+    qtbot.waitUntil(lambda: len(panel.model.ends) == 1)
+    panel.refresh()
+    assert not panel._again.isEnabled()
+    assert not panel.go.isEnabled()
+    qtbot.waitUntil(lambda: [task.key for task in tasks.tasks.running] == ["write"])
+    assert panel.busy
+    assert panel.states.kind == "content"
+    assert len(panel.model.ends) == 1
+    assert panel.cancel.text() == "Stop"
+    panel.cancel.click()
+    idle()
+    assert not panel.busy
+    assert "1 finished" in panel.report.text()
+    assert panel._again.isEnabled()
 
 
 @pytest.mark.parametrize("last", ["unknown", "applied"])
