@@ -86,6 +86,12 @@ class RepairPage(_PlacePage):
     def leave(self) -> None:
         self.panel.scanner.stop()
 
+    def after_silence(self) -> None:
+        if self.panel.plan is None:
+            self.do_refresh()
+        else:
+            self.panel.dry_run()  # ticks, answers and the report stay, and nobody has asked for another scan
+
     def do_refresh(self) -> None:
         if self.panel.consent is None and not self.panel.scanner.running and not self.panel.busy:
             self.panel.scan()

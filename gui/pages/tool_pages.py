@@ -77,6 +77,10 @@ class PendingPage(_ToolPage):
             owner=self,
         )
 
+    def after_silence(self) -> None:
+        if not self.panel.model.ends:  # how each of them ended stays to be read
+            self.panel.refresh()
+
     def databases_changed(self) -> None:
         if not self.ns and not self.panel.busy:
             self.panel.refresh()

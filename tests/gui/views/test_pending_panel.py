@@ -330,6 +330,23 @@ def test_while_tokens_are_finished_nothing_is_read_and_stop_stops_the_finishing(
     assert panel._again.isEnabled()
 
 
+def test_once_a_silent_server_answers_again_the_report_stays(
+    session: Session, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    page = PendingPage(session, NS)
+    qtbot.addWidget(page)
+    page.show()
+    idle()
+    panel, reports = page.panel, []
+    panel._one_ended((panel.tokens[0], Outcome("unknown", NS, panel.tokens[0].id, ""), "finish"))
+    for _ in range(2):
+        page.after_silence()
+        idle()
+        reports.append(panel.report.text())
+        panel.model.ends = {}
+    assert [said.partition(":")[0] for said in reports] == ["Report", "Dry run"]
+
+
 @pytest.mark.parametrize("last", ["unknown", "applied"])
 def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_itself(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch, last: Kind

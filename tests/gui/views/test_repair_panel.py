@@ -193,6 +193,33 @@ def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot
     assert line.endswith(" db:27017 does not answer.")
 
 
+def test_once_a_silent_server_answers_again_ticks_and_the_report_are_as_they_were(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = RepairPage(session, CONTRACTS, session.find_id(CONTRACTS, PHANTOMS[0]))
+    qtbot.addWidget(page)
+    panel = shown(qtbot, page.panel)
+    choose(qtbot, panel, "A3")
+    (row,) = panel.model.rows
+    panel.model.tick([row], on=False)
+    scans: list[object] = []
+    monkeypatch.setattr(panel.scanner, "begin", scans.append)
+    panel.model.dry.clear()
+    page.after_silence()
+    idle(qtbot)
+    assert list(panel.model.dry) == [row.no]  # it is looked at again
+    assert not panel.model.ticked()
+    panel.model.tick(panel.model.rows, on=True)
+    click(qtbot, panel.go)
+    assert [end.kind for end in panel.model.ends.values()] == ["applied"]
+    report = panel.report.text()
+    page.after_silence()
+    idle(qtbot)
+    assert [end.kind for end in panel.model.ends.values()] == ["applied"]
+    assert panel.report.text() == report
+    assert not scans
+
+
 def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
