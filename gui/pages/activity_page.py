@@ -190,7 +190,7 @@ class ActivityPage(Page):
         if self.live is not None and self.is_live:
             self.live.show_newest()
         else:
-            self.panel.look()
+            self.panel.refresh()
 
     def do_compare(self) -> None:
         if self.live is not None and self.is_live:

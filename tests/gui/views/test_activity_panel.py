@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
+from gui.pages.activity_page import ActivityPage
 from gui.style import theme
 from gui.style.states import StateView
 from gui.views.activity import activity_panel
@@ -150,6 +151,23 @@ def test_a_click_on_a_bar_narrows_to_that_day_and_another_one_leads_back(qtbot: 
     panel.strip.setCurrentIndex(index)
     QTest.keyClick(panel.strip, Qt.Key.Key_Space)
     assert len(panel.rows) == 7
+
+
+def test_a_refresh_keeps_the_day_and_leaves_what_is_typed_alone(qtbot: QtBot, session: Session) -> None:
+    page = ActivityPage(session, NS)
+    qtbot.addWidget(page)
+    page.resize(1300, 800)
+    page.show()
+    panel = page.panel
+    idle(qtbot, panel)
+    press(panel, dt.date(2026, 3, 2))
+    panel.filter.author.setText("nob")
+    for again in (page.do_refresh, page.after_silence):
+        again()
+        idle(qtbot, panel)
+        assert listed(panel) == [("02 Mar 2026", ["A2 edited", "B1 created"])]
+        assert panel.day == dt.date(2026, 3, 2)
+        assert panel.filter.author.text() == "nob"
 
 
 def below_days(panel: ActivityPanel) -> int:
