@@ -97,6 +97,7 @@ class JournalPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._on_show: Entry | None = None
         self._answers = True
         boxes.ground(self, "surface")
         self.model = EntriesModel()
@@ -167,17 +168,22 @@ class JournalPanel(QWidget):
         return self.model.at(self.list.currentIndex())
 
     def refresh(self, _: object = None) -> None:
-        """Read the newest entries again; the chosen one stays chosen."""
+        """Read the entries again, as far down as they are listed; the chosen one stays chosen."""
         session, source = self._session, None if self.everywhere.isChecked() else self._session.source
+        limit, last = len(self.model.rows) + PAGE, self.model.rows[-1].id if self.model.rows else ""
 
-        def work(_: tasks.Progress) -> list[Entry]:
-            return session.journal.entries(PAGE, source)
+        def work(_: tasks.Progress) -> tuple[list[Entry], bool]:
+            found = session.journal.entries(limit, source)
+            down_to = next((at for at, entry in enumerate(found, 1) if entry.id == last), 0)
+            shown = found[: max(down_to, PAGE)]
+            return shown, len(shown) < len(found) or len(found) == limit
 
         self.states.show_loading(tr("Reading the journal"))
         tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="entries")
 
-    def _shown(self, entries: list[Entry]) -> None:
-        refill(self.list, self.model, entries, more=len(entries) == PAGE)
+    def _shown(self, read: tuple[list[Entry], bool]) -> None:
+        entries, more = read
+        refill(self.list, self.model, entries, more)
         if not entries:
             help = tr("What you save, restore, finish or undo is listed here, each with its way back.")
             choices = [] if self.everywhere.isChecked() else [(tr("Show all sources"), self.everywhere.toggle)]
@@ -213,6 +219,9 @@ class JournalPanel(QWidget):
         self.copy.setEnabled(entry is not None)
         self.check.setVisible(entry is not None and entry.kind in ("begun", "unknown"))
         self.say_writable()
+        if entry == self._on_show:  # what it changed stays as it is, with what is opened and scrolled to
+            return
+        self._on_show = entry
         tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
         if entry is None:
             return
@@ -263,6 +272,7 @@ class JournalPanel(QWidget):
         self._inner.show_content()
 
     def _not_compared(self, error: BaseException) -> None:
+        self._on_show = None
         self._inner.show_failed(error, lambda: self._chosen(self.list.currentIndex()))
 
     def _why_not(self, entry: Entry) -> str:

@@ -13,6 +13,7 @@ from gui.messages import area
 from gui.parts.differences import diff_grouping
 from gui.style import boxes, theme
 from gui.style.cells import CELL, Cell
+from gui.views.tools import journal_panel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
 from model.records import Draft
@@ -52,6 +53,48 @@ def test_an_edit_stands_in_the_journal_with_what_it_changed(panel: JournalPanel)
     assert [words(panel, at) for at in (2, 3, 4, 5, 6)] == ["Edit", "K-204118", NS, "v1 → v2", "Applied"]
     assert panel.changes.plan is not None
     assert [op.path for op in panel.changes.plan.changes] == [("status",), ("changedBy",)]
+
+
+def test_an_older_entry_stays_chosen_and_open_while_others_are_written(
+    session: Session, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_panel, "PAGE", 3)
+    for number in range(12):
+        assert session.edit(NS, "K-204118", set={"premium.gross": 100 + number, "notes": f"{number}"}).kind == "applied"
+    panel = JournalPanel(session)
+    qtbot.addWidget(panel)
+    panel.resize(1100, 420)
+    panel.show()
+    idle()
+    while panel.model.more:
+        panel.list.scrollToBottom()
+        idle()
+    assert len(panel.model.rows) == 12
+    panel.list.setCurrentIndex(panel.model.index(11, 0))
+    idle()
+    chosen, place = panel.entry, panel.list.verticalScrollBar().value()
+    assert chosen is not None
+    assert place > 0
+    compared: list[object] = []
+    monkeypatch.setattr(panel, "_compared", compared.append)
+    assert session.edit(NS, "K-204118", set={"notes": "again"}).kind == "applied"
+    panel.refresh()
+    idle()
+    assert len(panel.model.rows) == 13
+    assert not panel.model.more
+    assert panel.entry == chosen
+    assert panel.list.verticalScrollBar().value() == place
+    assert not compared  # what it changed is on show as it was
+    assert session.undo(panel.model.rows[0].id).kind == "applied"
+    panel.list.setCurrentIndex(panel.model.index(0, 0))
+    idle()
+    compared.clear()
+    panel.refresh()
+    idle()
+    assert words(panel, 6).startswith("Applied")
+    assert panel.model.rows[1].undone_by
+    assert panel.entry == panel.model.rows[1]
+    assert compared  # it was undone meanwhile
 
 
 @pytest.mark.deep
@@ -218,7 +261,8 @@ def test_a_comparison_that_failed_can_be_tried_again(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(diff_grouping, "plan", denied)
-        panel.refresh()
+        for row in (-1, 0):  # chosen anew
+            panel.list.setCurrentIndex(panel.model.index(row, 0))
         idle()
     try_again(panel._inner)
     idle()
