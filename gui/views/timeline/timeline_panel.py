@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QStackedLayout,
     QToolButton,
+    QTreeView,
     QVBoxLayout,
     QWidget,
 )
@@ -289,13 +290,26 @@ class TimelinePanel(QWidget):
         if self._keep and self._wanted is None and b is not None and not (newest and self.model.a == before):
             now = next((one.v for one in versions if one.current), b.v) if newest else b.v
             self._wanted = (a.v if a is not None else None, now)
-        bar = self.strip.horizontalScrollBar()
+        bar, rows = self.strip.horizontalScrollBar(), self.list.verticalScrollBar()
         place = bar.maximum() - bar.value()
-        current = self.strip.currentIndex().row()
+        marked = [(form, form.currentIndex().column(), self._again_at(form)) for form in (self.strip, self.list)]
+        top = self.model.version_at(self.list.indexAt(QPoint()).row()) if rows.value() else None
         self._begin(versions, told if self._keep else (None, None))
         bar.setValue(bar.maximum() - place)
-        if self._keep and 0 <= current < len(self.model.marks):
-            self.strip.setCurrentIndex(self.model.index(current, 0))
+        for form, column, again_at in marked if self._keep else ():
+            if (row := again_at()) is not None:
+                form.setCurrentIndex(self.model.index(row, column))
+        if self._keep and top is not None and (row := self.model.row_of(top.v)) is not None:
+            self.list.scrollTo(self.model.index(row, 0), QTreeView.ScrollHint.PositionAtTop)
+
+    def _again_at(self, form: Strip | VersionList) -> Callable[[], int | None]:
+        """Finds the row of a form's mark once versions are others: it stays with its flag, else with its version."""
+        row = form.currentIndex().row()
+        if row in (self.model.a, self.model.b):
+            is_b = row == self.model.b
+            return lambda: self.model.b if is_b else self.model.a
+        version = self.model.version_at(row)
+        return lambda: None if version is None else self.model.row_of(version.v)
 
     def _choose(self) -> None:
         """Choose the versions asked for, else the newest and the one before it."""

@@ -408,6 +408,30 @@ def test_a_refresh_keeps_the_chosen_versions_and_the_place(marta: Watched) -> No
     assert marta.ab == ("v14", "v15")
 
 
+def test_a_refresh_keeps_the_marks_of_the_keys_and_the_place_in_the_list(qtbot: QtBot) -> None:
+    watched = Watched(qtbot, Told({ID: story(60)}))
+    watched.read()
+    panel, model = watched.panel, watched.panel.model
+
+    def names() -> list[str]:
+        rows = (panel.strip.currentIndex(), panel.list.currentIndex(), panel.list.indexAt(QPoint()))
+        return [model.marks[index.row()].name for index in rows]
+
+    panel.as_list.click()
+    panel.strip.setCurrentIndex(model.index(model.row_of(number(30)) or 0, 0))
+    panel.list.setCurrentIndex(model.index(model.row_of(number(20)) or 0, VERSION))
+    panel.list.scrollTo(model.index(model.row_of(number(21)) or 0, 0), panel.list.ScrollHint.PositionAtTop)
+    assert names() == ["v30", "v20", "v21"]
+    watched.source.histories[ID] = story(62)
+    watched.read(keep=True)
+    assert watched.ab == ("v61", "v62")
+    assert names() == ["v30", "v20", "v21"]
+    panel.list.setCurrentIndex(model.index(0, VERSION))  # which B stands at, that follows
+    watched.source.histories[ID] = story(63)
+    watched.read(keep=True)
+    assert names() == ["v30", "v63", "v63"]
+
+
 def test_versions_asked_for_before_they_arrive_are_chosen_when_they_do(qtbot: QtBot) -> None:
     watched = Watched(qtbot, Told())
     with qtbot.waitSignal(watched.panel.loaded):
