@@ -9090,6 +9090,10 @@ Zum Verbinden öffnen</translation>
       <translation>{stored} wie gespeichert, davon {own} Inhalt</translation>
     </message>
     <message>
+      <source>{summary}; could not be read again</source>
+      <translation>{summary}; konnte nicht noch einmal gelesen werden</translation>
+    </message>
+    <message>
       <source>{summary}; reading was stopped</source>
       <translation>{summary}; das Lesen wurde angehalten</translation>
     </message>

@@ -29,6 +29,7 @@ from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
 from gui.views.timeline.version_list import StripLegend, VersionList
+from model.errors import Unreachable
 from model.records import Version, WatchTurn
 from model.session import Session
 from model.values.canonical import Value
@@ -399,6 +400,12 @@ class TimelinePanel(QWidget):
         self._task = None
         self._end()
         sentence, details = tasks.describe(error)
+        if self._quietly and self.model.marks and isinstance(error, Unreachable):  # what was read stays
+            self._waiting, self._wanted = [], None
+            self._say()
+            self._summary.setText(tr("{summary}; could not be read again", summary=self.model.summary()))
+            self._summary.setToolTip(wording.tip(sentence))
+            return
         name = self._show_none()
         copy: Callable[[], object] = lambda: copying.put(details)  # noqa: E731 (a choice wants a callable)
         choices = [(tr("Try again"), self._again), (tr("Copy details"), copy)]

@@ -395,6 +395,23 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(qtbot: QtBot) -> None:
     assert watched.panel.strip.isVisible()
 
 
+def test_versions_that_cannot_be_read_again_from_a_silent_server_stay(marta: Watched) -> None:
+    cleared: list[None] = []
+    marta.panel.cleared.connect(lambda: cleared.append(None))
+    marta.panel.set_ab(number(2), number(8))
+    marta.source.fails = UNREACHABLE
+    marta.panel.show_document(ID, keep=True)
+    marta.qtbot.waitUntil(lambda: marta.panel._summary.text().endswith("could not be read again"))
+    assert "staging did not answer" in marta.panel._summary.toolTip()
+    assert marta.ab == ("v2", "v8")
+    assert marta.panel.strip.isVisible()
+    assert not cleared
+    marta.source.fails = None
+    marta.read(keep=True)
+    assert marta.panel._summary.text() == marta.panel.model.summary()
+    assert not marta.panel._summary.toolTip()
+
+
 def test_a_refresh_keeps_the_chosen_versions_and_the_place(marta: Watched) -> None:
     marta.click("v8")
     marta.panel.set_ab(number(2), number(8))
