@@ -790,6 +790,8 @@ class TourViews:
         page = window.workspace.tab_area.page
         assert isinstance(page, RepairPage)
         panel = page.panel
+        panel.scan()  # what was lost on the way before has its report still
+        settle(lambda: panel.plan is not None)
         for code in ("A3", "A1"):
             panel.choose((code,))
             settle()
