@@ -279,13 +279,20 @@ class Sidebar(QWidget):
         elif session.named_database and names == [session.named_database] and "" not in session.unseen:
             lines.append(SourceNode("message", tr("No other database can be seen"), root))
         add_unseen(lines, session.unseen, root)
+        chosen, place = self.model.node(self.tree.currentIndex()), self.tree.verticalScrollBar().value()
         self.model.put_children(root, lines)
         self._opened.add(root.key)
         if first and len(infos) and not any(key.startswith(root.key + "\n") for key in self._opened):
             # A newcomer sees collections at once.
             self._opened.add(root.children[0].key)
         self._reopen()
-        if self.model.current[0] is session:
+        again = root.with_key(chosen.key) if chosen is not None and chosen is not root else None
+        if again is not None:
+            self.tree.selectionModel().setCurrentIndex(
+                self.model.index_of(again), QItemSelectionModel.SelectionFlag.ClearAndSelect
+            )
+            self.tree.verticalScrollBar().setValue(place)
+        elif self.model.current[0] is session and (chosen is None or chosen.key.startswith(root.key)):
             self.set_current(*self.model.current)
         self.read_ended.emit(session)
 

@@ -49,6 +49,13 @@ class SourceNode:
                 return found
         return None
 
+    def with_key(self, key: str) -> SourceNode | None:
+        """The line with this key: this one, or one below it."""
+        if self.key == key:
+            return self
+        below = (child.with_key(key) for child in self.children if key.startswith(child.key))
+        return next((found for found in below if found is not None), None)
+
 
 def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: SourceNode) -> list[SourceNode]:
     """The lines of a connection's databases: by name, archives below the collection they belong to."""

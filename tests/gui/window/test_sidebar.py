@@ -114,6 +114,27 @@ def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window
     assert opened() == before
 
 
+def test_a_refresh_keeps_the_line_of_the_keys_and_the_place(window: Window, qtbot: QtBot) -> None:
+    sidebar = window.workspace.sidebar
+    window.resize(1000, 420)
+    sidebar.tree.expandAll()
+    (root,) = (each for each in sidebar.model.roots if each.session is not None)
+    line = root.find("insurance.tariffs")
+    assert line is not None
+    sidebar.tree.setCurrentIndex(sidebar.model.index_of(line))
+    bar = sidebar.tree.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    place = bar.value()
+    assert place > 0
+    sidebar.refresh()
+    wait_idle(qtbot)
+    assert root.find("insurance.tariffs") is not line
+    chosen = sidebar.model.node(sidebar.tree.currentIndex())
+    assert chosen is root.find("insurance.tariffs")
+    assert sidebar.tree.selectionModel().isSelected(sidebar.tree.currentIndex())
+    assert bar.value() == place
+
+
 @pytest.mark.deep
 def test_the_sidebar_is_drawn_again_only_where_it_says_something_else(window: Window, qtbot: QtBot) -> None:
     sidebar, session = window.workspace.sidebar, window.sessions[0]
