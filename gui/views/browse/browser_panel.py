@@ -711,7 +711,15 @@ class BrowserPanel(QWidget):
     def _put_json(self, shown: tuple[str, list[int]]) -> None:
         said, lines = shown
         place, at = self.json.verticalScrollBar().value(), self.list.currentIndex().row()
+        cursor = self.json.textCursor()
+        anchor, position = cursor.anchor(), cursor.position()
+        end = max(anchor, position)
+        before = self.json.toPlainText()[:end] if end else ""
         self.json.setPlainText(said)
+        if end and said.startswith(before):  # what is selected is there still
+            cursor.setPosition(anchor)
+            cursor.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
+            self.json.setTextCursor(cursor)
         if self._json_is_new and 0 <= at < len(lines):
             place = lines[at]  # the chosen document, which was in sight in the list
             self.json.setTextCursor(QTextCursor(self.json.document().findBlockByNumber(place)))

@@ -247,6 +247,20 @@ def test_a_refresh_keeps_selection_and_scroll(panel: BrowserPanel, qtbot: QtBot)
     assert panel.list.verticalScrollBar().value() == 300
 
 
+def test_a_refresh_keeps_what_is_selected_in_the_json(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.show_json(True)
+    wait_idle(qtbot)
+    assert panel.json.find("K-118240")
+    panel.json.verticalScrollBar().setValue(5)
+    panel.refresh()
+    wait_idle(qtbot)
+    assert panel.json.textCursor().selectedText() == "K-118240"
+    assert panel.json.verticalScrollBar().value() == 5
+    panel.show_page(1)
+    wait_idle(qtbot)
+    assert not panel.json.textCursor().hasSelection()  # these are other documents
+
+
 def test_other_columns_keep_what_is_chosen_picked_and_scrolled_to(panel: BrowserPanel, qtbot: QtBot) -> None:
     at = row_of(panel, "K-204117") + 20
     selection, flags = panel.list.selectionModel(), QItemSelectionModel.SelectionFlag
