@@ -276,12 +276,23 @@ class MessageArea(QWidget):
         self.lines.append(line)
         self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)
         line.show()  # a layout shows it later, and until then the others have its room
-        if len(self.lines) == 1:
-            self._at_top = False
-            self._at_top = self._box().contains(self._host.mapFromGlobal(QCursor.pos()))
+        if not self._pointed:
+            self._leave_pointer_free()
         self._place()
         self.show()
         return line
+
+    def _leave_pointer_free(self) -> None:
+        """Lie at the top where the mouse is at work at the foot, and the other way round; else stay."""
+        before, pointer = self._at_top and len(self.lines) > 1, self._host.mapFromGlobal(QCursor.pos())
+        for self._at_top in (before, not before):
+            if not self._box().contains(pointer):
+                break
+        else:
+            self._at_top = before
+        for at, each in enumerate(self.lines if self._at_top else self.lines[::-1]):
+            self._column.removeWidget(each)
+            self._column.insertWidget(at, each)
 
     @Slot(object)
     def remove(self, line: MessageLine) -> None:

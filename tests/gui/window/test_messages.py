@@ -163,6 +163,32 @@ def test_at_the_top_a_further_message_lies_below_those_that_are_there(
     assert (first.property("lowest"), second.property("lowest")) == (False, True)
 
 
+def test_a_further_message_does_not_grow_over_what_the_mouse_is_at(
+    window: QMainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    area = messages.area(window)
+    monkeypatch.setattr(QCursor, "pos", lambda: area._host.mapToGlobal(QPoint()))
+    first = messages.tell(window, "The id is copied")
+    QApplication.processEvents()
+    above = area._host.mapToGlobal(area.geometry().topLeft() + QPoint(20, -10))
+    monkeypatch.setattr(QCursor, "pos", lambda: above)
+    second = messages.tell(window, "v15 is saved")
+    QApplication.processEvents()
+    assert not area._pointed
+    assert area.y() < 100
+    assert second.y() >= first.geometry().bottom()
+    assert (first.property("lowest"), second.property("lowest")) == (False, True)
+    below = area._host.mapToGlobal(area.geometry().bottomLeft() + QPoint(20, 10))
+    monkeypatch.setattr(QCursor, "pos", lambda: below)
+    third = messages.tell(window, "v16 is saved")
+    QApplication.processEvents()
+    assert not area._pointed
+    assert area.geometry().bottom() > area._host.height() - 100
+    assert third.geometry().bottom() <= second.y()
+    assert second.geometry().bottom() <= first.y()
+    assert [each.property("lowest") for each in (first, second, third)] == [True, False, False]
+
+
 def test_what_cannot_be_done_has_no_tick_and_goes_by_itself(window: QMainWindow) -> None:
     told, line = messages.tell(window, "v15 is saved"), messages.why_not(window, "Nothing is changed")
     glyphs = [one.findChildren(Glyph)[0].grab().toImage() for one in (told, line)]
