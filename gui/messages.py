@@ -232,14 +232,28 @@ class MessageArea(QWidget):
             self._place()
 
     def _place(self) -> None:
+        box, pointer = self._box(), self._host.mapFromGlobal(QCursor.pos())
+        if box.contains(pointer) and not self._pointed:  # it would come to lie over what the mouse is at
+            self._turn()
+            if (other := self._box()).contains(pointer):
+                self._turn()
+            else:
+                box = other
         lowest = self.lines[-1 if self._at_top else 0]
         for line in self.lines:
             if line.property("lowest") is not (line is lowest):
                 line.setProperty("lowest", line is lowest)
                 line.style().unpolish(line)
                 line.style().polish(line)
-        self.setGeometry(self._box())
+        self.setGeometry(box)
         self.raise_()
+
+    def _turn(self) -> None:
+        """Go to the top, or back to the foot, with the newest line towards the middle."""
+        self._at_top = not self._at_top
+        for line in self.lines if self._at_top else self.lines[::-1]:
+            self._column.removeWidget(line)
+            self._column.addWidget(line)
 
     @Slot(QWidget, QWidget)
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
@@ -273,26 +287,13 @@ class MessageArea(QWidget):
         self._within().installEventFilter(self)
         line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
+        self._at_top = self._at_top and bool(self.lines)
         self.lines.append(line)
         self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)
         line.show()  # a layout shows it later, and until then the others have its room
-        if not self._pointed:
-            self._leave_pointer_free()
         self._place()
         self.show()
         return line
-
-    def _leave_pointer_free(self) -> None:
-        """Lie at the top where the mouse is at work at the foot, and the other way round; else stay."""
-        before, pointer = self._at_top and len(self.lines) > 1, self._host.mapFromGlobal(QCursor.pos())
-        for self._at_top in (before, not before):
-            if not self._box().contains(pointer):
-                break
-        else:
-            self._at_top = before
-        for at, each in enumerate(self.lines if self._at_top else self.lines[::-1]):
-            self._column.removeWidget(each)
-            self._column.insertWidget(at, each)
 
     @Slot(object)
     def remove(self, line: MessageLine) -> None:

@@ -189,6 +189,29 @@ def test_a_further_message_does_not_grow_over_what_the_mouse_is_at(
     assert [each.property("lowest") for each in (first, second, third)] == [True, False, False]
 
 
+def test_a_page_that_leaves_less_room_brings_no_message_over_what_the_mouse_is_at(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    host.resize(1000, 600)
+    within = QWidget(host)
+    within.setGeometry(0, 0, 1000, 600)
+    host.show()
+    area = messages.MessageArea(host, lambda: within)
+    area.add("done", "Saved as v15")
+    at = host.mapToGlobal(QPoint(500, 450))
+    monkeypatch.setattr(QCursor, "pos", lambda: at)
+    place = area.geometry()
+    within.resize(1000, 599)
+    qtbot.waitUntil(lambda: area.geometry() != place)
+    assert area.y() > 450
+    within.resize(1000, 475)
+    qtbot.waitUntil(lambda: area.y() < 450)
+    assert not area._pointed
+    assert area.y() == theme.px(messages.FROM_TOP)
+
+
 def test_what_cannot_be_done_has_no_tick_and_goes_by_itself(window: QMainWindow) -> None:
     told, line = messages.tell(window, "v15 is saved"), messages.why_not(window, "Nothing is changed")
     glyphs = [one.findChildren(Glyph)[0].grab().toImage() for one in (told, line)]
