@@ -26,6 +26,7 @@ from gui import messages
 from gui.pages.page_request import PageRequest
 from gui.style import focus_keeper
 from model.errors import Refused
+from model.records import Entry
 from tests.walking.truths import stale
 from tests.walking.world import PATIENCE, World, living, sent_writes, where
 
@@ -140,9 +141,13 @@ class Walker:
 
     def _entered(self) -> set[str]:
         """The collections of the journal's new entries."""
-        entries = self.session.journal.entries(1000, self.session.source)
-        new = [entry for entry in entries if entry.id not in self._noted]
-        self._noted = {entry.id for entry in entries}
+        new: list[Entry] = []
+        while part := self.session.journal.entries(20, self.session.source, new[-1].id if new else None):
+            fresh = [entry for entry in part if entry.id not in self._noted]
+            new += fresh
+            if len(fresh) < len(part):
+                break
+        self._noted.update(entry.id for entry in new)
         copies = {
             f"{entry.ns.partition('.')[0]}.quarantine" for entry in new
         }  # a repair's entry says where its copy is
