@@ -28,6 +28,16 @@ def broken(*given: Any) -> Iterator[Compared]:
     raise Unreachable("The sample did not answer in time; try again.")
 
 
+def shown(session: Session, qtbot: QtBot, height: int = 500) -> TimesPanel:
+    """The panel with its first time; the second one is now."""
+    panel = TimesPanel(session, NS)
+    qtbot.addWidget(panel)
+    panel.resize(1100, height)
+    panel.show()
+    panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
+    return panel
+
+
 def visible(panel: TimesPanel) -> set[str]:
     """The words that are read in it."""
     return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
@@ -45,11 +55,7 @@ def test_rows_of_a_comparison_that_broke_off_do_not_stand_for_it(
     home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session.open("sample:") as session:
-        panel = TimesPanel(session, "insurance.contracts")
-        qtbot.addWidget(panel)
-        panel.resize(1100, 500)
-        panel.show()
-        panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
+        panel = shown(session, qtbot)
         panel.then.put(dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC))
         with monkeypatch.context() as patched:
             patched.setattr(Session, "as_of_both", broken)
@@ -67,13 +73,9 @@ def test_a_comparison_that_is_read_again_stays_until_all_is_there_with_what_is_c
     home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session.open("sample:") as session:
-        panel = TimesPanel(session, NS)
-        qtbot.addWidget(panel)
-        panel.resize(1100, 330)
-        panel.show()
+        panel = shown(session, qtbot, 330)
         told: list[Compared | None] = []
         panel.chosen.connect(told.append)
-        panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
         panel.compare()
         idle()
         at = next(at for at, row in enumerate(panel.model.rows) if at > 2 and row.change == "changed")
@@ -120,11 +122,9 @@ def test_a_comparison_that_may_not_be_read_again_is_listed_no_more(
     home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session.open("sample:") as session:
-        panel = TimesPanel(session, NS)
-        qtbot.addWidget(panel)
+        panel = shown(session, qtbot)
         told: list[Compared | None] = []
         panel.chosen.connect(told.append)
-        panel.first.put(dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC))
         panel.compare()
         idle()
         assert told[-1] is not None
