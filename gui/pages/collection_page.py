@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
 from gui.language import tr
@@ -22,7 +22,7 @@ from gui.pages.page_request import (
     TimesStart,
 )
 from gui.parts.document_side import DocumentSide, remembered
-from gui.style import boxes, preferences, theme, wording
+from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
 from gui.views.browse.browser_panel import BrowserPanel
@@ -55,6 +55,7 @@ class CollectionPage(Page):
         self._chosen_row: Row | None = None
         self._of_now = True  # whether it was chosen in a list of now, where it follows its document
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
+        self._awaited: tuple[QWidget, Value, QWidget | None] | None = None  # a part, of what, and the focus until then
         self._missing_index = ""
         self._written: set[Value] = set()  # documents that were written and are not read yet
         self._all_written = False
@@ -104,6 +105,7 @@ class CollectionPage(Page):
         self.browser.picked_changed.connect(self.changed)
         self.writes.several_asked.connect(self._insert_several)
         self.timeline.loaded.connect(self._history_read)
+        self.timeline.loaded.connect(self._arrived)
         self.timeline.compared.connect(self._compare)
         self.timeline.cleared.connect(self.diff.clear)
         self.timeline.restore_asked.connect(self._restore)
@@ -112,6 +114,7 @@ class CollectionPage(Page):
         self.timeline.remember_asked.connect(self._remember)
         self.timeline.compare_remembered_asked.connect(self._compare_remembered)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
+        self.diff.showing.connect(self._arrived)
         self.diff.restore_asked.connect(self._restore)
         self._serve(self.diff)
         self.writes.merge_asked.connect(self._merge)
@@ -132,6 +135,8 @@ class CollectionPage(Page):
         self.timeline.setVisible(info is None or info.keeps_history or (not info.belongs_to and "hash" in info.fields))
         self.diff.name = _version_named(row)
         self.id = row.id if row is not None else None
+        if self._awaited is not None and row is not None and row.id != self._awaited[1]:
+            self._awaited = None
         for one in self._chain_buttons:
             one.setEnabled(row is not None and row.readable)
         if row is None or not row.readable:
@@ -329,9 +334,10 @@ class CollectionPage(Page):
             self.browser.bar.put(start.query)
         if request.id is not None:
             self.show_document(request.id, start.a, start.b)
+        wanted = request.id if request.id is not None else self.id
         in_front: dict[str, Callable[[], object]] = {
-            "history": self.do_history,
-            "compare": self.do_compare,
+            "history": lambda: self._bring(self._history(), wanted),
+            "compare": lambda: self._bring(self.diff, wanted),
             "export": partial(self.exporter.ask, EVERYTHING),
             "import": self.do_import,
             "indexes": self.do_explain,
@@ -577,13 +583,33 @@ class CollectionPage(Page):
         self.writes.create_index()
 
     def do_history(self) -> None:
-        shown = self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
-        shown.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.sight_asked.emit(shown)
+        self._bring(self._history(), self.id)
 
     def do_compare(self) -> None:
-        self.diff.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.sight_asked.emit(self.diff)
+        self._bring(self.diff, self.id)
+
+    def _history(self) -> QWidget:
+        return self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
+
+    def _bring(self, part: QWidget, id: Value | None) -> None:
+        """Show a part and focus it; where it has nothing of the document so far, as soon as that is there."""
+        self._awaited = None
+        if focus_keeper.can_have(part):
+            part.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif id is not None:
+            self._awaited = part, id, QApplication.focusWidget()
+        self.sight_asked.emit(part)
+
+    def _arrived(self) -> None:
+        """Focus the part that is awaited if it has come, unless the focus has gone on meanwhile."""
+        if self._awaited is None:
+            return
+        part, id, before = self._awaited
+        if QApplication.focusWidget() is not before:
+            self._awaited = None
+        elif id == self.id and focus_keeper.can_have(part):
+            self._awaited = None
+            part.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def do_change_map(self) -> None:
         self._follow("map")

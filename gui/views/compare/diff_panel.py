@@ -341,7 +341,7 @@ class DiffPanel(QWidget):
         alone = self.is_alone
         form = self.document if alone else self._split
         if self._forms.currentWidget() is not form:
-            here = self.isAncestorOf(QApplication.focusWidget() or self.window())
+            here = self._forms.isAncestorOf(QApplication.focusWidget() or self)
             self._forms.setCurrentWidget(form)
             self.setFocusProxy(self.document if alone else self.table)
             if here:

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -44,6 +45,27 @@ def test_loading_is_not_mentioned_before_200_ms(stack: StateStack, qtbot: QtBot)
     assert stack.kind == "content"
     qtbot.waitUntil(lambda: stack.kind == "loading")
     assert stack.state.title == "Reading contracts"
+
+
+def test_a_state_without_a_choice_leaves_the_focus_to_what_is_around_it(qtbot: QtBot) -> None:
+    page, below = QWidget(), QLineEdit("what has the focus for the page")
+    row, content = QLineEdit("a row"), QWidget()
+    QVBoxLayout(content).addWidget(row)
+    stack = StateStack(content)
+    column = QVBoxLayout(page)
+    for each in (stack, QLineEdit("the next one"), below):
+        column.addWidget(each)
+    page.setFocusProxy(below)
+    qtbot.addWidget(page)
+    with qtbot.waitActive(page):
+        page.show()
+    row.setFocus()
+    stack.show_empty("Nothing is here")
+    assert below.hasFocus()
+    stack.show_content()
+    row.setFocus()
+    stack.show_empty("Nothing is here", "", [("Try again", stack.show_content)])
+    assert stack.state.isAncestorOf(QApplication.focusWidget() or page)
 
 
 def test_what_is_quick_is_never_called_loading(stack: StateStack) -> None:

@@ -14,7 +14,7 @@ from bson import Decimal128, ObjectId
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
@@ -263,6 +263,17 @@ def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Sho
     shown.panel._again()
     shown.settle()
     assert shown.panel.table.isVisible()
+
+
+def test_a_version_by_itself_that_is_gone_leaves_the_focus_on_the_way_out(shown: Shown) -> None:
+    shown.compare(None, 1)
+    shown.panel.document.tree.setFocus()
+    shown.source.fails = NotFound("There is no version 2 any more; refresh the list.")
+    shown.compare(None, 2)
+    here = QApplication.focusWidget()
+    assert isinstance(here, QPushButton)
+    assert here.isVisible()
+    assert here.text() == "Try again"
 
 
 def test_without_a_connection_what_was_compared_stays(shown: Shown) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
-from gui.pages.page_request import PageRequest
+from gui.pages.page_request import CollectionStart, PageRequest
 from gui.window.window import Window
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, document, new_window, open_sample, sheet, wait_idle
@@ -104,3 +106,45 @@ def test_the_last_tab_leaves_the_focus_beside_the_tabs(window: Window, qtbot: Qt
     collection(window).browser.list.setFocus()
     window.commands.do_close_tab()
     assert focused() is window.workspace.tab_area.tabs.plus
+
+
+def test_compare_leads_to_the_differences_as_soon_as_they_are_there(window: Window, qtbot: QtBot) -> None:
+    window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
+    wait_idle(qtbot, lambda: document(window).editor.is_loaded)
+    window.workspace.tab_area.close_page(window.workspace.tab_area.pages[0])
+    document(window).do_compare()
+    page = collection(window)
+    assert not page.diff.isAncestorOf(focused())
+    assert focused().isVisible()
+    wait_idle(qtbot, lambda: page.diff.model.plan is not None)
+    assert focused() is page.diff.table
+    page.browser.list.setFocus()
+    page.do_history()
+    assert focused() is page.timeline.strip
+
+
+@pytest.mark.parametrize("pane", ["compare", "history"])
+def test_a_part_without_the_document_that_was_asked_for_leaves_the_focus_where_it_is_seen(
+    window: Window, qtbot: QtBot, pane: Literal["compare", "history"]
+) -> None:
+    window.workspace.open(window.sessions[0], PageRequest("journal"))
+    window.workspace.tab_area.close_page(window.workspace.tab_area.pages[0])
+    wait_idle(qtbot)
+    for _ in range(2):
+        gone = PageRequest("collection", NS, Value.of("K-0"), CollectionStart(pane=pane))
+        window.workspace.open(window.sessions[0], gone)
+        wait_idle(qtbot)
+        assert focused().isVisible()
+        assert collection(window).browser.isAncestorOf(focused())
+
+
+def test_another_document_chosen_meanwhile_does_not_take_the_focus_from_the_list(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.browser.list.setFocus()
+    page.diff.clear()
+    page.do_compare()
+    page.browser.list.setCurrentIndex(page.browser.model.index(1, 0))
+    wait_idle(qtbot, lambda: page.diff.model.plan is not None)
+    page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
+    wait_idle(qtbot)
+    assert focused() is page.browser.list
