@@ -2,8 +2,8 @@
 
 ``--deep`` runs all there is. Without it, what is marked ``deep`` is left out, and so are the cases that a test has on
 the second server, unless it is marked ``second_server``; the summary says how many. A test that draws its cases asks
-``support.by_depth`` how many. With ``--deep-until`` the deep tests follow the others in an order that is drawn, as far
-as the time goes; its seed is printed.
+``support.by_depth`` how many. With ``--deep-until`` the deep tests follow the others as far as the time goes, and an
+order is drawn, see ``depth``; its seed is printed.
 
 ``each_walk`` runs a test with the walker in C and without it.
 
@@ -14,6 +14,7 @@ leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for test
 from __future__ import annotations
 
 import gc
+import math
 import os
 import random
 import time
@@ -37,10 +38,12 @@ from model import sources
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
 from model.values import canonical
-from tests import servers, support
+from tests import depth, servers, support
 from tests.walker import building
 
 _LEFT_OUT = pytest.StashKey[int]()
+_ENDS = pytest.StashKey[dict[str, tuple[float, str]]]()
+"""Until when a test is begun, by its id, and what is said where it is too late."""
 _SEED = pytest.StashKey[int]()
 CHUNK = 150
 """Tests that a worker is given at once where their order counts: those of one file are mostly run by one worker."""
@@ -55,9 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--deep-until",
         type=float,
         metavar="TIME",
-        help="run the deeper tests too, in an order that is drawn, as long as it is not yet TIME (seconds since 1970)",
+        help="run the deeper tests too, in an order that is drawn, as long as it is not yet TIME (seconds since 1970); "
+        "on a slow machine the other tests are left to another run as well, a minute later",
     )
-    parser.addoption("--deep-seed", type=int, help="draws the order of --deep-until; at random without it")
+    parser.addoption(
+        "--deep-seed", type=int, help="draws the order of --deep-until, which it repeats; at random without it"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
     config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
+    config.stash[_ENDS] = {}
     seed = getattr(config, "workerinput", {}).get("deep seed", config.getoption("--deep-seed"))
     config.stash[_SEED] = random.randrange(10**6) if seed is None else seed
     if config.getoption("--deep-until") is not None and config.getoption("dist", "no") != "no":
@@ -96,50 +103,39 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the deep cases out, unless they are asked for, and begin with the long ones, while others run beside."""
-    deep = [] if support.deep else [item for item in items if _is_deep(item)]
-    drawn = config.getoption("--deep-until") is not None
-    left = [] if drawn else deep
-    if left:
+    left: list[pytest.Item] = []
+    if support.deep:
+        items.sort(key=_is_short)
+    elif config.getoption("--deep-until") is not None:
+        order = depth.drawn(items, config.stash[_SEED])
+        items[:] = [*order.always, *order.slice, *order.deeper]
+        config.stash[_ENDS] = order.ends(config.getoption("--deep-until"))
+    else:
+        left = [item for item in items if depth.is_deep(item)]
         config.hook.pytest_deselected(items=left)
-    out = set(deep)
-    items[:] = [item for item in items if item not in out]
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    if drawn:
-        items += _drawn(deep, config.stash[_SEED])
+        items[:] = sorted((item for item in items if not depth.is_deep(item)), key=_is_short)
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
 
 
-def _drawn(deep: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """The deep tests in an order that a seed draws; the cases of one test stay together, as what they share does."""
-    by_test: dict[str, list[pytest.Item]] = {}
-    for item in deep:
-        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    tests = sorted(by_test)
-    random.Random(seed).shuffle(tests)
-    return [case for test in tests for case in by_test[test]]
+def _is_short(item: pytest.Item) -> bool:
+    return item.get_closest_marker("long") is None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """The seed of what is drawn."""
     if config.getoption("--deep-until") is None:
         return None
-    return f"deeper tests: as many as there is time for, drawn with --deep-seed {config.stash[_SEED]}"
+    return f"as many tests as there is time for, in an order drawn with --deep-seed {config.stash[_SEED]}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a deep test to another run where the time for such is over."""
-    until = item.config.getoption("--deep-until")
-    if until is not None and time.time() > until and _is_deep(item):
-        pytest.skip("the time for deeper tests is over: another run draws others, and --deep runs all")
-
-
-def _is_deep(item: pytest.Item) -> bool:
-    on = getattr(item, "callspec", None) and item.callspec.params.get("server_name")
-    second = on == "java" and item.get_closest_marker("second_server") is None
-    return second or item.get_closest_marker("deep") is not None
+    """Leave a test to another run where the time for such is over."""
+    ends, said = item.config.stash[_ENDS].get(item.nodeid, (math.inf, ""))
+    if time.time() > ends:
+        pytest.skip(said)
 
 
 @pytest.hookimpl(optionalhook=True)
