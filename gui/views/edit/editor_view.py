@@ -12,7 +12,7 @@ from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, FieldModel
 from gui.parts.fields.field_tree import FieldTree
 from gui.parts.notices import Notices
-from gui.style import boxes, preferences, theme
+from gui.style import boxes, focus_keeper, preferences, theme
 from gui.style.states import StateStack, hair
 from gui.views.edit.editor_parts import JSON, TREE, EditorFoot, EditorHead, ReplaceRow
 from gui.views.edit.field_actions import FieldActions
@@ -68,7 +68,7 @@ class EditorView(QWidget):
         self.setFocusProxy(self.tree)
         self._recall_columns()
         self.finder = FieldFinder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
-        self.head.finder.left.connect(self.tree.setFocus)
+        self.head.finder.left.connect(self._give_back)
         self.replacing.left.connect(self._leave_replacing)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))
@@ -201,8 +201,11 @@ class EditorView(QWidget):
         field.selectAll()
 
     def _leave_replacing(self) -> None:
+        self._give_back()
         self.replacing.hide()
-        self.tree.setFocus()
+
+    def _give_back(self) -> None:
+        focus_keeper.give(self.json.text if self.tree.isHidden() else self.tree)
 
     def find_next(self) -> None:
         """Go to the next field that holds the words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.views.edit.field_finder import replaced
@@ -60,6 +60,25 @@ def test_ctrl_h_replaces_in_the_editor_and_one_undo_takes_it_back(desk: Desk, op
     QTest.keyClick(panel.replacing.field, Qt.Key.Key_Escape)
     assert not panel.replacing.isVisible()
     assert panel.tree.hasFocus()
+
+
+def test_escape_leads_from_both_fields_to_what_is_in_sight(desk: Desk, opened: Open) -> None:
+    panel = opened(desk)
+    panel.show_json(True)
+    panel.focus_find()
+    QTest.keyClick(panel.head.finder, Qt.Key.Key_Escape)
+    assert panel.json.text.hasFocus()
+    panel.find("a")
+    panel.focus_replace()
+    QTest.keyClick(panel.replacing.field, Qt.Key.Key_Escape)
+    assert panel.json.text.hasFocus()
+    panel.show_tree()
+    panel.states.show_empty("Nothing to edit")
+    panel.focus_find()
+    QTest.keyClick(panel.head.finder, Qt.Key.Key_Escape)
+    here = QApplication.focusWidget()
+    assert here is not None
+    assert here.isVisible()
 
 
 def test_what_replaces_is_typed_below_what_is_looked_for(desk: Desk, opened: Open, qtbot: QtBot) -> None:
