@@ -25,9 +25,8 @@ from model.collection_profile import CollectionProfile
 from model.diff import Diff, changed_fields, diff
 from model.errors import NotFound, Refused, Unreadable
 from model.kept_recognition import KeptRecognition
-from model.layouts import lazy_version, recognise
+from model.layouts import recognise
 from model.layouts.base import Layout
-from model.layouts.lazy_version import LazyVersion
 from model.layouts.page_query import PageQuery
 from model.layouts.registry import fields_of, info_of
 from model.layouts.reserved_fields import time_of
@@ -406,16 +405,13 @@ class Catalogue:
                 yield version
             return
         layout = self.layout(ns)
-        count, room = partial(changed_fields, keys=layout.profile.keys), lazy_version.KEPT
+        count = partial(changed_fields, keys=layout.profile.keys)
         newer: Version | None = None
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
             if newer is not None:
                 yield newer.compared_with(version, count)
             newer = version
-            if isinstance(version, LazyVersion):
-                room -= len(version.document)
-                newer = version if room > 0 else replace(version)
         if newer is not None:
             yield newer.compared_with(None, count)
 

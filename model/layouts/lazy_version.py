@@ -67,8 +67,8 @@ class LazyVersion(Version):
     )
     content = cast("Any", _Content())
     current = is_missing = False
-    may_wait: bool
-    """There only where it may be kept as it is stored, to be read later."""
+    is_extra = False
+    """Whether more bytes wait already than may be kept as they are stored, to be read later."""
 
     def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
         return Version(*values, **fields)
@@ -89,7 +89,7 @@ class LazyVersion(Version):
     def slimmed(self) -> Version:
         """This version, which from now on hides its content, where it may wait to be read; else another without it."""
         fields = self.__dict__
-        if "may_wait" not in fields or "read" in fields:
+        if self.is_extra or "read" in fields:
             return self.without_content()
         fields["content"] = fields["raw"] = None
         return self
@@ -109,12 +109,16 @@ class LazyVersion(Version):
         verdict = judge.verdict(self.document)
         return super().meets(condition) if verdict is None else verdict
 
-    def compared_with(self, older: Version | None, count: Count) -> LazyVersion:
-        """This version, which from now on hides its content and tells how many fields differ from ``older``."""
+    def compared_with(self, older: Version | None, count: Count) -> Version:
+        """This version, which from now on hides its content and tells how many fields differ from ``older``.
+
+        One that is extra is read, and another one tells it.
+        """
+        if self.is_extra:
+            return replace(self).compared_with(older, count)
         fields = self.__dict__
         fields["content"] = fields["raw"] = None
         fields["compared"] = older, count
-        fields.pop("may_wait", None)
         return self
 
     @cached_property
@@ -203,11 +207,11 @@ class LazyVersions:
             if number != expected and expected is not None:
                 return chain([last] if last else [], [raw], rows), came
             if last:
-                yield self._lazy(last, contents, below is None, room >= 0)
+                yield self._lazy(last, contents, below is None, room < 0)
                 came, below = True, number
             last, expected = raw, number - 1
         if expected == 0 and last:
-            yield self._lazy(last, contents, below is None, room >= 0)
+            yield self._lazy(last, contents, below is None, room < 0)
             last, came = b"", True
         return iter([last] if last else []), came
 
@@ -216,7 +220,7 @@ class LazyVersions:
         if len(raw) > SMALL or c.walker is None or not c.walker.survives(raw):
             return None
         top, content = self.own.parted(part)
-        made = self._lazy(raw, True, True, False)
+        made = self._lazy(raw, True, True, len(raw) > KEPT)
         fields = made.__dict__
         fields["raw"], fields["content"], fields["v"] = raw, content, top.get(self.own.version)
         return made
@@ -230,15 +234,15 @@ class LazyVersions:
         except Unreadable:
             return None
 
-    def _lazy(self, raw: bytes, contents: bool, current: bool, may_wait: bool) -> LazyVersion:
+    def _lazy(self, raw: bytes, contents: bool, current: bool, extra: bool) -> LazyVersion:
         made = object.__new__(LazyVersion)
         fields = made.__dict__
         fields["document"] = raw
         fields["among"] = self
         if not contents:
             fields["content"] = fields["raw"] = None
-        elif may_wait:
-            fields["may_wait"] = True
+        elif extra:
+            fields["is_extra"] = True
         if current:
             fields["current"] = True
         return made

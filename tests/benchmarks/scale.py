@@ -32,7 +32,7 @@ from model.session import Session
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
-from tests.benchmarks.timing import best
+from tests.benchmarks.timing import by_turns
 from tests.model.command_log import CommandLog, listening
 
 Row = dict[str, Any]
@@ -105,7 +105,7 @@ class Ground:
         self.log.clear()
         ours(self.counted)
         commands, read = len(self.log.names), self.log.rows
-        return Cost(size, commands, read, best(lambda: ours(self.session), self.clock), best(bare, self.clock))
+        return Cost(size, commands, read, *by_turns([lambda: ours(self.session), bare], self.clock))
 
 
 @contextmanager
@@ -212,9 +212,9 @@ def swap(layout: str, size: int, clock: str) -> Cost:
             swaps.append([alone(ground.twin, sent) for sent in ground.log.sent])
         commands, read = len(ground.log.names) - 1, ground.log.rows - 1  # the base had been read
         ours(ground.session)
-        milliseconds = best(lambda: ours(ground.session), clock, runs=SWAPS)
         left = iter(swaps)
-        return Cost(size, commands, read, milliseconds, best(lambda: [do() for do in next(left)], clock, runs=SWAPS))
+        works = [lambda: ours(ground.session), lambda: [do() for do in next(left)]]
+        return Cost(size, commands, read, *by_turns(works, clock, runs=SWAPS))
 
 
 def alone(db: Any, command: Mapping[str, Any]) -> Callable[[], object]:
@@ -282,7 +282,7 @@ def journalling(layout: str, size: int, clock: str) -> Cost:
                 shared.execute("UPDATE entries SET kind = 'applied', ended = at WHERE id = ?", (entry,))
 
         with closing(shared), closing(journal):
-            return Cost(size, 0, 0, best(ours, clock, runs=SWAPS), best(bare, clock, runs=SWAPS))
+            return Cost(size, 0, 0, *by_turns([ours, bare], clock, runs=SWAPS))
 
 
 def load_many(server: LocalServer, size: int) -> None:
@@ -308,7 +308,7 @@ def showing(layout: str, size: int, clock: str) -> Cost:
         load_many(server, size)
         with listening() as log:
             ours(server.uri)
-        times = [best(partial(each, server.uri), clock) for each in (ours, bare)]
+        times = by_turns([partial(each, server.uri) for each in (ours, bare)], clock)
         return Cost(size, len(log.names), log.rows, *times)
 
 

@@ -1,10 +1,11 @@
-"""How long something takes: the best of several runs, which other work on the machine disturbs least."""
+"""How long something takes: the best of several runs, which other work disturbs least, or the one in the middle."""
 
 from __future__ import annotations
 
+import statistics
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 BUDGET = 1.0  # seconds after which no further run is begun
 
@@ -29,6 +30,27 @@ def best(work: Callable[[], object], clock: str = "wall", budget: float = BUDGET
         end = time.perf_counter()
         if made >= runs or (end - began > budget and (made >= 3 or end - began > 10 * budget)):
             return fastest * 1000
+
+
+def by_turns(
+    works: Sequence[Callable[[], object]], clock: str = "wall", budget: float = BUDGET, runs: float = float("inf")
+) -> list[float]:
+    """Milliseconds of the middle one of several runs of each work, as often as :func:`best` would make them.
+
+    They take turns: a slow moment of the machine is one for all of them, and a lucky one is not what is told.
+    """
+    now = CLOCKS[clock]
+    began, budget = time.perf_counter(), budget * len(works)
+    taken: list[list[float]] = [[] for _ in works]
+    while True:
+        for work, times in zip(works, taken, strict=True):
+            start = now()
+            result = work()
+            times.append(now() - start)
+            del result
+        made, spent = len(taken[0]), time.perf_counter() - began
+        if made >= runs or (spent > budget and (made >= 3 or spent > 10 * budget)):
+            return [statistics.median(times) * 1000 for times in taken]
 
 
 def peak(work: Callable[[], object]) -> float:

@@ -287,7 +287,7 @@ def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: 
     alone = 0
     for raw in (each for pair in comparing.inputs(seed, by_depth(300, 10_000)) for each in pair):
         alone += layer._lazily.content(raw) is not None
-        made = layer._lazily._lazy(raw, True, False, True)
+        made = layer._lazily._lazy(raw, True, False, False)
         assert comparing.outcome(lambda made=made: made.content) == comparing.outcome(  # type: ignore[misc]
             lambda raw=raw: layer.made(raw).content  # type: ignore[misc]
         )
