@@ -87,10 +87,10 @@ class PendingPage(_ToolPage):
 
     def _know(self, counters: bool) -> None:
         if counters:
-            self.panel.refresh()
+            self.panel.follow()
 
     def _not_known(self, error: BaseException) -> None:
-        self.panel.refresh()  # it says why nothing can be read
+        self.panel.follow()  # it says why nothing can be read
 
     def writes_changed(self) -> None:
         self.panel.say_writable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
@@ -22,7 +22,7 @@ from model.values import canonical
 if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
     from model.records import Opened
-    from model.values.canonical import Value
+    from model.values.canonical import Path, Value
 
 FEW = 60  # rows of a document up to which its short parts stand open at once
 SHORT = 12  # rows of a part that is short
@@ -97,11 +97,21 @@ class ContentTree(FieldTree):
     def _name(self, node: FieldNode) -> str:
         return text.path_text(self.fields.path(node))
 
-    def open_short(self) -> None:
-        """Open the parts that are short, where all of it is; choose the first field."""
+    @property
+    def top(self) -> set[Path]:
+        """The paths of the fields at the top, where they are few."""
+        model = self.fields
+        rows = range(model.rowCount() if model.rowCount() <= FEW else 0)
+        return {model.path(node) for row in rows if (node := model.node(model.index(row, 0))) is not None}
+
+    def open_short(self, but: Collection[Path] = ()) -> None:
+        """Open the parts that are short, where all of it is, but not some; choose the first field."""
         model = self.fields
         if model.rowCount() <= FEW and not model.root.is_long:
             for index in [model.index(row, 0) for row in range(model.rowCount())]:
+                node = model.node(index)
+                if node is not None and model.path(node) in but:
+                    continue
                 if model.canFetchMore(index):
                     model.fetchMore(index)
                 if 0 < model.rowCount(index) <= SHORT:

@@ -81,6 +81,7 @@ class DocumentView(QWidget):
             self.tree.scrollToTop()
             self.tree.setCurrentIndex(self.model.index(-1, -1))
             self.model.set_content(canonical.EMPTY, None)  # no row stands open because one of another document did
+        there = self.tree.top  # each stands open or not, as it was left
         self.model.show_document(opened)
         version = opened.base
         numbered = version.v is not None
@@ -93,7 +94,7 @@ class DocumentView(QWidget):
         self.compare.setVisible(not alone and not version.current)
         self.edit.setVisible(version.current and not name)
         self.tree.setAccessibleName(tr("Fields of {name}", name=self.name.text()))
-        self.tree.open_short()
+        self.tree.open_short(there)
         if not self.value.isHidden():
             self._show_value(self.model.node(self.tree.currentIndex()))
 

@@ -96,6 +96,7 @@ class PairPanel(QWidget):
         self.left, self.right = left, right
         self.diff.set_source(PairSource(left, right), left.ns)
         self.stack.forget_content()
+        self._versions = ([], [])
         self.refresh()
 
     def refresh(self) -> None:
@@ -133,6 +134,9 @@ class PairPanel(QWidget):
         self.stack.show_failed(error, self.refresh, tr("These documents could not be read"))
 
     def _stopped(self) -> None:
+        if self.stack.kind == "content" and self._versions[0]:  # what was read before stays
+            self.stack.show_content()
+            return
         self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _read(self, found: _Histories) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
@@ -169,6 +169,13 @@ class PendingPanel(QWidget):
 
     def refresh(self) -> None:
         """Look for tokens again; ticks and place stay. Nothing is read while some are written: their report stays."""
+        self._look(self._shown)
+
+    def follow(self) -> None:
+        """Look for tokens again, as somebody wrote; how those dealt with from here have ended stays to be read."""
+        self._look(self._followed)
+
+    def _look(self, done: Callable[[list[PendingToken]], None]) -> None:
         if self.busy:
             return
         session, ns = self._session, self.ns
@@ -178,7 +185,7 @@ class PendingPanel(QWidget):
 
         self.states.show_loading(tr("Looking for pending tokens"), self._stop)
         self._task = tasks.run(
-            work, done=self._shown, failed=self._failed, owner=self, cancelled=self._stopped, key="tokens",
+            work, done=done, failed=self._failed, owner=self, cancelled=self._stopped, key="tokens",
             title=tr("Looking for pending tokens"),
         )  # fmt: skip
         self._task.progressed.connect(self.states.progress)
@@ -198,8 +205,21 @@ class PendingPanel(QWidget):
         self.states.show_failed(error, self.refresh, tr("The pending tokens could not be read"))
 
     def _shown(self, tokens: list[PendingToken]) -> None:
-        self.model.now = dt.datetime.now(dt.UTC)
         self.model.ends, self.model.dropped = {}, set()
+        self._list(tokens)
+
+    def _followed(self, tokens: list[PendingToken]) -> None:
+        key, ends = self.model.key, self.model.ends
+        read = {key(token): token for token in tokens}
+        back = [one for one, end in ends.items() if end.kind == "applied" and one in read]  # somebody undid it
+        for one in back:
+            del ends[one]
+        self.model.dropped.difference_update(back)
+        kept = {key(token): token for token in self.tokens if key(token) in read or key(token) in ends}
+        self._list([*(kept | read).values()])
+
+    def _list(self, tokens: list[PendingToken]) -> None:
+        self.model.now = dt.datetime.now(dt.UTC)
         self.tokens = tokens
         places = sorted({token.ns for token in tokens})
         self.model.whole_ns = len({ns.partition(".")[0] for ns in places}) > 1

@@ -347,6 +347,30 @@ def test_once_a_silent_server_answers_again_the_report_stays(
     assert [said.partition(":")[0] for said in reports] == ["Report", "Dry run"]
 
 
+def test_a_write_of_somebody_else_leaves_how_the_tokens_ended_and_one_that_is_undone_is_pending_again(
+    panel: PendingPanel, session: Session, idle: Callable[[], None]
+) -> None:
+    keys = [panel.model.key(row) for row in panel.model.rows]
+    panel.go.click()
+    question(panel).verb.click()
+    idle()
+    panel.follow()
+    idle()
+    assert "5 finished" in panel.report.text()
+    assert [panel.model.key(row) for row in panel.model.rows] == keys
+    entries = [end.entry for end in panel.model.ends.values() if end.entry is not None]
+    session.undo(entries[0])
+    panel.follow()
+    idle()
+    assert "4 finished" in panel.report.text()
+    assert [panel.model.key(row) for row in panel.model.rows] == keys
+    assert len(panel.model.ticked()) == 1
+    panel.refresh()
+    idle()
+    assert len(panel.model.rows) == len(keys) - 4
+    assert panel.report.text().startswith("Dry run")
+
+
 @pytest.mark.parametrize("last", ["unknown", "applied"])
 def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_itself(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch, last: Kind

@@ -23,7 +23,7 @@ from model.localserver import LocalServer
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.refusals import silent, try_again
+from tests.gui.refusals import going_on, silent, try_again
 from tests.gui.window.windows import PATIENCE, collection, document, open_source, sheet, wait_idle
 
 NS = "insurance.contracts"
@@ -237,6 +237,25 @@ def test_a_pair_follows_both_connections_and_closes_with_either(
     qtbot.waitUntil(followed, timeout=PATIENCE)
     window.connecting.disconnect_session(other)
     assert two not in window.workspace.tab_area.pages
+
+
+def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before(
+    qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right, other = (DocumentSide(sample, NS, Value.of(id)) for id in ("K-204109", "K-204115", "K-204117"))
+    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
+    page = pair(qtbot, window)
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "history", going_on)
+        page.panel.refresh()
+        page.panel.stop()
+        wait_idle(qtbot)
+        assert page.panel.stack.kind == "content"
+        assert page.panel.diff.comparison is not None
+        page.panel.show_pair(left, other)
+        page.panel.stop()
+        wait_idle(qtbot)
+        assert page.panel.stack.state.title == "Reading was stopped"
 
 
 def test_two_other_documents_that_cannot_be_read_are_not_shown_as_those_before(
