@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.language import tr
-from gui.style import focus_keeper, icons, theme, wording
+from gui.style import icons, theme, wording
 from gui.style.front_layout import FrontLayout
 from gui.style.scrolling import FromTop
 from model.errors import Unreachable
@@ -270,13 +270,11 @@ class StateView(QWidget):
         needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
         return QSize(theme.px(200), min(needed, theme.px(LOW)))
 
-    def focus_choice(self) -> bool:
-        """Give the first choice the focus; False where there is none."""
+    def focus_choice(self) -> None:
+        """Give the first choice the focus; without one the words have it."""
         item = self._buttons.itemAt(0)
         made = item.widget() if item is not None else None
-        if made is not None:
-            made.setFocus()
-        return made is not None
+        (made or self).setFocus()
 
     def put(
         self, icon: str, token: str, title: str, help: str = "", choices: Sequence[Choice] = (), main: bool = False
@@ -499,12 +497,11 @@ class StateStack(QWidget):
 
     def _put(self, kind: str, icon: str, token: str, title: str, help: str, choices: Sequence[Choice]) -> None:
         self._settle(kind)
-        lost = QApplication.focusWidget() or self
-        here = lost is self._content or self._content.isAncestorOf(lost)
+        here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
         self._state.put(icon, token, title, help, choices)
         self._stack.setCurrentWidget(self._state)
-        if here and not self._state.focus_choice():  # Qt hands it to the next one, which may be far, or leaves it there
-            focus_keeper.put_back(lost)
+        if here:  # Qt hands it to the next one, which may be far from here, or leaves it where nobody sees it
+            self._state.focus_choice()
 
     def _settle(self, kind: str) -> None:
         self._timer.stop()
