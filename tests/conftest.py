@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave the deep cases out, unless they are asked for, and begin with the long ones, while others run beside."""
     left: list[pytest.Item] = []
     if support.deep:
-        items.sort(key=_is_short)
+        items.sort(key=depth.is_short)
     elif config.getoption("--deep-until") is not None:
         order = depth.drawn(items, config.stash[_SEED])
         items[:] = [*order.always, *order.slice, *order.deeper]
@@ -113,14 +113,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     else:
         left = [item for item in items if depth.is_deep(item)]
         config.hook.pytest_deselected(items=left)
-        items[:] = sorted((item for item in items if not depth.is_deep(item)), key=_is_short)
+        items[:] = sorted((item for item in items if not depth.is_deep(item)), key=depth.is_short)
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
-
-
-def _is_short(item: pytest.Item) -> bool:
-    return item.get_closest_marker("long") is None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

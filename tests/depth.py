@@ -9,7 +9,7 @@ drawn as well. The seed is printed: where a machine is too slow for all of it, a
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import pytest
@@ -49,25 +49,32 @@ def on_second_server(item: pytest.Item) -> bool:
     return bool(getattr(item, "callspec", None) and item.callspec.params.get("server_name") == "java")  # type: ignore[attr-defined]
 
 
+def is_short(item: pytest.Item) -> bool:
+    """Whether a test is not one of those that are begun before all others."""
+    return item.get_closest_marker("long") is None
+
+
 def drawn(items: Iterable[pytest.Item], seed: int) -> Order:
     """The order that a seed draws, the same in every process."""
     draws = random.Random(seed)
-    by_turn: dict[bool, list[pytest.Item]] = {True: [], False: []}
-    deep: list[pytest.Item] = []
+    quick, deep = _parted(items, is_deep)
+    others, always = _parted(quick, lambda item: not is_short(item) or on_second_server(item))
+    more, few = _parted(others, few_cases(others, draws).__contains__)
+    return Order(sorted(always, key=is_short), gone_round(few, draws), shuffled([*more, *deep], draws))
+
+
+def _parted(items: Iterable[T], on: Callable[[T], bool]) -> tuple[list[T], list[T]]:
+    """Those for which something does not hold, and those for which it does; both as they stood."""
+    parted: tuple[list[T], list[T]] = ([], [])
     for item in items:
-        if is_deep(item):
-            deep.append(item)
-        else:
-            by_turn[item.get_closest_marker("long") is not None or on_second_server(item)].append(item)
-    by_turn[True].sort(key=lambda item: item.get_closest_marker("long") is None)
-    few, more = few_cases(by_turn[False], draws)
-    return Order(by_turn[True], gone_round(few, draws), shuffled([*more, *deep], draws))
+        parted[on(item)].append(item)
+    return parted
 
 
-def few_cases(items: list[T], draws: random.Random) -> tuple[list[T], list[T]]:
-    """A few cases of each test, and all others; both as they stood."""
-    kept = {id(item) for cases in _by_test(items).values() for item in draws.sample(cases, min(CASES, len(cases)))}
-    return [item for item in items if id(item) in kept], [item for item in items if id(item) not in kept]
+def few_cases(items: Iterable[T], draws: random.Random) -> set[T]:
+    """A few cases of each test."""
+    by_test = _by_test(items).values()
+    return {item for cases in by_test for item in draws.sample(cases, min(CASES, len(cases)))}
 
 
 def gone_round(items: list[T], draws: random.Random) -> list[T]:

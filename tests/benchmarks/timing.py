@@ -18,18 +18,8 @@ def best(work: Callable[[], object], clock: str = "wall", budget: float = BUDGET
 
     No more than ``runs`` are made.
     """
-    now = CLOCKS[clock]
-    began = time.perf_counter()
-    fastest, made = float("inf"), 0
-    while True:
-        start = now()
-        result = work()
-        took = now() - start
-        del result
-        fastest, made = min(fastest, took), made + 1
-        end = time.perf_counter()
-        if made >= runs or (end - began > budget and (made >= 3 or end - began > 10 * budget)):
-            return fastest * 1000
+    (times,) = _taken([work], clock, budget, runs)
+    return min(times) * 1000
 
 
 def by_turns(
@@ -39,8 +29,13 @@ def by_turns(
 
     They take turns: a slow moment of the machine is one for all of them, and a lucky one is not what is told.
     """
+    return [statistics.median(times) * 1000 for times in _taken(works, clock, budget * len(works), runs)]
+
+
+def _taken(works: Sequence[Callable[[], object]], clock: str, budget: float, runs: float) -> list[list[float]]:
+    """The seconds of each run of each work."""
     now = CLOCKS[clock]
-    began, budget = time.perf_counter(), budget * len(works)
+    began = time.perf_counter()
     taken: list[list[float]] = [[] for _ in works]
     while True:
         for work, times in zip(works, taken, strict=True):
@@ -50,7 +45,7 @@ def by_turns(
             del result
         made, spent = len(taken[0]), time.perf_counter() - began
         if made >= runs or (spent > budget and (made >= 3 or spent > 10 * budget)):
-            return [statistics.median(times) * 1000 for times in taken]
+            return taken
 
 
 def peak(work: Callable[[], object]) -> float:

@@ -188,7 +188,7 @@ class DraftPanel(EditorView):
         else:
             self._write_json()
         self.put_views(which)
-        focus_keeper.give(self.json.text if which == JSON else self.tree)
+        self.focus_document()
         self.head.views.button(which).setChecked(True)
         self.notices.hide_one("json", which == JSON)
 

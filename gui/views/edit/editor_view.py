@@ -68,7 +68,7 @@ class EditorView(QWidget):
         self.setFocusProxy(self.tree)
         self._recall_columns()
         self.finder = FieldFinder(self.head.finder, lambda: (edit().content, self.zone), self.reveal, self)
-        self.head.finder.left.connect(self._give_back)
+        self.head.finder.left.connect(self.focus_document)
         self.replacing.left.connect(self._leave_replacing)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
         self.side.fold_asked.connect(lambda: self.fold(True))
@@ -201,10 +201,11 @@ class EditorView(QWidget):
         field.selectAll()
 
     def _leave_replacing(self) -> None:
-        self._give_back()
+        self.focus_document()
         self.replacing.hide()
 
-    def _give_back(self) -> None:
+    def focus_document(self) -> None:
+        """Focus the fields or, where they are not shown, the JSON."""
         focus_keeper.give(self.json.text if self.tree.isHidden() else self.tree)
 
     def find_next(self) -> None:

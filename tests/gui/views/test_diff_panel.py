@@ -242,7 +242,6 @@ def test_the_whole_value_of_a_version_by_itself_opens_below(qtbot: QtBot) -> Non
 def test_a_part_that_was_closed_stays_closed_when_its_version_is_read_again(shown: Shown) -> None:
     shown.compare(None, 2)
     tree, model = shown.panel.document.tree, shown.panel.document.model
-
     parts = [model.find((name,)).siblingAtColumn(0) for name in ("p", "r")]
     assert [tree.isExpanded(part) for part in parts] == [True, True]
     tree.collapse(parts[0])

@@ -239,12 +239,17 @@ def test_a_pair_follows_both_connections_and_closes_with_either(
     assert two not in window.workspace.tab_area.pages
 
 
+def one_of_two_pairs(qtbot: QtBot, window: Window, sample: Session) -> tuple[PairPage, DocumentSide, DocumentSide]:
+    """The page of two documents, the first of them, and another one to go beside that."""
+    left, right, other = (DocumentSide(sample, NS, Value.of(id)) for id in ("K-204109", "K-204115", "K-204117"))
+    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
+    return pair(qtbot, window), left, other
+
+
 def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before(
     qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left, right, other = (DocumentSide(sample, NS, Value.of(id)) for id in ("K-204109", "K-204115", "K-204117"))
-    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
-    page = pair(qtbot, window)
+    page, left, other = one_of_two_pairs(qtbot, window, sample)
     with monkeypatch.context() as patched:
         patched.setattr(Session, "history", going_on)
         page.panel.refresh()
@@ -261,9 +266,7 @@ def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before
 def test_two_other_documents_that_cannot_be_read_are_not_shown_as_those_before(
     qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left, right, other = (DocumentSide(sample, NS, Value.of(id)) for id in ("K-204109", "K-204115", "K-204117"))
-    window.workspace.open(sample, PageRequest("pair", NS, right.id, PairStart(left, right)))
-    page = pair(qtbot, window)
+    page, left, other = one_of_two_pairs(qtbot, window, sample)
     with monkeypatch.context() as patched:
         patched.setattr(Session, "history", silent)
         page.panel.show_pair(left, other)
