@@ -27,6 +27,7 @@ from model.values.canonical import Path, Value
 
 Deed: TypeAlias = Literal["created", "edited", "merged", "restored", "deleted", "unknown"]
 """merged: an edit that the journal of this computer knows as a merge; no list is told so by its documents."""
+Fields: TypeAlias = dict[str, Value]
 _LAST = b"\xff" * 9  # behind every time
 
 
@@ -177,12 +178,22 @@ class _Made:
 
 def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, ...] | None]]:
     newer: Version | None = None
+    after: Fields | None = {}
     for version in versions:
+        before = _fields(version)  # each version's are taken apart once, and compared with both its neighbours
         if newer is not None:
-            yield _slim(newer), _between(version, newer)
-        newer = version
+            yield _slim(newer), _between(version, newer, before, after)
+        newer, after = version, before
     if newer is not None:
-        yield _slim(newer), _between(None, newer)
+        yield _slim(newer), _between(None, newer, {}, after)
+
+
+def _fields(version: Version) -> Fields | None:
+    """The fields of a version's content; None where they cannot be read."""
+    try:
+        return dict(c.fields(version.content)) if version.content is not None else {}
+    except Unreadable:
+        return None
 
 
 def _slim(version: Version) -> Version:
@@ -202,16 +213,19 @@ def _slim(version: Version) -> Version:
     )
 
 
-def _between(older: Version | None, newer: Version) -> tuple[Path, ...] | None:
+def _between(
+    older: Version | None, newer: Version, before: Fields | None, after: Fields | None
+) -> tuple[Path, ...] | None:
     if newer.deleted:
         return ()
     if newer.content is None or (older is not None and older.content is None and not older.deleted):
         return None
+    if before is None or after is None:
+        return None  # it cannot be read
     if "unproven" in (newer.state, older.state if older is not None else ""):
         return None  # a delta above a lost one: it says what it set, and not from what
-    before = c.EMPTY if older is None or older.content is None else older.content
     try:
-        return tuple(changed_paths(before, newer.content))
+        return tuple(_differing(before, after, ()))
     except Unreadable:
         return None
 
@@ -269,18 +283,23 @@ def _astray(made: Sequence[_Made]) -> set[int]:
     return found
 
 
-def changed_paths(before: bytes, after: bytes, above: Path = ()) -> Iterator[Path]:
+def changed_paths(before: bytes, after: bytes) -> Iterator[Path]:
     """The paths at which two documents differ, in the order of the second, then those that it lacks.
 
     Sub-documents in both are looked into; any other value that differs is one path. Order is no difference. Raises
     ``Unreadable``.
     """
-    was, now = dict(c.fields(before)), dict(c.fields(after))
+    return _differing(dict(c.fields(before)), dict(c.fields(after)), ())
+
+
+def _differing(was: Fields, now: Fields, above: Path) -> Iterator[Path]:
     for name, value in now.items():
         old = was.get(name)
-        if old is not None and old.type == value.type == c.OBJECT:
-            if old.data != value.data:
-                yield from changed_paths(old.data, value.data, (*above, name))
-        elif old != value:
-            yield (*above, name)
+        if old is not None and old.type == value.type:
+            if old.data == value.data:
+                continue
+            if value.type == c.OBJECT:
+                yield from _differing(dict(c.fields(old.data)), dict(c.fields(value.data)), (*above, name))
+                continue
+        yield (*above, name)
     yield from ((*above, name) for name in was if name not in now)
