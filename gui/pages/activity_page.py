@@ -41,7 +41,7 @@ class ActivityPage(Page):
         super().__init__(session, place, id, parent)
         self._written: set[tuple[str, Value]] = set()
         self._whole = False  # more was written than single documents
-        self.panel = ActivityPanel(session, place, id, production)
+        self.panel = ActivityPanel(session, place, id, production, self)
         self.live: LivePanel | None = None
         self._modes = FrontLayout(self)
         self._modes.addWidget(self.panel)
@@ -62,7 +62,7 @@ class ActivityPage(Page):
     def show_live(self) -> None:
         """Show new versions as they come."""
         if self.live is None:
-            self.live = LivePanel(self.session, self.ns, self.panel.place_said)
+            self.live = LivePanel(self.session, self.ns, self.panel.place_said, self)
             self.live.open_asked.connect(self._compare)
             self.live.document_asked.connect(self._open)
             self.live.activity_asked.connect(self._activity_of)

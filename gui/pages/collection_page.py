@@ -62,6 +62,7 @@ class CollectionPage(Page):
         self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
         self.split = boxes.split()
+        self.split.setHandleWidth(1)
         boxes.column(self).addWidget(self.split)
         self.browser = BrowserPanel(session, ns, self.split)
         self.timeline = TimelinePanel(session, ns, self.split)
@@ -70,7 +71,6 @@ class CollectionPage(Page):
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
         self._production = production
-        self.split.setHandleWidth(1)
         for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
             self.split.addWidget(panel)
             self.split.setStretchFactor(self.split.count() - 1, stretch)

@@ -59,21 +59,19 @@ class DocumentPage(Page):
         self._value_at: Path = ()
         self.layout_words = ""
         self.prompt: ConflictPrompt | None = None
-        self.editor = EditorPanel(session, ns, id, draft)
+        self._split = boxes.split()  # takes what is made in it
+        self._split.setHandleWidth(1)
+        boxes.column(self).addWidget(self._split)
+        self.editor = EditorPanel(session, ns, id, draft, self._split)
         hand_over_keys(self.editor, kept=("Ctrl+B", "Ctrl+L"))
         self.writes = DocumentWrites(session, ns, self, production)
         self.histories = HistoryExport(session, ns, self)
-        self.value = ValuePane()
+        self.value = ValuePane(self._split)
         self.value.hide()
         self.value.closed.connect(self._hide_value)
-        self._split = boxes.split()
-        self._split.setHandleWidth(1)
-        self._split.addWidget(self.editor)
-        self._split.addWidget(self.value)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 1)
         PaneRoom(self._split, self.value)
-        boxes.column(self).addWidget(self._split)
         self.setFocusProxy(self.editor)
         self.editor.dirty_changed.connect(self._touched)
         self.editor.loaded.connect(self._loaded)
@@ -302,7 +300,7 @@ class MergePage(Page):
     def __init__(self, session: Session, ns: str, id: Value, conflict: Conflict, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
         self._id: Value = id
-        self.resolver = ResolverPanel(session, ns, id, conflict)
+        self.resolver = ResolverPanel(session, ns, id, conflict, self)
         self.writes = DocumentWrites(session, ns, self)
         self._put(self.resolver)
         hand_over_keys(self.resolver)

@@ -134,7 +134,7 @@ class ChangeMapPage(_ChainPage):
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
-        self.panel = ChangeMapPanel(session, ns, id)
+        self.panel = ChangeMapPanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model)
         self.panel.restore_asked.connect(self._restore)
         self.panel.loaded.connect(self.changed)
@@ -177,7 +177,7 @@ class BlamePage(_ChainPage):
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
-        self.panel = BlamePanel(session, ns, id)
+        self.panel = BlamePanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model, self.panel.search)
         self.panel.map_asked.connect(self.do_change_map)
         self.panel.field_asked.connect(self._show_field)
@@ -204,7 +204,7 @@ class FieldPage(_ChainPage):
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
-        self.panel = FieldPanel(session, ns, id)
+        self.panel = FieldPanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model, self.panel.search)
         self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)
@@ -231,7 +231,7 @@ class BisectPage(_ChainPage):
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
-        self.panel = BisectPanel(session, ns, id)
+        self.panel = BisectPanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model, self.panel.input)
 
     def answer(self, request: PageRequest, again: bool) -> None:

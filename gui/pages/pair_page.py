@@ -25,7 +25,7 @@ class PairPage(Page):
 
     def __init__(self, session: Session, start: PairStart, parent: QWidget | None = None) -> None:
         super().__init__(session, start.right.ns, start.right.id, parent)
-        self.panel = PairPanel(start.left, start.right)
+        self.panel = PairPanel(start.left, start.right, self)
         self._put(self.panel)
         self.panel.take_asked.connect(self._take)
         self.panel.showing.connect(self.changed)

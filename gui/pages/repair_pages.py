@@ -55,7 +55,7 @@ class RepairPage(_PlacePage):
         super().__init__(session, place, id, parent)
         ids = [id] if id is not None else None
         asks = id is None and not session.is_local and (production or not session.is_near)
-        self.panel = RepairPanel(session, [place] if place else [], ids, production, asks=asks)
+        self.panel = RepairPanel(session, [place] if place else [], ids, production, parent=self, asks=asks)
         self._put(self.panel)
         self.panel.place_changed.connect(self._moved)
         self.panel.closed.connect(self.closed)
@@ -124,7 +124,7 @@ class HealthPage(_PlacePage):
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
         asks = id is None and not session.is_local and (production or not session.is_near)
-        self.panel = HealthPanel(session, place, [id] if id is not None else None, production, asks=asks)
+        self.panel = HealthPanel(session, place, [id] if id is not None else None, production, self, asks)
         self._put(self.panel)
         self.panel.place_changed.connect(self._moved)
         self.panel.repairs_asked.connect(self._repairs)
@@ -173,7 +173,7 @@ class TakingBackPage(Page):
         super().__init__(session, ns, parent=parent)
         self._start = start
         self._written: set[Value] = set()
-        self.panel = TakingBackPanel(session, ns, start.chosen, production)
+        self.panel = TakingBackPanel(session, ns, start.chosen, production, self)
         self._put(self.panel)
         self.panel.closed.connect(self.closed)
         self.panel.changed.connect(self.changed)

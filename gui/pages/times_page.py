@@ -30,11 +30,12 @@ class TimesPage(Page):
         self, session: Session, ns: str, start: object = None, production: bool = False, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, ns, parent=parent)
-        self.panel = TimesPanel(session, ns)
-        self.diff = DiffPanel(session, ns)
-        self.writes = DocumentWrites(session, ns, self, production)
-        self.split = boxes.split(self.panel, self.diff, sizes=(420, 360))
+        self.split = boxes.split()  # takes what is made in it
         boxes.column(self).addWidget(self.split)
+        self.panel = TimesPanel(session, ns, self.split)
+        self.diff = DiffPanel(session, ns, self.split)
+        boxes.share(self.split, 420, 360)
+        self.writes = DocumentWrites(session, ns, self, production)
         self.setFocusProxy(self.panel)
         self.panel.chosen.connect(self._choose)
         self.panel.open_asked.connect(self._open_history)

@@ -56,7 +56,7 @@ class PendingPage(_ToolPage):
     def __init__(self, session: Session, ns: str = "", production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
         self._written: set[str] = set()  # collections that were written and are not read yet
-        self.panel = PendingPanel(session, ns or None)
+        self.panel = PendingPanel(session, ns or None, self)
         self.panel.set_production(production)
         self._put(self.panel)
         self.panel.closed.connect(self.closed)
@@ -111,7 +111,7 @@ class JournalPage(_ToolPage):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
-        self.panel = JournalPanel(session)
+        self.panel = JournalPanel(session, self)
         self._put(self.panel)
         self.panel.conflict_found.connect(self._conflict)
 
@@ -147,7 +147,7 @@ class DraftsPage(_ToolPage):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
-        self.panel = DraftsPanel(session)
+        self.panel = DraftsPanel(session, self)
         self._put(self.panel)
         self.panel.open_asked.connect(self._open)
 
@@ -176,7 +176,7 @@ class CheckPage(_ToolPage):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent=parent)
-        self.panel = CheckPanel(session)
+        self.panel = CheckPanel(session, self)
         self._put(self.panel)
         self.panel.measured.connect(self.changed)
 
@@ -201,7 +201,7 @@ class MigratePage(_ToolPage):
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
-        self.panel = MigratePanel(session, ns)
+        self.panel = MigratePanel(session, ns, self)
         self._put(self.panel)
 
     @property

@@ -98,12 +98,19 @@ def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
     return made, line
 
 
-def split(*parts: QWidget, sizes: Sequence[float] = (), across: bool = False) -> QSplitter:
-    """Parts below one another (or ``across`` it), whose shares a person can change and none of which vanishes."""
-    made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical)
+def split(*parts: QWidget, across: bool = False, parent: QWidget | None = None) -> QSplitter:
+    """Parts below one another (or ``across`` it), whose shares a person can change and none of which vanishes.
+
+    It asks each part for its size as it takes it, and what has been asked is styled anew with every move: parts of many
+    widgets come into it when it is where it stays.
+    """
+    made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical, parent)
     made.setChildrenCollapsible(False)
     for part in parts:
         made.addWidget(part)
-    if sizes:
-        made.setSizes([theme.px(size) for size in sizes])
     return made
+
+
+def share(split: QSplitter, *sizes: float) -> None:
+    """Give the parts these sizes, in u, or what there is in their proportion."""
+    split.setSizes([theme.px(size) for size in sizes])

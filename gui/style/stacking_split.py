@@ -19,9 +19,17 @@ class StackingSplit(QSplitter):
 
     turned = Signal(bool)  # whether they are below one another now
 
-    def __init__(self, *parts: QWidget, sizes: Sequence[float], room: float, above: int = 0, most: float = 1) -> None:
+    def __init__(
+        self,
+        *parts: QWidget,
+        sizes: Sequence[float],
+        room: float,
+        above: int = 0,
+        most: float = 1,
+        parent: QWidget | None = None,
+    ) -> None:
         """``most``: the share of the width that the first part has at most, unless someone moved the handle."""
-        super().__init__(Qt.Orientation.Horizontal)
+        super().__init__(Qt.Orientation.Horizontal, parent)
         self.setChildrenCollapsible(False)
         self._beside, self._sizes, self._room, self._above = parts, sizes, room, above
         self._most, self._by_hand = most, False

@@ -391,10 +391,11 @@ class StateStack(QWidget):
 
     turned = Signal()  # another kind of state is shown than before
 
-    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, content: QWidget | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._content = content
         pages = QWidget(self)  # a stacked layout without a widget would show its first page as a window of its own
+        self.place = pages
+        """What a content of many parts is made in, and then put: moved here later, Qt would style each part anew."""
         self._state = StateView(pages)
         self._busy, self._reading = BusyLine(), BusyLine(self)  # one is reached after the content
         self.foot: QWidget | None = None
@@ -402,13 +403,10 @@ class StateStack(QWidget):
         self._busy.hide()
         self._reading.hide()
         self._stack = FrontLayout(pages)
-        self._stack.addWidget(content)
-        self._stack.addWidget(self._state)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(pages, 1)
-        column.addWidget(self._busy)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._loading_now)
@@ -417,6 +415,17 @@ class StateStack(QWidget):
         self._had_content = False
         self._as_of: dt.datetime | None = None
         self.kind = "content"
+        if content is not None:
+            self.put(content)
+
+    def put(self, content: QWidget) -> None:
+        """Take the content, once."""
+        self._content = content
+        self._stack.addWidget(content)
+        self._stack.addWidget(self._state)
+        layout = self.layout()
+        assert layout is not None
+        layout.addWidget(self._busy)
 
     @property
     def state(self) -> StateView:

@@ -76,12 +76,6 @@ class ReadOnlyText(QPlainTextEdit):
         theme.signals.changed.connect(self._restyle)
 
     def _restyle(self) -> None:
-        font = theme.mono(12)
-        # The application's style sheet sets a size for every widget, which a font of its own does not overrule.
-        self.setStyleSheet(
-            f'QPlainTextEdit {{ font-family: "{font.family()}"; font-size: {font.pixelSize()}px;'
-            f" border: none; border-radius: 0; background: {theme.tokens().surface}; padding: 0; }}"
-        )
         self.document().setDocumentMargin(theme.px(8))
         self._mark()
 
@@ -246,14 +240,23 @@ class _Side(QWidget):
 
     load_asked = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
         self.value: Value | None = None
         self.caption = states.words("", "second")
         self.copy = states.button(tr("Copy"), self._copy, "small", "quiet", icon="copy")
         self.as_hex = states.button(tr("Show bytes"), self._other_form, "small", "quiet")
-        self.text, self.picture = ReadOnlyText(), Picture()
-        self._large = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(8), 0, theme.px(4), 0)
+        head.setSpacing(theme.px(4))
+        head.addWidget(self.caption, 1)
+        head.addWidget(self.as_hex)
+        head.addWidget(self.copy)
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        whole = boxes.column(self)
+        whole.addLayout(head)
+        whole.addWidget(pages, 1)
+        self.text, self.picture, self._large = ReadOnlyText(pages), Picture(pages), QWidget(pages)
         column = QVBoxLayout(self._large)
         column.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         self.large_words = states.words("", "second", wrap=True)
@@ -261,19 +264,9 @@ class _Side(QWidget):
         column.addWidget(self.large_words)
         column.addWidget(self.load, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
-        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
         self._stack = QStackedLayout(pages)
         for page in (self.text, self.picture, self._large):
             self._stack.addWidget(page)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(8), 0, theme.px(4), 0)
-        head.setSpacing(theme.px(4))
-        head.addWidget(self.caption, 1)
-        head.addWidget(self.as_hex)
-        head.addWidget(self.copy)
-        whole = boxes.column(self)
-        whole.addLayout(head)
-        whole.addWidget(pages, 1)
 
     def put(self, name: str, value: Value | None, reading: ValueText | None, strong: str) -> None:
         """Show a value that has been read; without one, say that it is absent."""
@@ -366,8 +359,10 @@ class ValuePane(QWidget):
         self._alignment, self._at = TextAlignment(), 0
         self._stops: tuple[tuple[int, int], ...] = ()
         self._leading = False
-        self.left, self.right = self._both = _Side(), _Side()
-        line = QWidget()
+        column = boxes.column(self)
+        column.addLayout(head)
+        self.left, self.right = self._both = _Side(self), _Side(self)
+        line = QWidget(self)
         line.setFixedWidth(1)
         line.setObjectName("rule")
         line.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -378,8 +373,6 @@ class ValuePane(QWidget):
         body.addWidget(line)
         body.addWidget(self.right, 1)
         self._rule = line
-        column = boxes.column(self)
-        column.addLayout(head)
         column.addLayout(body, 1)
         for side in (self.left, self.right):
             side.load_asked.connect(self._whole)

@@ -46,7 +46,12 @@ class ChangeMapPanel(ChainPanel):
         self.model = MapModel(self)
         self.view = MapView(self.model)
         self.grid = self.view.grid
-        content = QWidget()
+        self.stack = StateStack()
+        whole = boxes.column(self)
+        whole.addWidget(self._title_row())
+        whole.addWidget(states.hair())
+        whole.addWidget(self.stack, 1)
+        content = QWidget(self.stack.place)
         self._content = column = boxes.column(content)
         self.values, self._value_line = ValuePane(), states.hair()
         self.values.setMaximumHeight(theme.px(240))
@@ -64,11 +69,7 @@ class ChangeMapPanel(ChainPanel):
             (self._detail_row(), 0),
         ):
             column.addWidget(part, stretch)
-        self.stack = StateStack(content)
-        whole = boxes.column(self)
-        whole.addWidget(self._title_row())
-        whole.addWidget(states.hair())
-        whole.addWidget(self.stack, 1)
+        self.stack.put(content)
         self.setFocusProxy(self.grid)
         self.grid.moved.connect(self._say)
         self.grid.opened.connect(self.compare)

@@ -95,7 +95,9 @@ class ResolverPanel(QWidget):
         self.split = boxes.split()
         self.split.setHandleWidth(1)
         self.split.addWidget(above)
-        self.split.addWidget(boxes.split(below, self.value, sizes=(220, 180)))
+        lower = boxes.split(below, self.value)
+        boxes.share(lower, 220, 180)
+        self.split.addWidget(lower)
         self.split.setStretchFactor(1, 1)
         # Below the button that they are about: in a low window the page's foot is out of sight.
         _column(self, self.head.bar, self.notices, hair(), self.split, stretch=self.split)

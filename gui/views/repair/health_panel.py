@@ -44,16 +44,19 @@ class HealthPanel(QWidget):
         boxes.ground(self, "surface")
         self.classes, self.scans = CoursesModel(), ScansModel()
         self.class_list, self.scan_list = CourseList(self.classes), ScanList(self.scans)
-        self._sound = StateStack(self.class_list)
-        split = boxes.split(self._sound, self._lower(), sizes=(420, 285))
-        self.states = StateStack(split)
         column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.states)
-        self.consent: ScanConsent | None = None
         column.addWidget(self._stack, 1)
+        self.states = StateStack(parent=self._stack)
+        self._stack.addWidget(self.states)
+        split = boxes.split(parent=self.states.place)
+        self._sound = StateStack(self.class_list, split)
+        split.addWidget(self._lower())
+        boxes.share(split, 420, 285)
+        self.states.put(split)
+        self.consent: ScanConsent | None = None
         self.setFocusProxy(self.class_list)
 
     def _title_row(self) -> WrappingRow:

@@ -107,12 +107,12 @@ class ItemPreview(QWidget):
         column.addWidget(self._same)
         column.addStretch(0)  # without fields to show, the other parts stand at the top
         self._pages = QStackedWidget()
-        self._pages.addWidget(documents)
-        self._pages.addWidget(self.code)
         whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
         whole.addWidget(self._pages, 1)
+        self._pages.addWidget(documents)
+        self._pages.addWidget(self.code)
         self.put(None, None, 0, 0)
 
     def _align(self) -> None:

@@ -112,7 +112,10 @@ class TimelinePanel(QWidget):
 
     def _build(self) -> None:
         self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
+        column = boxes.column(self)
+        column.addWidget(self._header())
         forms = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        column.addWidget(forms, 1)
         self._stack = QStackedLayout(forms)
         for page in (self.strip, self.list, self._note):
             self._stack.addWidget(page)
@@ -120,9 +123,6 @@ class TimelinePanel(QWidget):
             form.a_asked.connect(self._set_a)
             form.b_asked.connect(self._set_b)
             form.menu_asked.connect(self._menu)
-        column = boxes.column(self)
-        column.addWidget(self._header())
-        column.addWidget(forms, 1)
         self.setFocusProxy(self.strip)
 
     def _header(self) -> QWidget:

@@ -113,9 +113,11 @@ class JournalPanel(QWidget):
         column = boxes.column(self)
         column.addLayout(self._title_row())
         column.addWidget(states.hair())
-        split = boxes.split(self.list, self._detail(), sizes=(360, 300))
-        self.states = StateStack(split)
+        self.states = StateStack()
         column.addWidget(self.states, 1)
+        split = boxes.split(self.list, self._detail(), parent=self.states.place)
+        boxes.share(split, 360, 300)
+        self.states.put(split)
         self.setFocusProxy(self.list)
         self.refresh()
 

@@ -66,7 +66,8 @@ class TokenPreview(QWidget):
         tree.header().setStretchLastSection(False)
         for at in (1, 2, 3):
             tree.header().setSectionResizeMode(at, QHeaderView.ResizeMode.Stretch)
-        split = boxes.split(tree, self.code, sizes=(600, 560), across=True)
+        split = boxes.split(tree, self.code, across=True)
+        boxes.share(split, 600, 560)
         column.addWidget(split, 1)
 
     def show_token(self, token: PendingToken | None) -> None:

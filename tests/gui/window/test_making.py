@@ -9,8 +9,10 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from gui.pages.page_registry import PAGES
 from gui.pages.page_request import PageRequest
 from gui.window.window import Window
+from model.values.canonical import Value
 
 
 class Styled(QObject):
@@ -41,6 +43,14 @@ def test_a_window_is_made_from_its_frame_inwards(styled: Styled, qtbot: QtBot) -
     assert 0 < styled.many < 1.5 * len(made.findChildren(QWidget)), styled.many
 
 
-def test_a_page_is_made_where_it_is_shown(window: Window, styled: Styled) -> None:
-    page = window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
-    assert 0 < styled.many < 4.5 * len(page.findChildren(QWidget)), styled.many
+ALONE = ("merge", "pair", "taking-back")
+"""Kinds of page that begin with what another page hands over."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PAGES if kind not in ALONE])
+def test_a_page_is_made_where_it_is_shown(kind: str, window: Window, styled: Styled) -> None:
+    asked = PageRequest(kind, "insurance.agents")
+    if PAGES[kind].one_per == "document":
+        asked = PageRequest(kind, "insurance.contracts", Value.of("K-204117"))
+    page = window.workspace.open(window.sessions[0], asked)
+    assert 0 < styled.many < 3 * len(page.findChildren(QWidget)), styled.many
