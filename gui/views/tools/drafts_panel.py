@@ -96,8 +96,9 @@ class DraftsPanel(QWidget):
                 rows.append((draft, changed_fields(draft.base_content, draft.content)))
             return rows
 
-        self.states.show_loading(tr("Reading the drafts"))
-        tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="drafts")
+        task = tasks.run(work, done=self._shown, failed=self._failed, cancelled=self._stopped, owner=self, key="drafts")
+        self.states.show_loading(tr("Reading the drafts"), task.cancel)
+        task.progressed.connect(self.states.progress)
 
     def _shown(self, rows: list[tuple[Draft, int]]) -> None:
         of_others = any(draft.source != self._session.source for draft, _ in rows)
@@ -111,6 +112,12 @@ class DraftsPanel(QWidget):
         self.states.show_content()
         if not self.list.selectionModel().hasSelection():
             self.list.setCurrentIndex(self.model.index(0, 0))
+
+    def _stopped(self) -> None:
+        if self.model.rows:
+            self.states.show_content()
+        else:
+            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
 
     def _failed(self, error: BaseException) -> None:
         self.states.show_failed(error, self.refresh, tr("The drafts could not be read"))

@@ -240,8 +240,15 @@ class JournalPanel(QWidget):
             a, b = before or EMPTY, after or EMPTY
             return diff_grouping.plan(a, b, diff(a, b), progress)
 
-        self._inner.show_loading(tr("Comparing"))
-        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+        task = tasks.run(
+            work,
+            done=self._compared,
+            failed=self._not_compared,
+            cancelled=self._comparing_stopped,
+            owner=self,
+            key="compare",
+        )
+        self._inner.show_loading(tr("Comparing"), task.cancel)
 
     def say_answering(self, answers: bool) -> None:
         """Offer to undo and to look again only while the server answers."""
@@ -273,9 +280,18 @@ class JournalPanel(QWidget):
         self.changes.show(plan, (named[0], named[1]), True)
         self._inner.show_content()
 
+    def _comparing_stopped(self) -> None:
+        self._on_show = None
+        self._inner.show_empty(
+            tr("The comparison was stopped"), "", [(tr("Compare again"), self._compare_again)], "hourglass"
+        )
+
     def _not_compared(self, error: BaseException) -> None:
         self._on_show = None
-        self._inner.show_failed(error, lambda: self._chosen(self.list.currentIndex()))
+        self._inner.show_failed(error, self._compare_again)
+
+    def _compare_again(self) -> None:
+        self._chosen(self.list.currentIndex())
 
     def _why_not(self, entry: Entry) -> str:
         if entry.why_not or not entry.undoable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -13,14 +14,14 @@ from gui.messages import area
 from gui.parts.differences import diff_grouping
 from gui.style import boxes, theme
 from gui.style.cells import CELL, Cell
-from gui.views.tools import journal_panel
+from gui.views.tools import drafts_panel, journal_panel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
 from model.records import Draft
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.refusals import denied, try_again
+from tests.gui.refusals import denied, going_on, press, try_again
 
 NS = "insurance.contracts"
 ID = Value.of("K-204118")
@@ -267,3 +268,42 @@ def test_a_comparison_that_failed_can_be_tried_again(
     try_again(panel._inner)
     idle()
     assert panel._inner.kind == "content"
+
+
+def test_a_comparison_that_takes_long_can_be_stopped(
+    panel: JournalPanel, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel._inner.show_empty("")  # what is on show would stay while another is read
+    with monkeypatch.context() as patched:
+        patched.setattr(diff_grouping, "plan", going_on)
+        for row in (-1, 0):  # chosen anew
+            panel.list.setCurrentIndex(panel.model.index(row, 0))
+        qtbot.waitUntil(lambda: panel._inner.kind == "loading")
+        press(panel._inner, "Stop")
+        idle()
+    assert panel._inner.state.title == "The comparison was stopped"
+    press(panel._inner, "Compare again")
+    idle()
+    assert panel._inner.kind == "content"
+
+
+def test_reading_many_drafts_can_be_stopped(
+    session: Session, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = session.version(NS, ID).content
+    assert content is not None
+    for id in ("K-204118", "K-204119"):
+        session.drafts.keep(Draft(session.source, NS, Value.of(id), None, content, content, dt.datetime.now(dt.UTC)))
+    held = threading.Event()
+    with monkeypatch.context() as patched:
+        patched.setattr(drafts_panel, "changed_fields", lambda *_: int(held.wait()))
+        made = DraftsPanel(session)
+        qtbot.addWidget(made)
+        qtbot.waitUntil(lambda: made.states.kind == "loading")
+        press(made.states, "Stop")
+        held.set()
+        idle()
+    assert made.states.state.title == "Reading was stopped"
+    press(made.states, "Read again")
+    idle()
+    assert len(made.model.rows) == 2
