@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
 from shiboken6 import isValid
 
@@ -258,7 +258,9 @@ class Tasks(QObject):
 
 MANY = 50_000  # objects whose sweeping takes milliseconds
 IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
+LISTENED = 6  # sweeps before it in which nobody has used keys or wheel either
 RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
+_HANDS = frozenset((QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin))
 
 
 class Sweeper(QObject):
@@ -279,13 +281,32 @@ class Sweeper(QObject):
         self._timer.timeout.connect(self.sweep)
         self._timer.start(500)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _HANDS:
+            self._begin_again()
+        return False
+
+    def _begin_again(self) -> None:
+        self._quiet = 0
+        self._listen(False)
+
+    def _listen(self, on: bool) -> None:
+        """Hear of everything that is done in the windows, or no more: to be told of all events takes its time."""
+        application = QCoreApplication.instance()
+        if application is not None:
+            (application.installEventFilter if on else application.removeEventFilter)(self)
+
     def sweep(self) -> None:
         """Collect small heaps that are due; all of them once nothing has been done for a while."""
         pointer = QCursor.pos()
-        still = pointer == self._pointer and not tasks.running
-        self._pointer, self._quiet = pointer, self._quiet + 1 if still else 0
+        moved, self._pointer = pointer != self._pointer, pointer
+        self._quiet += 1
+        if moved or tasks.running:
+            self._begin_again()
         if self._quiet == RESTED:
             footprint.give_back()
+        if self._quiet in (IDLE - LISTENED, IDLE):
+            self._listen(self._quiet < IDLE)
         young = gc.get_count()[0]
         if young > MANY:
             gc.freeze()

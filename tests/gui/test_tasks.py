@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QThread
+from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gui import footprint, tasks
@@ -175,6 +175,22 @@ def test_memory_is_returned_once_between_a_task_and_the_next(qapp: object, monke
     for _ in range(3 * tasks.RESTED):
         sweeper.sweep()
     assert returned == [tasks.RESTED]
+
+
+def test_nothing_long_is_swept_while_somebody_types(qapp: object, qtbot: QtBot) -> None:
+    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
+    line = QLineEdit()
+    qtbot.addWidget(line)
+    sweeper._quiet = 0
+    for _ in range(tasks.IDLE - 1):
+        sweeper.sweep()
+    qtbot.keyClick(line, Qt.Key.Key_A)
+    sweeper.sweep()
+    assert sweeper._quiet == 1
+    for _ in range(tasks.IDLE):
+        sweeper.sweep()
+    qtbot.keyClick(line, Qt.Key.Key_A)
+    assert sweeper._quiet > tasks.IDLE  # told of no more, as there is nothing to be put off
 
 
 def test_garbage_is_collected_once_nobody_is_at_the_window(qapp: object) -> None:
