@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
-from PySide6.QtCore import QModelIndex
+from PySide6.QtCore import QModelIndex, Qt
 
 from gui.language import tr
 from gui.style import preferences, wording
@@ -84,6 +84,17 @@ class ActivityModel(CellModel):
         super().__init__()
         self.groups: tuple[Group, ...] = ()
         self.by = DAY
+        self._day = ""
+
+    def say_day(self, day: str) -> None:
+        """Say in the header whose times stand below it, as their own heading is out of sight; "" where it is not."""
+        if day != self._day:
+            self._day = day
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, WHEN, WHEN)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        said = super().headerData(section, orientation, role)
+        return self._day or said if section == WHEN and role == Qt.ItemDataRole.DisplayRole else said
 
     def put(self, rows: Sequence[Activity], by: int, collections: bool = True) -> None:
         """Show these changes and no others; ``collections`` names them, as there are several."""

@@ -57,6 +57,7 @@ class ChangeTree(CellTree):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(FIELDS, QHeaderView.ResizeMode.Stretch)
+        self.verticalScrollBar().valueChanged.connect(self._say_day)
         self.collapsed.connect(self._collapsed)
         self.expanded.connect(self._expanded)
         self.doubleClicked.connect(self._double)
@@ -103,6 +104,7 @@ class ChangeTree(CellTree):
             bar = self.verticalScrollBar()
             bar.setValue(bar.value() - offset)
         self._filling = False
+        self._say_day()
         self.picked_changed.emit()
 
     def _top(self) -> tuple[Hashable, int]:
@@ -111,6 +113,12 @@ class ChangeTree(CellTree):
             return None, 0
         index = self.indexAt(self.viewport().rect().topLeft())
         return self._changes.key_at(index.siblingAtColumn(0)), self.visualRect(index).top()
+
+    def _say_day(self) -> None:
+        """Let the header say the day of the rows at the upper edge, whose heading has scrolled away."""
+        top = self.indexAt(self.viewport().rect().topLeft())
+        group = self._changes.group(top.parent()) if self._changes.by == DAY else None
+        self._changes.say_day(group.name if group is not None else "")
 
     def _collapsed(self, index: QModelIndex) -> None:
         if not self._filling:

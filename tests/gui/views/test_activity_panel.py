@@ -113,6 +113,21 @@ def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(
     assert panel.notices.lines == {}
 
 
+def test_the_header_says_the_day_whose_heading_has_scrolled_away(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.tree.setFixedHeight(theme.px(28 * 4))
+    header = lambda: panel.model.headerData(WHEN, Qt.Orientation.Horizontal)  # noqa: E731
+    assert header() == "When"
+    panel.tree.scrollTo(row_at(panel, 2, 1), panel.tree.ScrollHint.PositionAtTop)
+    assert header() == "03 Mar 2026"
+    panel.tree.scrollTo(panel.model.index(3, 0), panel.tree.ScrollHint.PositionAtTop)
+    assert header() == "When"
+    panel.tree.scrollTo(row_at(panel, 3, 0), panel.tree.ScrollHint.PositionAtTop)
+    assert header() == "02 Mar 2026"
+    panel.grouping.button(AUTHOR).click()
+    assert header() == "When"
+
+
 def test_other_headings_keep_what_was_picked_and_a_heading_stands_for_all_below_it(
     qtbot: QtBot, session: Session
 ) -> None:
