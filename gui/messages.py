@@ -207,17 +207,18 @@ class MessageArea(QWidget):
     def _foot(self, strip: QRect) -> int:
         """How much at the foot is taken by the buttons in a strip there, and by the report above these."""
         low = strip.bottom() - theme.px(UNDER)
-        buttons = self._boxes(self._within().findChildren(QAbstractButton))
+        parts = list(_shown(self._within()))
+        buttons = self._boxes(each for each in parts if isinstance(each, QAbstractButton))
         tops = [box.top() for box in buttons if box.intersects(strip) and box.bottom() >= low]
         top = max(min(tops), strip.top()) if tops else strip.bottom() + 1
-        reports = (each for each in self._within().findChildren(QLabel) if each.property(REPORT))
+        reports = (each for each in parts if isinstance(each, QLabel) and each.property(REPORT))
         tops = [box.top() for box in self._boxes(reports) if box.bottom() >= top - theme.px(FOOT)]
         return strip.bottom() + 1 - min([top, *tops])
 
     def _boxes(self, parts: Iterable[QWidget]) -> Iterator[QRect]:
-        """The places of those parts of the page that are shown."""
+        """The places of parts of the page."""
         for each in parts:
-            if each.isVisible() and not self.isAncestorOf(each):
+            if not self.isAncestorOf(each):
                 yield QRect(each.mapTo(self._host, QPoint()), each.size())
 
     def settle(self) -> None:
@@ -310,6 +311,14 @@ class MessageArea(QWidget):
         if self.lines:
             self._place()
         self.left.emit()
+
+
+def _shown(part: QWidget) -> Iterator[QWidget]:
+    """What is shown inside a part; of the pages behind the one in front, nothing is looked at."""
+    for each in part.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if each.isVisible():
+            yield each
+            yield from _shown(each)
 
 
 def report(said: str = "") -> PlainLabel:
