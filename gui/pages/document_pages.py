@@ -59,7 +59,7 @@ class DocumentPage(Page):
         self._value_at: Path = ()
         self.layout_words = ""
         self.prompt: ConflictPrompt | None = None
-        self._split = boxes.split()  # takes what is made in it
+        self._split = boxes.split()
         self._split.setHandleWidth(1)
         boxes.column(self).addWidget(self._split)
         self.editor = EditorPanel(session, ns, id, draft, self._split)

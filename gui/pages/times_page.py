@@ -30,7 +30,7 @@ class TimesPage(Page):
         self, session: Session, ns: str, start: object = None, production: bool = False, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, ns, parent=parent)
-        self.split = boxes.split()  # takes what is made in it
+        self.split = boxes.split()
         boxes.column(self).addWidget(self.split)
         self.panel = TimesPanel(session, ns, self.split)
         self.diff = DiffPanel(session, ns, self.split)

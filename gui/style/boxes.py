@@ -101,8 +101,8 @@ def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
 def split(*parts: QWidget, across: bool = False, parent: QWidget | None = None) -> QSplitter:
     """Parts below one another (or ``across`` it), whose shares a person can change and none of which vanishes.
 
-    It asks each part for its size as it takes it, and what has been asked is styled anew with every move: parts of many
-    widgets come into it when it is where it stays.
+    What is made with it for a parent becomes a part as well. It asks each part for its size as it takes it, and what
+    has been asked is styled anew with every move: parts of many widgets come into it when it is where it stays.
     """
     made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical, parent)
     made.setChildrenCollapsible(False)

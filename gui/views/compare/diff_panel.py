@@ -130,7 +130,7 @@ class DiffPanel(QWidget):
             self.arrows.name(tr("the draft of A's document"), tr("the draft of B's document"))
         self.overview = Overview()
         self.overview.chosen.connect(self._go)
-        self._split = boxes.split()  # takes what is made in it
+        self._split = boxes.split()
         self._forms.addWidget(self._split)
         rows = QWidget(self._split)
         beside = boxes.row(rows, 0, 0, 0)

@@ -56,7 +56,7 @@ class DocumentView(QWidget):
         column = boxes.column(self)
         column.addWidget(head)
         column.addWidget(states.hair())
-        self._split = boxes.split()  # takes what is made in it
+        self._split = boxes.split()
         column.addWidget(self._split, 1)
         self.tree = ContentTree(self.model)
         self._split.addWidget(self.tree)
