@@ -54,7 +54,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.style import icons, preferences, symbols, theme, wording
+from gui.style import focus_ring, icons, preferences, symbols, theme, wording
 from model.hidden_characters import plain as seen
 from model.hidden_characters import visible
 
@@ -810,10 +810,7 @@ class CellTree(QTreeView):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self.hasFocus() and not self.visualRect(self.currentIndex()).intersects(self.viewport().rect()):
-            painter = QPainter(self.viewport())  # no cell shows the focus
-            width = theme.px(2)
-            painter.setPen(QPen(theme.colour("acc"), width))
-            painter.drawRect(QRectF(self.viewport().rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2))
+            focus_ring.frame(self.viewport())  # no cell shows it
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)

@@ -193,6 +193,14 @@ def paint(painter: QPainter, box: QRectF) -> None:
     painter.drawRoundedRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius)
 
 
+def frame(part: QWidget) -> None:
+    """Draw the focus of a part in which nothing else shows it, around all of it."""
+    painter = QPainter(part)
+    width = theme.px(WIDTH)
+    painter.setPen(QPen(theme.colour("acc"), width))
+    painter.drawRect(QRectF(part.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2))
+
+
 def step(window: QWidget, forward: bool) -> bool:
     """Focus the next control of a window; False where there is none.
 

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from gui import tasks
 from gui.language import tr
-from gui.style import icons, theme, wording
+from gui.style import focus_ring, icons, theme, wording
 from gui.style.front_layout import FrontLayout
 from gui.style.scrolling import FromTop
 from model.errors import Unreachable
@@ -250,6 +250,11 @@ class StateView(QWidget):
         for part in (self._title, self._help, self._bar):
             part.setMaximumWidth(theme.px(MOST))
         self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.hasFocus():
+            focus_ring.frame(self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

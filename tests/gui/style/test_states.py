@@ -60,6 +60,7 @@ def test_a_state_takes_the_focus_of_its_content_to_its_first_choice_or_to_its_wo
     row.setFocus()
     stack.show_empty("Nothing is here")
     assert stack.state.hasFocus()
+    assert stack.state.grab().toImage().pixelColor(0, 9) == theme.colour("acc")  # and that is seen
     row.setFocus()  # somebody asks for a row that is not to be seen
     stack.show_empty("Still nothing is here")
     assert stack.state.hasFocus()
