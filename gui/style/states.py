@@ -408,10 +408,10 @@ class StateStack(QWidget):
         self._busy.hide()
         self._reading.hide()
         self._stack = FrontLayout(pages)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(pages, 1)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(pages, 1)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._loading_now)
@@ -424,13 +424,11 @@ class StateStack(QWidget):
             self.put(content)
 
     def put(self, content: QWidget) -> None:
-        """Take the content, once."""
+        """Take the content, where it was not there from the beginning."""
         self._content = content
         self._stack.addWidget(content)
         self._stack.addWidget(self._state)
-        layout = self.layout()
-        assert layout is not None
-        layout.addWidget(self._busy)
+        self._column.addWidget(self._busy)
 
     @property
     def state(self) -> StateView:
