@@ -258,8 +258,8 @@ class Tasks(QObject):
 
 MANY = 50_000  # objects whose sweeping takes milliseconds
 IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
-LISTENED = 6  # sweeps before it in which nobody has used keys or wheel either
 RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
+LISTENED = 6  # sweeps before the long one in which nobody has used keys or wheel either
 _HANDS = frozenset((QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin))
 
 
@@ -305,8 +305,10 @@ class Sweeper(QObject):
             self._begin_again()
         if self._quiet == RESTED:
             footprint.give_back()
-        if self._quiet in (IDLE - LISTENED, IDLE):
-            self._listen(self._quiet < IDLE)
+        if self._quiet == IDLE - LISTENED:
+            self._listen(True)
+        elif self._quiet == IDLE:
+            self._listen(False)
         young = gc.get_count()[0]
         if young > MANY:
             gc.freeze()

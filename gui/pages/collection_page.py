@@ -71,10 +71,9 @@ class CollectionPage(Page):
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
         self._production = production
-        for panel, stretch in ((self.browser, 1), (self.timeline, 0), (self.diff, 0)):
-            self.split.addWidget(panel)
-            self.split.setStretchFactor(self.split.count() - 1, stretch)
-        self.split.setSizes([theme.px(LIST), theme.px(STRIP), theme.px(COMPARISON)])
+        for at, stretch in enumerate((1, 0, 0)):
+            self.split.setStretchFactor(at, stretch)
+        boxes.share(self.split, LIST, STRIP, COMPARISON)
         self._by_hand = (kept := preferences.shape("split/collection")) is not None
         if kept is not None:
             self.split.restoreState(kept)
