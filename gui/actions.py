@@ -8,10 +8,10 @@ while all of its needs are among them. A write that is not possible says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
@@ -22,8 +22,7 @@ from gui.style import icons, wording
 About = Literal["", "connection", "database", "collection", "document"]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One line of the table; a line without id is a separator, or the place of what opens pages."""
 
     menu: str

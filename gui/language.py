@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib import resources
 from pathlib import Path
 
+from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from model.hidden_characters import visible
@@ -43,8 +43,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _END = re.compile(r"(?<=[.?!]) (?=\S)")  # of a sentence before another
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(Struct, frozen=True, dict=True):
     """A sentence of the model that has values in it: how it is known again, and what is said for it."""
 
     parts: tuple[str, ...]  # between the values

@@ -5,9 +5,9 @@ A write reaches the pages by :attr:`Signals.written` alone, whoever sent it: a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class DraftNews:
+class DraftNews(Struct, frozen=True):
     """A draft was kept or forgotten; with ``discarded`` a person has said so, and its editor is to forget it too."""
 
     source: str

@@ -18,9 +18,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor
 from shiboken6 import isValid
@@ -128,8 +128,7 @@ class Task(QObject):
         self.cancel()
 
 
-@dataclass
-class _Answers:
+class _Answers(Struct):
     task: Task
     done: Callable[[Any], None]
     failed: Callable[[BaseException], None]

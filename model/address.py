@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote_plus
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 DOTS = "••••"
 """Stands for a secret that is there and not shown."""
@@ -33,8 +35,7 @@ _HOLDS_AT = re.compile(r"(appName|ssh|auth\w*|replicaSet|proxy\w+|tls\w+|ssl\w+|
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct, frozen=True):
     """An address; made by :meth:`parse`, turned into text by ``str``."""
 
     scheme: str

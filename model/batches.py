@@ -10,7 +10,9 @@ import datetime as dt
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.browsing.field_survey import FieldSurvey, survey
 from model.errors import NotAllowed, NotFound, Refused
@@ -31,8 +33,7 @@ Documents = Callable[[], Iterable[bytes]]
 """Gives the documents to insert, from the first on, each time it is called: a file is read twice, not held."""
 
 
-@dataclass(frozen=True)
-class Deleted:
+class Deleted(Struct, frozen=True):
     """One document of a deletion: the version that goes, or why it stays, one sentence."""
 
     id: Value
@@ -45,8 +46,7 @@ class Deleted:
         return version_name(self.base.v) if self.base is not None and self.base.v is not None else ""
 
 
-@dataclass(frozen=True)
-class DeletionPlan:
+class DeletionPlan(Struct, frozen=True):
     """The plan of a deletion, as the documents were when they were looked at."""
 
     ns: str
@@ -59,8 +59,7 @@ class DeletionPlan:
         return tuple(item for item in self.items if not item.why_not)
 
 
-@dataclass(frozen=True)
-class InsertionPlan:
+class InsertionPlan(Struct, frozen=True):
     """The plan of an insertion: what would become of the documents, with the first of those that stay out by name."""
 
     ns: str
@@ -78,8 +77,7 @@ class InsertionPlan:
         return self.documents - self.taken - self.unfit
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """The outcomes of a run as they come, and its name for the journal and for :meth:`Batches.undo`."""
 
     id: str
@@ -92,8 +90,7 @@ class Run:
             yield outcome
 
 
-@dataclass(frozen=True)
-class Batches:
+class Batches(Struct, frozen=True):
     """The batches of a session, its ``Session.batches``."""
 
     writer: Writer

@@ -13,12 +13,13 @@ import shlex
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
 
 from bson import Binary
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -43,8 +44,7 @@ ALL = 2**31 - 1
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two versions of one document and the difference between their contents."""
 
     a: Version
@@ -449,7 +449,7 @@ def _as_version(row: Row, info: CollectionInfo) -> Row:
     if not row.readable:
         return row
     of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
-    return replace(row, of=of, version=v, at=time_of(at) or row.at)
+    return row.but(of=of, version=v, at=time_of(at) or row.at)
 
 
 def _at(raw: bytes, path: str) -> Value | None:

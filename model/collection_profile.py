@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from model.hash_recipe import HashRecipe
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """The field of a row that says what was done to the document, and the words that it uses for that."""
 
     field: str
@@ -19,8 +19,7 @@ class Operation:
     remove: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """A condition that a team watches: a name, and a filter as typed, judged on the content of each version."""
 
     name: str
@@ -31,8 +30,7 @@ _EVE = {"_etag": ("_updated", "_version")}
 """What a program keeps beside its lock field, where only that program makes it."""
 
 
-@dataclass(frozen=True)
-class LockField:
+class LockField(Struct, frozen=True):
     """A field by which another program sees whether a document is still what it has read."""
 
     field: str
@@ -48,8 +46,7 @@ class LockField:
         return (self.field,) if self.how in ("inc", "uuid") else ()
 
 
-@dataclass(frozen=True)
-class CollectionProfile:
+class CollectionProfile(Struct, frozen=True):
     """The layout of one collection, and the names of its fields."""
 
     ns: str

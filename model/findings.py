@@ -7,14 +7,14 @@ id field; its evidence is the stored documents as they were read, so that a repa
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.records import Raw
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A stored document that a finding rests on, as it was read."""
 
     ns: str  # the collection that stores it: the archive's namespace for an archive's row
@@ -24,8 +24,7 @@ class Evidence:
     sha256: str = ""  # of the whole document, where ``raw`` is no more than its `_id`
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One state of one document (or key, number, hash) that somebody should look at."""
 
     code: str  # a key of :data:`model.repair.damage_classes.CLASSES`
@@ -42,8 +41,7 @@ class Finding:
     doubt: str = ""  # why the layout is in doubt and not the data, one sentence; then there is no repair
 
 
-@dataclass(frozen=True)
-class Unchecked:
+class Unchecked(Struct, frozen=True):
     """A document or collection that a scan did not look at, and why."""
 
     ns: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import product
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.values import canonical as c
@@ -38,8 +40,7 @@ _DIALECTS = {
 _JSON_ONLY = ("separators", "ascii", "values")
 
 
-@dataclass(frozen=True)
-class HashRecipe:
+class HashRecipe(Struct, frozen=True):
     """How a content becomes its hash; unless stated otherwise as the published pattern does, SHA-1 of its BSON in hex.
 
     ``keys``: the order of field names, as stored, or sorted at every depth or at the top alone. ``id``: whether ``_id``
@@ -136,11 +137,11 @@ class HashRecipe:
         always = ("algorithm", "over", "keys", "encoding")
         default = HashRecipe(values=self.values, **_SPELLINGS.get(self.values, {}))
         found: dict[str, Any] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            stands = value != getattr(default, each.name) or (each.name == "values" and self.over == "json")
-            if each.name in always or stands:
-                found[each.name] = value
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            stands = value != getattr(default, name) or (name == "values" and self.over == "json")
+            if name in always or stands:
+                found[name] = value
         return found
 
     @classmethod

@@ -15,9 +15,10 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from model import text
 from model.errors import Refused
@@ -41,8 +42,7 @@ CREATE INDEX IF NOT EXISTS by_place ON scans (source, place, ids);
 """
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """The result of one scan, in numbers."""
 
     at: dt.datetime  # when it ended
@@ -73,8 +73,7 @@ class Counted:
         return f"{place} / {self.ids}" if self.ids else place
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(Struct, frozen=True):
     """The findings of one class over the scans of one subject."""
 
     code: str

@@ -11,9 +11,11 @@ import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model import text
 from model.batches import NAMED, Run
@@ -51,8 +53,7 @@ USUAL = "versions"
 """The layout of a history that came from where nothing is written from here, in a collection that is not there yet."""
 
 
-@dataclass(frozen=True)
-class ArrivingDocument:
+class ArrivingDocument(Struct, frozen=True):
     """One document of an import, before it is written.
 
     ``kind`` is applied where ``steps`` would write it; else ``detail`` says why nothing is written.
@@ -65,8 +66,7 @@ class ArrivingDocument:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True)
-class ImportPlan:
+class ImportPlan(Struct, frozen=True):
     """The plan of an import: how many documents and versions it would write, with the first ones by name."""
 
     documents: int
@@ -77,8 +77,7 @@ class ImportPlan:
     losses: tuple[str, ...]  # what the collection has no place for, sentences
 
 
-@dataclass
-class HistoryImport:
+class HistoryImport(Struct, dict=True):
     """The import of one history into one collection, its ``Session.history_import``."""
 
     writer: Writer
@@ -200,7 +199,7 @@ class HistoryImport:
                     versions.append(version)
                     self._note_losses(version)
             if versions:
-                versions[-1] = replace(versions[-1], current=True)
+                versions[-1] = versions[-1].but(current=True)
             wanted, ended = self._wanted(id, versions)
             there = self._there(id)
             if (found := self._found(id, versions, there)) is not None:
@@ -245,7 +244,7 @@ class HistoryImport:
                     raise Refused(f"{id_name(id)} has no version, so nothing of it can be imported.")
                 said = "Deletions that nobody dated get a version of their own, without time and author"
                 self.lost[said] += 1
-                last = replace(last, v=following(before, self.target.profile, _LONG_AGO))
+                last = last.but(v=following(before, self.target.profile, _LONG_AGO))
             return [*versions[:-1], last], False
         if self.target.archive is None:
             raise Refused(f"{id_name(id)} is deleted, and {name} keeps nothing of deleted documents; choose another.")
@@ -257,7 +256,7 @@ class HistoryImport:
         if not ended:
             return self._rows.of(id, versions)
         assert versions[-1].v is not None
-        behind = replace(versions[-1], v=following(versions[-1].v, self.target.profile, _LONG_AGO))
+        behind = versions[-1].but(v=following(versions[-1].v, self.target.profile, _LONG_AGO))
         p, further = self.target.profile, [*versions, behind]
         rows = [row for row in self._rows.of(id, further) if row[0] != p.ns]  # all of them are in the archive then
         return rows[: len(versions)]

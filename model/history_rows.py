@@ -8,8 +8,10 @@ as it was left. Anything else there is somebody's own.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.layouts.base import Layout
@@ -26,8 +28,7 @@ class Taken(Refused):
     """Somebody else's documents are where a history would go."""
 
 
-@dataclass(frozen=True)
-class HistoryRows:
+class HistoryRows(Struct, frozen=True):
     """The stored documents of histories in one collection."""
 
     ground: RepairContext

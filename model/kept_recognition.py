@@ -6,7 +6,6 @@ that recognised them. Its first bytes are made of all others, so that a damaged 
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import hashlib
 import json
@@ -18,6 +17,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 import model
 import resources
@@ -102,8 +104,8 @@ def _write(path: Path, found: Sequence[Recognised]) -> None:
 
 def _told(value: Any) -> Any:
     """A value in JSON: what JSON lacks is a pair of a kind and its parts."""
-    if dataclasses.is_dataclass(value):
-        return [type(value).__name__, {name: _told(part) for name, part in vars(value).items()}]
+    if isinstance(value, Struct):
+        return [type(value).__name__, {name: _told(part) for name, part in asdict(value).items()}]
     if isinstance(value, list | tuple):
         return [type(value).__name__, [_told(part) for part in value]]
     if isinstance(value, dt.timedelta):

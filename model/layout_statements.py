@@ -6,9 +6,10 @@ Nothing here writes to the server. What is stated is read by at once, and until 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
+
+from msgspec import Struct, field
 
 from model import profile as profiles
 from model.catalogue import Catalogue, Comparison
@@ -39,8 +40,7 @@ DEEPEST = 3
 """Names in a path that is proposed for a field."""
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What a collection is taken for before a person states its layout."""
 
     info: CollectionInfo
@@ -54,8 +54,7 @@ class Statement:
     """The other collections of its database."""
 
 
-@dataclass(frozen=True)
-class TriedDocument:
+class TriedDocument(Struct, frozen=True):
     """One document as the statement has it read."""
 
     id: Value
@@ -70,8 +69,7 @@ class TriedDocument:
     """Why it could not be read, one sentence."""
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """How a collection would be read."""
 
     info: CollectionInfo
@@ -82,8 +80,7 @@ class Trial:
     """The statement as a profile keeps it."""
 
 
-@dataclass(frozen=True)
-class LayoutStatements:
+class LayoutStatements(Struct, frozen=True):
     """The statements on the collections of one session. Safe to call from several threads."""
 
     catalogue: Catalogue

@@ -14,9 +14,11 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 import model
 from model import errors
@@ -33,8 +35,7 @@ _COLLECTED_AFTER = 100_000
 """Objects made and not freed until it looks for garbage, before it serves: loading modules makes as many."""
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(Struct, frozen=True):
     """The source to serve: a dump's path, or the sample where it is ""; ``kept`` is the folder for what is kept."""
 
     dump: str

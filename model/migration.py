@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
@@ -43,8 +45,7 @@ ALL = 2**31 - 1
 LOOK = 20  # documents in the new place that are looked at to tell whether an earlier run made them
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The comparison of one document in both places."""
 
     id: Value
@@ -149,7 +150,7 @@ class Migration:
             try:
                 here = self._versions(self.target, id)
                 if len(here) == 1:
-                    yield from self._rows.left(id, [[replace(each, v=None) for each in here]])
+                    yield from self._rows.left(id, [[each.but(v=None) for each in here]])
             except Refused:
                 pass
             return

@@ -6,15 +6,15 @@ Writes are told by the gateway, from the thread that sent them; those of other p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from model.records import Outcome
 
 
-@dataclass(frozen=True)
-class News:
+class News(Struct, frozen=True):
     """The end of a write. ``data`` is ``Session.data`` of every session that reads what was written."""
 
     data: str

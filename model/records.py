@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from model.checkpoints import Checkpoint as Checkpoint
 from model.checkpoints import no_checkpoint as no_checkpoint
@@ -25,21 +27,8 @@ Raw: TypeAlias = bytes
 Count: TypeAlias = Callable[[bytes, bytes], int]
 """How many fields differ between two contents."""
 
-Record = TypeVar("Record")
 
-
-def changed(record: Record, **changes: Any) -> Record:
-    """A record with some fields changed; for those of which many are made.
-
-    ``dataclasses.replace`` takes five times as long.
-    """
-    made = object.__new__(type(record))
-    object.__setattr__(made, "__dict__", record.__dict__ | changes)
-    return made
-
-
-@dataclass(frozen=True)
-class CollectionInfo:
+class CollectionInfo(Struct, frozen=True):
     """A collection, with its recognised or stated layout and the grounds for that."""
 
     ns: str
@@ -64,8 +53,7 @@ class CollectionInfo:
         return ("version" in self.fields or bool(self.writer)) and self.belongs_to is None
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A test of contents; ``fields`` at their top decide it alone, or None where it may look at all of a content."""
 
     test: Callable[[bytes], bool]
@@ -99,8 +87,10 @@ class Version:
     stored_bytes: int | None = None  # length of the document or row as it is stored; None where nothing is
 
     def but(self, **changes: Any) -> Version:
-        """The version with some fields changed."""
-        return changed(self, **changes)
+        """The version with some fields changed; ``dataclasses.replace`` takes five times as long."""
+        made = object.__new__(type(self))
+        object.__setattr__(made, "__dict__", self.__dict__ | changes)
+        return made
 
     def without_content(self) -> Version:
         """The version as lists of many hold it."""
@@ -126,8 +116,7 @@ class Version:
         return None if self.content is None else condition(self.content)
 
 
-@dataclass(frozen=True)
-class WatchTurn:
+class WatchTurn(Struct, frozen=True):
     """A version at which a watched condition begins or ceases to hold.
 
     ``before`` is the newest version before it that could be read. With ``missing`` so many between them are not there:
@@ -166,9 +155,12 @@ class Row:
     author: str | None = None  # in a list of deleted documents: who deleted it
     reason: str | None = None  # and why
 
+    def but(self, **changes: Any) -> Row:
+        """The row with some fields changed."""
+        return replace(self, **changes)
 
-@dataclass(frozen=True)
-class Page:
+
+class Page(Struct, frozen=True):
     """Some documents, in the order asked for."""
 
     rows: tuple[Row, ...]
@@ -179,8 +171,7 @@ class Page:
     milliseconds: int
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """One document's history in miniature: (kind of place, state) from old to new, gaps included."""
 
     id: Value
@@ -190,8 +181,7 @@ class Outline:
     at: dt.datetime | None = None  # when the current version was written, where the rows beside the document tell it
 
 
-@dataclass(frozen=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The versions of one document that a filter finds, newest first and without contents, of how many it looked at.
 
     ``runs`` are these as stretches of versions that follow one another, oldest and newest of each.
@@ -203,8 +193,7 @@ class Matches:
     looked: int
 
 
-@dataclass(frozen=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """The exact write of a save, before it is sent."""
 
     pymongo: str
@@ -214,8 +203,7 @@ class Sending:
     short_mongosh: str = ""
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A document opened for editing."""
 
     ns: str
@@ -236,8 +224,7 @@ UNDO_IN_DOUBT = "It is not known whether the undo was applied."
 """How the detail of an edit with an unknown outcome begins; behind it stands why."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a write ended. ``conflict`` and ``refused`` mean: not in the database."""
 
     kind: Kind
@@ -248,13 +235,12 @@ class Outcome:
     entry: str | None = None  # the journal's id for it
     token: str | None = None  # the write token, hex, for an unknown one
     value: Value | None = None  # the number that was handed out, or the counter as it is now
-    found: Version | None = field(default=None, compare=False, repr=False)
+    found: Version | None = None
     """The current version as it was read behind a swap that was applied, where it is still its version."""
-    unsent: bool = field(default=False, compare=False)  # refused before anything was sent: the server was out of reach
+    unsent: bool = False  # refused before anything was sent: the server was out of reach
 
 
-@dataclass(frozen=True)
-class PendingToken:
+class PendingToken(Struct, frozen=True):
     """A token between step one and step two of a two-step counter."""
 
     ns: str
@@ -299,8 +285,7 @@ class Entry:
     reason: str = ""  # why it was written, where a person said so
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An edit that is not saved yet, tied to the version it began from."""
 
     source: str
@@ -312,8 +297,7 @@ class Draft:
     kept_at: dt.datetime
 
 
-@dataclass(frozen=True)
-class ServerFacts:
+class ServerFacts(Struct, frozen=True):
     """The server's facts about itself."""
 
     name: str  # the connection's name, or host

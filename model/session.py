@@ -14,11 +14,12 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from msgspec.structs import replace
 
 from model.checkpoints import Checkpoint, no_checkpoint
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
@@ -517,7 +518,7 @@ class Session:
 
         layout = self._catalogue.layout(ns)
         rows = layout.page(PageQuery(limit=SURVEYED))
-        return survey(replace(row, raw=layout.document(row.raw)) if row.readable else row for row in rows)
+        return survey(row.but(raw=layout.document(row.raw)) if row.readable else row for row in rows)
 
     def indexes(self, ns: str) -> Indexes:
         """The indexes of a collection, each with how often the server has used it, where it tells."""
@@ -549,7 +550,7 @@ class Session:
         if total is not None:
             total = min(max(0, total - skip), limit or total)
         found = self._catalogue.rows(ns, filter, sort, any_version, skip, limit or ALL)
-        rows = (replace(row, raw=self.stored(ns, row.raw)) for row in found)
+        rows = (row.but(raw=self.stored(ns, row.raw)) for row in found)
         return write_rows(rows, FilePath(path), total, checkpoint)
 
     def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
@@ -564,8 +565,8 @@ class Session:
                     found = next(layout.page(PageQuery({layout.profile.id: row.id}, limit=1)), None)
                 except Refused:
                     found = None
-                found = found or replace(row, readable=False)
-                yield replace(found, raw=self.stored(ns, found.raw)) if found.readable else found
+                found = found or row.but(readable=False)
+                yield found.but(raw=self.stored(ns, found.raw)) if found.readable else found
 
         return write_rows(whole(), FilePath(path), len(rows), checkpoint)
 

@@ -10,9 +10,10 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from model import local_process
 from model.errors import NotFound, Refused, Unreachable
@@ -31,8 +32,7 @@ LONGEST_ANSWER = 600_000
 """Milliseconds that a query of a large dump may take: nobody else waits for its server, and it is never cut off."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """An open source."""
 
     server: Server

@@ -12,8 +12,10 @@ import datetime as dt
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.batches import Run
@@ -39,8 +41,7 @@ NAMED = 4  # paths that a sentence names
 LOOKED_AT = 200  # documents of which the fields are taken for the usual ones
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """One document, and the versions of it that are to be taken back."""
 
     id: Value
@@ -48,8 +49,7 @@ class Chosen:
     current: Value | None = None  # what was current when a plan was made; None: whatever is
 
 
-@dataclass(frozen=True)
-class TakenBack:
+class TakenBack(Struct, frozen=True):
     """One document as it would be without some of its versions.
 
     ``kind`` is applied where ``content`` would be saved over ``base``; else ``detail`` says why nothing is written.
@@ -68,8 +68,7 @@ class TakenBack:
     warning: str = ""  # what would be missing afterwards, a sentence
 
 
-@dataclass(frozen=True)
-class TakingBack:
+class TakingBack(Struct, frozen=True):
     """What a session takes back, its ``Session.taking_back``."""
 
     writer: Writer
@@ -99,7 +98,7 @@ class TakingBack:
         if base.content is None or before.content is None:
             raise Refused(f"{version_name(base.v)} of {id_name(drawn.id)} cannot be read.")
         now = layout.version(drawn.id).content or c.EMPTY
-        signed = replace(base, content=_as_signed(layout, base.content, now))
+        signed = base.but(content=_as_signed(layout, base.content, now))
         return edit.conflict(layout, drawn.id, signed, _as_signed(layout, before.content, now))
 
     def apply(
@@ -308,7 +307,7 @@ class _Usual:
     def _fields(self) -> tuple[frozenset[str], int]:
         if self._known is None:
             rows = self._layout.page(PageQuery(limit=LOOKED_AT))
-            found = survey(replace(row, raw=self._layout.document(row.raw)) if row.readable else row for row in rows)
+            found = survey(row.but(raw=self._layout.document(row.raw)) if row.readable else row for row in rows)
             several = found.documents > 1  # of a single document every field is usual
             fields = (use.path for use in found.fields if several and use.documents == found.documents)
             self._known = frozenset(fields), found.documents

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Action: TypeAlias = Literal["compare", "map", "race", "restore", "repair"]
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(Struct, frozen=True):
     """A thing to try: the place where it opens, and the instructions."""
 
     title: str

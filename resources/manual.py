@@ -6,17 +6,17 @@ The first page lists the others in groups, each with a line on its content; that
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+
+from msgspec import Struct
 
 FIRST = "start"
 _LISTED = re.compile(r"- \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\): (?P<about>.+)")
 _HEADING = re.compile(r"#{1,6} (.+)")
 
 
-@dataclass(frozen=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """A page as the first one lists it."""
 
     name: str  # its file's, and what people type

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QKeySequence, QShortcut, QTextDocument
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -18,16 +19,14 @@ from gui.style.states import StateStack, hair, tool, words
 from resources import manual
 
 
-@dataclass(frozen=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """A page as it was read: its Markdown, and its words as they are shown."""
 
     markdown: str
     words: str
 
 
-@dataclass(frozen=True)
-class _Stop:
+class _Stop(Struct, frozen=True):
     """A place on the way of whoever reads."""
 
     topic: str

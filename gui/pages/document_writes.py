@@ -6,10 +6,11 @@ Each one reads its document, asks with all changes in sight, runs in a task and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -29,8 +30,7 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """A restore as it was worked out, before it is agreed to."""
 
     id: Value

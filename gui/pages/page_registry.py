@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gui.actions import Item, item, line, with_pages
 from gui.language import tr
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
 OnePer = Literal["connection", "place", "collection", "document"]
 
 
-@dataclass(frozen=True)
-class SidebarEntry:
+class SidebarEntry(Struct, frozen=True):
     """A line at the foot of the sidebar, with the colours of its count."""
 
     text: str
@@ -39,8 +40,7 @@ class SidebarEntry:
     counted: str = ""  # words behind the count, where the page lists more
 
 
-@dataclass(frozen=True)
-class PageKind:
+class PageKind(Struct, frozen=True):
     """One row. Its page says icon and title, and is imported when the first of it opens.
 
     ``making`` is given the page's class, and told whether the connection is production.

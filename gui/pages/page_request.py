@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from gui.views.browse.query import EVERYTHING, Query
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from model.values.canonical import Path, Value
 
 
-@dataclass(frozen=True)
-class CollectionStart:
+class CollectionStart(Struct, frozen=True):
     """The start of a collection's page: a query, two versions of the document, the pane or the sheet in front."""
 
     query: Query = EVERYTHING
@@ -26,38 +26,33 @@ class CollectionStart:
     pane: Literal["", "history", "compare", "export", "import", "indexes"] = ""
 
 
-@dataclass(frozen=True)
-class TimesStart:
+class TimesStart(Struct, frozen=True):
     """Two times of a collection that are compared: the first of them, where one is known."""
 
     first: dt.datetime | None = None
 
 
-@dataclass(frozen=True)
-class FieldStart:
+class FieldStart(Struct, frozen=True):
     """The field whose history is shown: its path in a version, in the current one where ``v`` is None."""
 
     path: Path
     v: Value | None = None
 
 
-@dataclass(frozen=True)
-class ConditionStart:
+class ConditionStart(Struct, frozen=True):
     """The condition of which the turns are looked for."""
 
     filter: str
 
 
-@dataclass(frozen=True)
-class PairStart:
+class PairStart(Struct, frozen=True):
     """Two documents to be compared."""
 
     left: DocumentSide
     right: DocumentSide
 
 
-@dataclass(frozen=True)
-class TakenStart:
+class TakenStart(Struct, frozen=True):
     """A field that the draft of the document takes over: from which content, where, and whose it is, in words."""
 
     source: bytes
@@ -65,15 +60,13 @@ class TakenStart:
     name: str
 
 
-@dataclass(frozen=True)
-class TakingBackStart:
+class TakingBackStart(Struct, frozen=True):
     """The changes that are to be taken back: the documents, each with its versions."""
 
     chosen: tuple[Chosen, ...]
 
 
-@dataclass(frozen=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """A request for a page: its kind in the registry, its place, and its start.
 
     ``way`` decides where such a page is open already: it is shown (``show``), another one opens ``beside`` it, or one

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gui.language import tr
 
@@ -31,8 +32,7 @@ _WORD = re.compile(r"[\w$.\-]*$")
 _BARE = re.compile(r"[A-Za-z_$][\w$]*")
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """A word that can stand here, a remark on it, and the text that is put in its place."""
 
     word: str
@@ -40,8 +40,7 @@ class Completion:
     text: str
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The words for one place: they take the place of the text from ``start`` to ``end``."""
 
     start: int
@@ -49,8 +48,7 @@ class Offer:
     choices: tuple[Completion, ...]
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     """A bracket that is not closed: the field before it, the name last read in it, and whether a value comes."""
 
     bracket: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 
 from gui.language import tr
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from model.values.canonical import Value
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentSide:
+class DocumentSide(Struct, frozen=True, eq=False):
     """A version of a document, the current one where ``v`` is None."""
 
     session: Session

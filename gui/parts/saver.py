@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
@@ -26,8 +27,7 @@ def following(v: Value | None) -> str:
     return f"v{int.from_bytes(v.data, 'little', signed=True) + 1}"
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     outcome: Outcome | None
     conflict: Conflict | None = None
     there: Version | None = None

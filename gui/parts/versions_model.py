@@ -7,9 +7,10 @@ end and a row's number never changes while its document is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from gui.language import tr, translated
@@ -24,8 +25,7 @@ MARK, VERSION, AT, AUTHOR, REASON, OPERATION, WATCHED, STORED, CHANGED, SIZE, HA
 PLACES = {"document": tr("document"), "archive": tr("archive"), "prev": tr("prev"), "delta": tr("delta"), "none": ""}
 
 
-@dataclass(frozen=True)
-class VersionMark:
+class VersionMark(Struct, frozen=True):
     """One place on the line: a version that is there, or ``count`` missing ones from ``oldest`` to ``newest``."""
 
     newest: Version

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, zip_longest
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
@@ -73,8 +74,7 @@ VALUE = 56  # what a word behind a value leaves of it
 Index = QModelIndex | QPersistentModelIndex
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """A run of text in one colour; ``mark`` is the token behind differing characters."""
 
     text: str
@@ -86,11 +86,10 @@ class Span:
 
     def __post_init__(self) -> None:
         if not (self.text.isascii() and self.text.isprintable()):
-            object.__setattr__(self, "text", seen(self.text))
+            force_setattr(self, "text", seen(self.text))
 
 
-@dataclass(frozen=True)
-class Badge:
+class Badge(Struct, frozen=True):
     """A badge after (or, with ``right``, at the right edge of) the text."""
 
     text: str
@@ -100,8 +99,7 @@ class Badge:
     like: str = ""  # the words of a badge that this one is as wide as, where the text behind begins in one line
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """The content of one cell. Colours are token names."""
 
     spans: tuple[Span, ...] = ()
@@ -131,7 +129,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         if self.accessible:
-            object.__setattr__(self, "accessible", visible(self.accessible))
+            force_setattr(self, "accessible", visible(self.accessible))
 
     @property
     def text(self) -> str:

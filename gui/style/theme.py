@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
 
-@dataclass(frozen=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """One colour a token, as ``#RRGGBB``."""
 
     canvas: str
@@ -287,7 +287,7 @@ def _sheet(t: Tokens) -> str:
         return f'url("{path.as_posix()}")'
 
     text = re.sub(r"image\(([a-z-]+),\s*(\w+)\)", image, text)
-    for name in sorted((f.name for f in fields(t)), key=len, reverse=True):
+    for name in sorted(t.__struct_fields__, key=len, reverse=True):
         text = text.replace(f"@{name}", getattr(t, name))
     text = text.replace("@fixed", f'"{mono().family()}"')
     return re.sub(r"\b(\d+(?:\.\d+)?)u\b", lambda m: f"{px(float(m.group(1)))}px", text)

@@ -7,9 +7,9 @@ multiplied here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -35,8 +35,7 @@ OWN_WIDTHS = "own widths"  # a property of headers whose view gives its columns 
 _KEPT = "sizes of the design"
 
 
-@dataclass(frozen=True)
-class _Measure:
+class _Measure(Struct, frozen=True):
     """One size of a widget: its name, its pixels now, and the call that sets others."""
 
     name: str

@@ -11,11 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from shiboken6 import isValid
@@ -45,8 +45,7 @@ _Asked = dict[Page, Callable[[], object]]  # pages, each with what tells whether
 _Pulses = dict[Page, object]
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What a connection answered."""
 
     session: Session

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QObject
 from shiboken6 import isValid
 
@@ -47,8 +47,7 @@ HINTS = {
 }
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     thing: Thing
     id: Value | None
     versions: tuple[Value, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct, field
 from PySide6.QtCore import QModelIndex
 
 from gui.language import tr, translated
@@ -20,8 +20,7 @@ BADGE = tr("Click the badge to see the grounds, or to state another layout")
 Kind = Literal["connection", "database", "collection", "others", "message"]
 
 
-@dataclass(eq=False)
-class SourceNode:
+class SourceNode(Struct, eq=False):
     """A line of the tree."""
 
     kind: Kind

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
@@ -28,8 +28,7 @@ MOST_CLOSED = 20
 LEAST = 448  # the width that a small window leaves with the largest text; every page can be laid out in it
 
 
-@dataclass(frozen=True)
-class ClosedTab:
+class ClosedTab(Struct, frozen=True):
     """A tab that a person closed: the request that opens it again, and its place in the row."""
 
     session: Session

@@ -7,8 +7,9 @@ of the layout is often another on the server.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from model import text
 from model.browsing.indexes_in_use import keys_text
@@ -43,8 +44,7 @@ RANGES = (
 )
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """One read as it leaves for the server."""
 
     ns: str
@@ -58,8 +58,7 @@ class Read:
         return self.ns, tuple(self.filter), tuple(self.sort)
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """One read in words; ``missing`` is the index that would help, as typed, "" where none is needed or known."""
 
     ns: str
@@ -70,8 +69,7 @@ class Explained:
     plan: str  # the server's own answer, as Extended JSON
 
 
-@dataclass
-class ReadRecorder:
+class ReadRecorder(Struct):
     """A port that notes the reads that pass through it."""
 
     port: Port

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.records import Row
@@ -16,8 +17,7 @@ MOST_BYTES = 8 << 20  # of documents that are looked at
 MOST_FIELDS = 2000
 
 
-@dataclass(frozen=True)
-class FieldUse:
+class FieldUse(Struct, frozen=True):
     """One field: its dotted path as a filter names it, and in how many documents it has which type."""
 
     path: str
@@ -30,8 +30,7 @@ class FieldUse:
         return ", ".join(name for name, _ in self.types)
 
 
-@dataclass(frozen=True)
-class FieldSurvey:
+class FieldSurvey(Struct, frozen=True):
     """The fields in the order in which they were met, and the number of documents that were looked at."""
 
     fields: tuple[FieldUse, ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from model import text
 from model.errors import Refused
@@ -16,8 +17,7 @@ from model.values.canonical import Value
 NOT_COUNTED = "This server does not count how often its indexes are used ($indexStats)."
 
 
-@dataclass(frozen=True)
-class IndexUse:
+class IndexUse(Struct, frozen=True):
     """One index; ``uses`` is None where the server does not tell."""
 
     name: str
@@ -27,8 +27,7 @@ class IndexUse:
     since: dt.datetime | None  # from when on they are counted
 
 
-@dataclass(frozen=True)
-class Indexes:
+class Indexes(Struct, frozen=True):
     """All indexes of a collection; ``note`` says why their use is not known, one sentence, else ""."""
 
     rows: tuple[IndexUse, ...]

@@ -12,7 +12,8 @@ time; a counter does not forget it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model import text
 from model.errors import OF_CIRCUMSTANCE, Refused
@@ -35,8 +36,7 @@ _MOST_DOUBLE = 2**53
 _NUMBERS = (c.DOUBLE, c.INT32, c.INT64)
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """One counter: its collection, the document's id, and the field with the last number handed out."""
 
     ns: str

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from bson import Decimal128, Int64, ObjectId
 from bson.decimal128 import create_decimal128_context
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -50,8 +51,7 @@ Step: TypeAlias = Literal["add", "finish", "drop", "back"]
 INVERSE: dict[Step, Step] = {"add": "drop", "drop": "add", "finish": "back", "back": "finish"}
 
 
-@dataclass(frozen=True)
-class TwoStepCounters:
+class TwoStepCounters(Struct, frozen=True):
     """The counters of one collection: the names of their fields, and their grace period."""
 
     ns: str

@@ -13,10 +13,10 @@ with the update above.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -35,8 +35,7 @@ _NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 Way: TypeAlias = Literal["forth", "back"]
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """One entry that raises one total: its document, the field that finds that, and the amount."""
 
     ns: str

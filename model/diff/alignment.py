@@ -13,9 +13,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from msgspec import Struct
 from rapidfuzz.distance import LCSseq
 
 MYERS_BOUND = 256  # differences beyond which Myers' method gives up
@@ -25,8 +25,7 @@ LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
 PIECES = 100_000  # lines or words of one text beyond which they are not aligned: single steps would hold up all threads
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """Pairs of positions, increasing on both sides; ``coarse`` where a longer one may exist."""
 
     pairs: list[tuple[int, int]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 BLOCKS = 1000  # stretches that all three keep together; with more of them, two new orders do not merge
 
@@ -134,8 +135,7 @@ def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[l
     return blocks
 
 
-@dataclass
-class OrderedRun:
+class OrderedRun(Struct):
     """Consecutive things that one side added, and the thing of the base that they follow (-1: before all)."""
 
     after: int

@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TypeAlias, cast
 
+from msgspec import Struct, field
 from rapidfuzz.distance import Indel
 
 from model.diff.alignment import align, increasing, rising
@@ -27,8 +27,7 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 """The key's name, and the type and bytes of its value."""
 
 
-@dataclass
-class Matching:
+class Matching(Struct):
     """The old element of each new one; ``coarse`` where an exact search might have matched more.
 
     ``changed``, ``moved`` and ``whole`` are new elements: those that are not equal to the old one, those at another

@@ -7,38 +7,28 @@ value. Positions in paths of the two documents differ where array elements were 
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import add
 from typing import Any, ClassVar, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from model.diff.text_comparison import Edit, inverse_edits
 from model.text import json_object, value_text
 from model.text.scalars import quoted
-from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-def _setters(kind: type, *names: str) -> list[Callable[[object, object], None]]:
-    """Setters for the fields of a frozen class under construction, twice as fast as the constructor of dataclasses."""
-    return [kind.__dict__[name].__set__ for name in names]
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Add:
+class Add(Struct, frozen=True):
     """A field or an element that only the new document has; ``at`` is its place among its new siblings."""
 
     op: ClassVar[str] = "add"
     path: Path
     new: Value
     at: int
-
-    def __init__(self, path: Path, new: Value, at: int) -> None:
-        _add_path(self, path)
-        _add_new(self, new)
-        _add_at(self, at)
 
     @property
     def old(self) -> None:
@@ -55,22 +45,13 @@ class Add:
         return Remove(self.path, self.new, self.at)
 
 
-_add_path, _add_new, _add_at = _setters(Add, "path", "new", "at")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Remove:
+class Remove(Struct, frozen=True):
     """A field or an element that only the old document has; ``at`` is its place among its old siblings."""
 
     op: ClassVar[str] = "remove"
     path: Path
     old: Value
     at: int
-
-    def __init__(self, path: Path, old: Value, at: int) -> None:
-        _remove_path(self, path)
-        _remove_old(self, old)
-        _remove_at(self, at)
 
     @property
     def new(self) -> None:
@@ -87,11 +68,7 @@ class Remove:
         return Add(self.path, self.old, self.at)
 
 
-_remove_path, _remove_old, _remove_at = _setters(Remove, "path", "old", "at")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Replace:
+class Replace(Struct, frozen=True):
     """Another value at one place."""
 
     op: ClassVar[str] = "replace"
@@ -100,22 +77,12 @@ class Replace:
     old: Value
     new: Value
 
-    def __init__(self, path: Path, to_path: Path, old: Value, new: Value) -> None:
-        _replace_path(self, path)
-        _replace_to_path(self, to_path)
-        _replace_old(self, old)
-        _replace_new(self, new)
-
     def inverse(self) -> Replace:
         """The replacement that undoes it."""
         return Replace(self.to_path, self.path, self.new, self.old)
 
 
-_replace_path, _replace_to_path, _replace_old, _replace_new = _setters(Replace, "path", "to_path", "old", "new")
-
-
-@dataclass(frozen=True, slots=True)
-class Retype:
+class Retype(Struct, frozen=True):
     """A number or text that became another BSON type without another value."""
 
     op: ClassVar[str] = "retype"
@@ -129,8 +96,7 @@ class Retype:
         return Retype(self.to_path, self.path, self.new, self.old)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Move:
+class Move(Struct, frozen=True):
     """An array element at another place among its siblings; changes inside it are operations of their own."""
 
     op: ClassVar[str] = "move"
@@ -139,38 +105,21 @@ class Move:
     old: Value
     new: Value
 
-    def __init__(self, path: Path, to_path: Path, old: Value, new: Value) -> None:
-        _move_path(self, path)
-        _move_to_path(self, to_path)
-        _move_old(self, old)
-        _move_new(self, new)
-
     def inverse(self) -> Move:
         """The move back."""
         return Move(self.to_path, self.path, self.new, self.old)
-
-
-_move_path, _move_to_path, _move_old, _move_new = _setters(Move, "path", "to_path", "old", "new")
 
 
 def moves(
     base: Path, to_base: Path, starts: Sequence[int], ends: Sequence[int], types: Iterable[int], data: Iterable[bytes]
 ) -> list[Move]:
     """The moves of unchanged elements of one array, made all at once, which is faster than one by one."""
-    found = list(map(object.__new__, repeat(Move, len(starts))))
-    values = c.values(types, data)
-    for setter, given in (
-        (_move_path, map(add, repeat(base), zip(starts))),
-        (_move_to_path, map(add, repeat(to_base), zip(ends))),
-        (_move_old, values),
-        (_move_new, values),
-    ):
-        deque(map(setter, found, given), maxlen=0)
-    return found
+    values = list(map(Value, types, data))
+    paths, to_paths = map(add, repeat(base), zip(starts)), map(add, repeat(to_base), zip(ends))
+    return list(map(Move, paths, to_paths, values, values))
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Reorder:
+class Reorder(Struct, frozen=True):
     """The fields of a document in another order; ``path`` is the document's. The lists name all its fields."""
 
     op: ClassVar[str] = "reorder"
@@ -178,12 +127,6 @@ class Reorder:
     to_path: Path
     names_old: tuple[str, ...]
     names_new: tuple[str, ...]
-
-    def __init__(self, path: Path, to_path: Path, names_old: tuple[str, ...], names_new: tuple[str, ...]) -> None:
-        _reorder_path(self, path)
-        _reorder_to_path(self, to_path)
-        _reorder_old(self, names_old)
-        _reorder_new(self, names_new)
 
     @property
     def old(self) -> None:
@@ -200,13 +143,7 @@ class Reorder:
         return Reorder(self.to_path, self.path, self.names_new, self.names_old)
 
 
-_reorder_path, _reorder_to_path, _reorder_old, _reorder_new = _setters(
-    Reorder, "path", "to_path", "names_old", "names_new"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class TextEdit:
+class TextEdit(Struct, frozen=True):
     """A long string changed in places: ``edits`` are (at, removed, inserted), in characters of the old text."""
 
     op: ClassVar[str] = "text"
@@ -224,8 +161,7 @@ class TextEdit:
 Operation: TypeAlias = Add | Remove | Replace | Retype | Move | Reorder | TextEdit
 
 
-@dataclass(frozen=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """The operations that lead from one document to another; false exactly when their bytes are equal.
 
     ``coarse``: they are right but not the fewest, because the exact answer would have taken too long.

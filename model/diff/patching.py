@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from model.diff.operations import Add, Diff, Move, Operation, Remove, Reorder, TextEdit
 from model.diff.text_comparison import apply_edits
@@ -35,8 +35,7 @@ class _PatchNode:
 _NOTHING = _PatchNode()
 
 
-@dataclass(slots=True)
-class _PatchedContainer:
+class _PatchedContainer(Struct):
     """A container being put together: its fields, and which of them have changes below."""
 
     kind: int

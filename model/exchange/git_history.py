@@ -12,9 +12,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from model import text
 from model.errors import Refused, Unreadable
@@ -60,8 +61,7 @@ def _encoded(said: str) -> bytes:
 # --- out
 
 
-@dataclass
-class GitExport:
+class GitExport(Struct):
     """The writing of one export; :meth:`add` takes versions of one document after another, each newest first."""
 
     git: GitProgram
@@ -264,8 +264,7 @@ def _file(kept: KeptVersion) -> bytes:
 # --- in
 
 
-@dataclass(frozen=True)
-class GitHistory:
+class GitHistory(Struct, frozen=True):
     """The versions in a repository that an export wrote."""
 
     git: GitProgram

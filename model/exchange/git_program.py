@@ -8,17 +8,17 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from model.errors import Refused
 
 _WITHOUT = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 
 
-@dataclass(frozen=True)
-class GitProgram:
+class GitProgram(Struct, frozen=True):
     """One repository and the program for it. Methods raise ``Refused`` with what git said."""
 
     folder: Path

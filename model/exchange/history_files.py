@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from model.errors import NotFound
 from model.exchange import git_program
@@ -58,8 +59,7 @@ _FORMS: dict[Form, Callable[[Path, HistoryOrigin, Checkpoint], AbstractContextMa
 }
 
 
-@dataclass(frozen=True)
-class ExportedDocument:
+class ExportedDocument(Struct, frozen=True):
     """One document of an export: its versions, and how many of them were not there before."""
 
     id: Value
@@ -67,8 +67,7 @@ class ExportedDocument:
     written: int
 
 
-@dataclass
-class ExportedHistory:
+class ExportedHistory(Struct):
     """An export while it is made; iterate over it once, for each document. What it says of itself is whole then."""
 
     layout: Layout

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from model.errors import Refused, Unreadable
 from model.layouts.base import Layout
@@ -17,8 +18,7 @@ EDITION = 1
 """Of the form of all files; a later one is refused."""
 
 
-@dataclass(frozen=True)
-class HistoryOrigin:
+class HistoryOrigin(Struct, frozen=True):
     """Where a history comes from."""
 
     ns: str

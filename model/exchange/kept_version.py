@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.layouts.base import Layout
@@ -21,8 +22,7 @@ from model.values.canonical import Value
 NULL = Value.of(None)
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVersion:
+class KeptVersion(Struct, frozen=True):
     """One version; without a content it says that the document was deleted.
 
     ``v`` is None where nothing but the document's absence says so: nobody kept when that was, and by whom.

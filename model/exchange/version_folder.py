@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -23,8 +24,7 @@ from model.text.file_documents import decoded
 ORIGIN = "palimpsest-history.json"
 
 
-@dataclass
-class FolderExport:
+class FolderExport(Struct):
     """The writing of one export into a folder."""
 
     folder: Path
@@ -95,8 +95,7 @@ def _put(path: Path, data: bytes) -> None:
     os.replace(aside, path)
 
 
-@dataclass(frozen=True)
-class VersionFolder:
+class VersionFolder(Struct, frozen=True):
     """The versions in a folder that an export wrote."""
 
     folder: Path

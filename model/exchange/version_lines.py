@@ -10,9 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -28,8 +29,7 @@ from model.values.canonical import Value
 _ORIGIN = "collection"
 
 
-@dataclass
-class LinesExport:
+class LinesExport(Struct):
     """The writing of one export."""
 
     file: IO[bytes]
@@ -91,8 +91,7 @@ def _name(kept: KeptVersion) -> bytes:
     return c.document([("id", kept.id), ("v", kept.v or Value.of(kept.gap))])
 
 
-@dataclass(frozen=True)
-class VersionLines:
+class VersionLines(Struct, frozen=True):
     """The versions in a file that an export wrote."""
 
     path: Path

@@ -6,15 +6,14 @@ answer; then the answer fails, with all other events that would be in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from model.server.change_stream import Take
 
 FIRST, MOST = 4, 200
 
 
-@dataclass
-class BatchSize:
+class BatchSize(Struct):
     """The size asked for now, and for how many events still."""
 
     take: Take = "many"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-@dataclass(frozen=True)
-class ChangeEvent:
+class ChangeEvent(Struct, frozen=True):
     """One change of one document; or, without ``key``, one of the collection."""
 
     kind: str  # insert, update, replace, delete, drop, rename, invalidate, …

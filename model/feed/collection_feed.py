@@ -16,8 +16,9 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Literal, Protocol
+
+from msgspec.structs import replace
 
 from model.errors import Cancelled, NotAllowed, Refused
 from model.feed import change_event

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class Fed:
+class Fed(Struct, frozen=True):
     """A version that was archived, one that could not be, a document that was deleted, or a word on the feed itself.
 
     ``conflict``: the archive holds another content under this version, and it was left alone. ``refused``: the version

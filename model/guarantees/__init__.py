@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from model.errors import Cancelled, NotAllowed, Refused, Unreachable
 from model.guarantees import fidelity, races, replies
@@ -28,8 +29,7 @@ SKEW = dt.timedelta(seconds=2)
 WRONG = dt.timedelta(hours=1)
 
 
-@dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Struct, frozen=True):
     """One promise of a server, with its measurement and the advice."""
 
     check: str  # a fixed short name: swaps, unique, types, order, exact, names, retries, streams, clock

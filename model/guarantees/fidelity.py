@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.errors import NotAllowed, Refused, Unreachable
 from model.guarantees.scratch import Scratch
@@ -66,8 +66,7 @@ RARE: dict[str, Value] = {
 }
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The names of the values that came back unchanged, were refused, or came back changed."""
 
     same: tuple[str, ...]
@@ -91,8 +90,7 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
     return Kept(tuple(ends["same"]), tuple(ends["refused"]), tuple(ends["changed"]))
 
 
-@dataclass(frozen=True)
-class KeptOrders:
+class KeptOrders(Struct, frozen=True):
     """Whether fields come back in their order."""
 
     inserted: bool  # as they were sent

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.errors import Refused, Unreachable
 from model.guarantees.scratch import Scratch
@@ -22,8 +22,7 @@ _PATIENCE = 60.0  # seconds that a writer waits for the others
 LIMIT = 30.0  # seconds after which a race ends with the rounds that it has
 
 
-@dataclass(frozen=True)
-class Race:
+class Race(Struct, frozen=True):
     """The result of some rounds, in each of which all writers tried for one thing."""
 
     rounds: int  # that were run: fewer than asked for where the server is slow

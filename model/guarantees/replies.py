@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any
 
 from bson import Int64, ObjectId
+from msgspec import Struct
 
 from model.errors import NotAllowed, Refused, Unreachable
 from model.guarantees.scratch import Scratch
@@ -18,8 +18,7 @@ _TRIES = 5
 _END_OF_TIME = 253_402_300_800_000
 
 
-@dataclass(frozen=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """The end of a write that was sent twice under one number."""
 
     times: int  # how often it took effect; 0 where it was refused

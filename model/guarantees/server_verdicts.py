@@ -13,10 +13,12 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from model.errors import Refused
 from model.guarantees import Guarantee
@@ -26,8 +28,7 @@ LATELY = 1.0
 """Seconds within which a write does not ask again whether another program has kept other findings."""
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """The findings of the last check of a source."""
 
     at: dt.datetime

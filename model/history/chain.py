@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from model import text
 from model.errors import Unreadable
@@ -66,8 +67,7 @@ PAUSE = 0.1  # seconds
 OFTEN = 4  # versions with a change from which a field can be one that changes every time
 
 
-@dataclass(frozen=True, slots=True)
-class SeenValue:
+class SeenValue(Struct, frozen=True):
     """A value in a version: its type and length in bytes, and itself where the length is at most ``SMALL``."""
 
     type: int
@@ -80,8 +80,7 @@ class SeenValue:
         return Value(self.type, b"").kind
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True):
     """One change of one field. ``age`` is the version's place counted from the newest, which is 0.
 
     With ``gap`` so many versions directly before it are missing, and it happened in one of them or in this one.
@@ -94,8 +93,7 @@ class FieldChange:
     gap: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(Struct, frozen=True):
     """One field over all versions. ``path`` is its place in the current version, None where it is not there."""
 
     key: Key
@@ -112,8 +110,7 @@ class Track:
         return self.changes[0] if self.changes else None
 
 
-@dataclass(frozen=True)
-class Blame:
+class Blame(Struct, frozen=True):
     """The version that last set a field of the current version.
 
     ``since`` is the oldest of the missing versions in which it may have happened instead, None where there is none.
@@ -128,8 +125,7 @@ class Blame:
     op: Op | Literal[""]
 
 
-@dataclass(frozen=True)
-class FieldSet:
+class FieldSet(Struct, frozen=True):
     """The setting, or the removal, of one field by one version; ``since`` and ``op`` as in :class:`Blame`.
 
     ``after`` is None where the field is gone from then on, ``before`` where it was not there or nobody knows.
@@ -142,8 +138,7 @@ class FieldSet:
     after: SeenValue | None
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(Struct, frozen=True, dict=True):
     """The versions of a document, newest first and without contents, and its fields in the order they stand in.
 
     Versions before ``start`` lie above the current one (phantoms) and take no part. ``read`` are the ages of those
@@ -432,8 +427,7 @@ def _seen(leaf: Leaf) -> SeenValue:
     return SeenValue(kind, size, Value(kind, raw[start:end]) if size <= SMALL else None)
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A version at which a condition begins or ceases to hold.
 
     ``before`` is the newest version before it that could be read; with ``gap`` so many between them are missing, and
@@ -446,8 +440,7 @@ class Turn:
     gap: int
 
 
-@dataclass(frozen=True)
-class Bisection:
+class Bisection(Struct, frozen=True):
     """The turns of a condition, oldest first; ``holds`` tells whether it holds now, ``looked`` counts the versions."""
 
     turns: tuple[Turn, ...]

@@ -6,9 +6,10 @@ A leaf is a field that is not taken apart further; its key names it in all versi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from model.diff import same_value
 from model.errors import Unreadable
@@ -18,8 +19,7 @@ from model.values.canonical import Path, Value
 MANY = 1000  # elements of an array between two pauses
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedElement:
+class TrackedElement(Struct, frozen=True):
     """An element of an array, recognised by the value ``id`` of its field ``by``."""
 
     by: str

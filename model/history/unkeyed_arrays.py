@@ -8,8 +8,9 @@ there to its place in each older version, until a version set it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from model.diff import Add, Remove, Retype, diff
 from model.diff.positions import Positions
@@ -24,8 +25,7 @@ SetBy = Literal["set", "add", "retype"]
 _NAME = "array"  # the field that holds the array in the documents that are compared
 
 
-@dataclass(frozen=True, slots=True)
-class ElementSet:
+class ElementSet(Struct, frozen=True):
     """The setting of a field in an array: how long ago, how, and how many versions before it are missing."""
 
     age: int

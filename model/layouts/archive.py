@@ -31,8 +31,9 @@ rows gets them back; one that began anew when they were gone does without them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused

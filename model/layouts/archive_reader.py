@@ -7,11 +7,11 @@ above the current version are told apart here; the layouts judge them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import NotFound
 from model.layouts import numbering, stored_form
@@ -104,7 +104,7 @@ class ArchiveReader:
         if current is not None:
             above, rows = self._above(current, id, rows)
             if above is not None:
-                yield above if contents else replace(above, content=None, raw=None)
+                yield above if contents else above.but(content=None, raw=None)
                 rows, _ = yield from self._lazily.stretch(rows, id, contents, number_of(current.v))
                 current, found = None, True
         versions = newest_first(self.version_of(raw) for raw in rows if self._ids.has(raw, id))
@@ -261,7 +261,7 @@ class ArchiveReader:
         current = currents[0] if currents else None
         both = [row for row in rows if current is not None and place_of(row.v) == place_of(current.v)]
         versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
-        versions = [replace(each, detail="") if each.current and each.state == "present" else each for each in versions]
+        versions = [each.but(detail="") if each.current and each.state == "present" else each for each in versions]
         if both and current is not None and not self.holds_current:
             versions = [self._compared(id, each) if each.current else each for each in versions]
         phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
@@ -293,7 +293,7 @@ class ArchiveReader:
         except NotFound:
             return current
         for raw in self.rows_of(id, {self.profile.version: {"$eq": current.v}}):
-            return replace(current, detail=self._beside_archive(whole, self.version_of(raw)).detail)
+            return current.but(detail=self._beside_archive(whole, self.version_of(raw)).detail)
         return current
 
     # --- rows

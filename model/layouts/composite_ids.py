@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.errors import Refused, Unreadable
 from model.layouts.newest_query import ALL_TYPES, TypeNumbers, beyond
@@ -33,12 +35,11 @@ def name_of(parts: Sequence[str]) -> str:
     return "+".join(part.replace(".", "/") for part in parts)
 
 
-@dataclass(frozen=True)
-class CompositeId:
+class CompositeId(Struct, frozen=True, eq=False):
     """The id of one collection's documents: the paths of its parts, and the name of the field that stands for them."""
 
     parts: tuple[str, ...]
-    types: Callable[[], Sequence[int]] = field(default=lambda: ALL_TYPES, compare=False)
+    types: Callable[[], Sequence[int]] = lambda: ALL_TYPES
     """The types that filters may name."""
 
     @property
@@ -284,14 +285,13 @@ REMEMBERED = 300
 """The seconds for which a collection's indexes are remembered: every write looks at them, and they change seldom."""
 
 
-@dataclass(frozen=True)
-class CompositeIds:
+class CompositeIds(Struct, frozen=True, eq=False):
     """A server whose collections may have such ids; ``parts`` tells those of one, () where it has none."""
 
     server: Server
     parts: Callable[[str], tuple[str, ...]]
-    _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict, compare=False, repr=False)
-    _types: TypeNumbers = field(default_factory=TypeNumbers, compare=False, repr=False)
+    _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict)
+    _types: TypeNumbers = field(default_factory=TypeNumbers)
 
     def _id(self, ns: str) -> CompositeId | None:
         parts = self.parts(ns)

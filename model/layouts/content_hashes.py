@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
@@ -152,8 +154,7 @@ def not_a_hash(name: str, stored: Value) -> str:
 # --- hashes that are there
 
 
-@dataclass(frozen=True)
-class Sealed:
+class Sealed(Struct, frozen=True):
     """A content with the hash that is stored for it, and its document's ``_id``."""
 
     content: bytes
@@ -227,8 +228,7 @@ def _arranged(
 # --- proof
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Which recipe gives some stored hashes, and of how many; ``rivals`` give the same of all that it gives."""
 
     recipe: HashRecipe | None

@@ -7,11 +7,11 @@ whole of it as it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreachable
 from model.layouts import document_ids, numbering, stored_form, update_operators
@@ -127,8 +127,7 @@ class WholeGuard:
 # --- writes
 
 
-@dataclass(frozen=True)
-class Landing:
+class Landing(Struct, frozen=True):
     """The question to a history whether a write landed, once the current document does not tell; None: unknown."""
 
     before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None

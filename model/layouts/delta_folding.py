@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-@dataclass(frozen=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """The changes of one version: fields with their values, and paths that it removed before these were set.
 
     ``ends``: it is a tombstone, which leaves nothing of the state.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
@@ -33,8 +34,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(Struct, frozen=True):
     version: Version
     delta: Delta
 
@@ -93,11 +93,11 @@ class DeltaStates:
             delta = self._delta(version)
             if twice:
                 differs = delta != states[-1].delta
-                version = replace(version, state="damaged", detail="stored twice")
+                version = version.but(state="damaged", detail="stored twice")
                 if differs:
                     proven, whole = False, "rebuilt over a version stored twice"
             elif version.state == "present" and not proven:
-                version = replace(version, state="unproven", detail=whole)
+                version = version.but(state="unproven", detail=whole)
             if version.content is None:
                 proven, whole = False, "rebuilt over a version that cannot be read"
             states.append(_State(version, delta))
@@ -114,7 +114,7 @@ class DeltaStates:
         for version in newest_first:
             after = told[-1].raw if told else None
             if version.deleted and after is not None and legible_field(after, name) not in (None, MARK):
-                version = replace(version, deleted=False, detail=version.detail.removesuffix(SAID).removesuffix("; "))
+                version = version.but(deleted=False, detail=version.detail.removesuffix(SAID).removesuffix("; "))
             told.append(version)
         return told
 

@@ -19,8 +19,9 @@ it is a base again. A purge begins at the newest, so that the others still fold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused

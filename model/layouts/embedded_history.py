@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.layouts import stored_form
@@ -191,7 +191,7 @@ class EmbeddedHistory:
             return self._ordered(self.current.made(raw), self.previous(raw))
         current = self._light(self.current.part(raw), "document")
         parts = [self._light(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in self.previous(raw)]
-        return self._in_light(replace(current, current=True), parts)
+        return self._in_light(current.but(current=True), parts)
 
     def _light(self, version: bytes, stored: Stored) -> Version:
         v = legible_field(version, self.profile.version)

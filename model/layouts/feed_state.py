@@ -9,8 +9,9 @@ run has proven it), or, with the event's token, that the document was deleted af
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from model.errors import NotAllowed, Refused
 from model.layouts.reserved_fields import place_of
@@ -28,8 +29,7 @@ _NOTES = 1000
 _BEYOND = Value(c.MAX_KEY, b"")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """The place that a feed has come to."""
 
     token: bytes | None = None  # None: by polling, or before the first event

@@ -20,8 +20,9 @@ on a server that reorders leaves a hash that differs in field order only; the ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused, Unreadable

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -75,8 +76,7 @@ def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
 # --- other unique indexes
 
 
-@dataclass(frozen=True)
-class UniqueIndex:
+class UniqueIndex(Struct, frozen=True):
     """A unique index that its collection has beside ``_id``."""
 
     name: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused, Unreadable
@@ -63,7 +64,7 @@ class LogReader:
         for raw in self._of(id):
             if (number := numbers.get(c.get(raw, ("_id",)))) is not None:  # entries that came meanwhile have none
                 made = self._made(raw, number, number == len(keys))
-                yield made if contents else replace(made, content=None, raw=None)
+                yield made if contents else made.but(content=None, raw=None)
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The newest entry, or one by its number."""
@@ -93,7 +94,7 @@ class LogReader:
                 counts[id] = counts.get(id, 0) + 1
         for id in ids:
             one = Version(None, None, None, "document", "present", False, None, None)
-            several = [replace(one, current=at == 0) for at in range(counts.get(id, 0))]
+            several = [one.but(current=at == 0) for at in range(counts.get(id, 0))]
             yield outlined(id, several)
 
     # --- lists

@@ -18,8 +18,9 @@ document and in the array; it is nowhere and the next version has another: not a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused

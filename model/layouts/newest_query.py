@@ -8,7 +8,8 @@ versions that match the filter and keeps those that are the newest; it never loa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound
@@ -46,8 +47,7 @@ RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
 """Types whose numbers some servers refuse."""
 
 
-@dataclass
-class _Pace:
+class _Pace(Struct):
     """How many keys the next query asks for, by the number of versions of the documents that were passed."""
 
     wanted: int
@@ -85,8 +85,7 @@ class _Pace:
         self.limit = LEAP if self.length > FAR else min(most, round(room * left * self.length) + LEAP)
 
 
-@dataclass
-class _Run:
+class _Run(Struct):
     """The documents that the server finds equal, with the highest version of each: 1 and 1.0 come mixed."""
 
     heads: dict[Value, bytes] = field(default_factory=dict)

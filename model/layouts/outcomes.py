@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import update_operators

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.layouts.content_hashes import hash_damage
@@ -96,6 +97,6 @@ def _current_first(versions: Sequence[Version]) -> Iterator[Version]:
     for i, version in enumerate(versions):
         place = place_of(version.v)
         if i and place is not None and place == before:
-            version = replace(version, state="damaged", detail="stored twice")
+            version = version.but(state="damaged", detail="stored twice")
         before = place
-        yield replace(version, current=i == 0 and not version.deleted)
+        yield version.but(current=i == 0 and not version.deleted)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from model.layouts.reserved_fields import Own
 from model.server.retry import Terms
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class PageQuery:
+class PageQuery(Struct, frozen=True):
     """Current documents in the order asked for; the filter looks at the newest version of each.
 
     With ``any_version`` a document is listed where any of its versions matches. With ``deleted``, and no filter and no

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, Unreadable
@@ -66,8 +68,7 @@ TOKENS_ASKED = 40  # whether they are ids of something
 SETTLED = 0.8  # the confidence in a history that was found by its name, from which on no other one is looked for
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A collection that was looked at."""
 
     ns: str
@@ -349,8 +350,7 @@ WHY_NOT = {
 }
 
 
-@dataclass
-class _Steps:
+class _Steps(Struct):
     """Counts the steps of recognition, for the checkpoint."""
 
     checkpoint: Checkpoint

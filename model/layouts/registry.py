@@ -5,8 +5,9 @@ Recognition asks in this order, and the first that fits is proposed: those with 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import bson
+from msgspec import Struct
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -24,8 +24,7 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True, dict=True):
     """The top-level names that a layout keeps for itself in one kind of document; "" names nothing."""
 
     id: str
@@ -285,7 +284,7 @@ def made_version(
         found = legible(raw)
         v = v if v is not None else found.get(own.version)
         damaged = Version(v, None, None, stored, "damaged", current, None, None, "does not decode", None, raw)
-        return replace(damaged, stored_bytes=len(raw))
+        return damaged.but(stored_bytes=len(raw))
     return _BLANK.but(
         v=v,
         at=at,

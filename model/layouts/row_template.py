@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from model.errors import Refused
 from model.layouts.reserved_fields import date, number_of, whole_number
@@ -42,8 +43,7 @@ PATHS = {
 }
 
 
-@dataclass(frozen=True)
-class RowValues:
+class RowValues(Struct, frozen=True):
     """The values that a template may ask for, in one edit."""
 
     id: Value

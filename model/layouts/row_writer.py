@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import NotFound, Refused
 from model.hash_recipe import HashRecipe
@@ -107,7 +107,7 @@ class RowWriter(ReadOnlyWriter):
         assert raw is not None
         if deep := ignored_deep(self._profile):
             stored = self._current.content(raw)
-            base, content = replace(base, content=stored), refilled(content, stored, deep)
+            base, content = base.but(content=stored), refilled(content, stored, deep)
         needed = self._profile.edit == "both" or HASH in self._profile.renewed.values()  # a hash is proven by rows
         rows = self._rows.of(id) if needed else []
         at = _behind([*rows, WrittenRow(raw, self._profile)], self._now() or stamp.at)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from bson import ObjectId
+from msgspec import Struct, field
 
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Struct, frozen=True, dict=True):
     """A write's token, time, author and reason (where the profile names fields for these)."""
 
     token: ObjectId = field(default_factory=ObjectId)

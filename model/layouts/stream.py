@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
@@ -91,7 +92,7 @@ class Stream(Layout):
             if version.current and version.detail.startswith(BEHIND):
                 place = feed_state.place(self.server, self.ns, self.archive.ns)
                 waiting = True
-                version = replace(version, detail=f"{version.detail}; {place.words}" if place else version.detail)
+                version = version.but(detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
                 known = feed_state.notes(self.server, self.ns, self.archive.ns, id)
                 if top is None:  # no current version: nothing else tells of versions lost at the end
@@ -100,14 +101,14 @@ class Stream(Layout):
             if version.state == "missing" and version.v is not None:
                 lost = lost or (feed_state.LOST, place_of(version.v)) in (known or ())
                 if lost or waiting:
-                    version = replace(version, detail=_OVERWRITTEN if lost else _WAITING)
+                    version = version.but(detail=_OVERWRITTEN if lost else _WAITING)
             elif not version.current:
                 waiting = lost = False
                 at = place_of(version.v)
                 if version.detail == PHANTOM and (feed_state.TAKEN_BACK, at) in (known or ()):
-                    version = replace(version, detail=f"{_TAKEN_BACK}; {PHANTOM}")
+                    version = version.but(detail=f"{_TAKEN_BACK}; {PHANTOM}")
                 elif version.state == "present" and not version.detail:
-                    version = replace(version, detail=_what_became(at, known or {}))
+                    version = version.but(detail=_what_became(at, known or {}))
             yield version
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from model.server.retry import Write
 
@@ -13,8 +14,7 @@ Made: TypeAlias = Callable[[], bytes]
 """The stored document that a write makes, put together for whoever asks: few do."""
 
 
-@dataclass(frozen=True)
-class SwapSteps:
+class SwapSteps(Struct, frozen=True, dict=True):
     """The writes of a swap in order: one of them decides, the others go before it or clean up behind it."""
 
     decides: Write

@@ -9,9 +9,10 @@ document whole, and are then guarded by the whole content that was read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from msgspec import Struct
 
 from model.errors import Refused
 from model.server import guards
@@ -25,8 +26,7 @@ GUARDED = 64 << 10
 """Bytes of old values that an edit by operators is guarded by beside version and token; larger ones are left out."""
 
 
-@dataclass(frozen=True)
-class Operators:
+class Operators(Struct, frozen=True):
     """The values that an edit sets and unsets, by dotted path, and those before (None: nothing)."""
 
     sets: dict[str, Value]
@@ -166,8 +166,7 @@ def equal_numbers(a: Value, b: Value) -> bool:
 # --- writing whole
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A document written whole: as a replacement, or in a pipeline where a replacement may not hold its names."""
 
     raw: bytes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, groupby, islice
 
 from model.collection_profile import CollectionProfile
@@ -83,8 +82,7 @@ class VersionDocuments:
             return version
         content = c.EMPTY if contents else None
         said = f"{version.detail}; {SAID}" if version.detail else SAID
-        return replace(
-            version,
+        return version.but(
             current=False,
             hash=c.hash_of(c.EMPTY),
             bytes=len(c.EMPTY),

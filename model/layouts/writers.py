@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from msgspec import Struct
 
 from model.errors import Refused
 
 OWN_KEYS = ("title", "why_no_edit", "signature")
 
 
-@dataclass(frozen=True)
-class WriterPreset:
+class WriterPreset(Struct, frozen=True):
     """One program that writes histories."""
 
     name: str  # as a profile names it

@@ -6,7 +6,6 @@ Versions are numbered as the rows are where these carry numbers, else by their p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -58,7 +57,7 @@ class WrittenHistory:
         found = False
         for version in with_gaps(self._versions(id)):
             found = True
-            yield version if contents else replace(version, content=None, raw=None)
+            yield version if contents else version.but(content=None, raw=None)
         if not found:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
@@ -124,7 +123,7 @@ class WrittenHistory:
             return made
         content = stripped(made.content, self.profile)
         at = made.at or (moment(value_at(made.raw or c.EMPTY, self.profile.at)) if self.profile.at else None)
-        return replace(made, at=at, content=content, hash=c.hash_of(content), bytes=len(content))
+        return made.but(at=at, content=content, hash=c.hash_of(content), bytes=len(content))
 
     def _any_document(self) -> Iterator[bytes]:
         return self.current.server.find(self.current.ns, limit=1)
@@ -156,12 +155,12 @@ class WrittenHistory:
         told: dict[str, Any] = {name: getattr(row, name) for name in ("v", "at", "author", "reason", "operation")}
         detail = document.detail
         if row.detail == DELETED:  # the document stays, as one that says so itself
-            return replace(document, **told, detail=DELETED)
+            return document.but(**told, detail=DELETED)
         if document.state == "present" and row.content is not None and document.content is not None:
             detail = "" if self.is_same(document.content, row.content) else DIFFERS
         elif row.content is None:
             detail = row.detail
-        return replace(document, **told, detail=detail)
+        return document.but(**told, detail=detail)
 
     def is_same(self, document: bytes, state: bytes) -> bool:
         """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""
@@ -196,7 +195,7 @@ class WrittenHistory:
         p = self.profile
         at = moment(value_at(row.raw, p.at)) if p.at else None
         v = value_at(row.raw, p.version) if p.version else None
-        return replace(row, at=row.at or at, version=row.version or v)
+        return row.but(at=row.at or at, version=row.version or v)
 
     @staticmethod
     def _lists_deleted(query: PageQuery) -> bool:

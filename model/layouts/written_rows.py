@@ -10,11 +10,12 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import lt
 from struct import iter_unpack
 from typing import Any, overload
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import TooMuch
@@ -33,8 +34,7 @@ _FORMS = {c.DOUBLE: "<d", c.INT32: "<i", c.INT64: "<q", c.DATE: "<q", c.OBJECT_I
 """How the bytes of a value are compared with those of another of its type."""
 
 
-@dataclass(frozen=True)
-class WrittenRow:
+class WrittenRow(Struct, frozen=True, dict=True):
     """One row of a document's history; what it says of itself is read when it is asked for."""
 
     raw: bytes

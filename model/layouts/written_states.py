@@ -6,8 +6,10 @@ A state is the content of one version. Where a patch does not fit, the states be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.layouts.last_changes import names_in, state_behind
@@ -25,8 +27,7 @@ PAGE = 102  # of these
 DOCUMENTS = 8  # whose states are kept from one question to the next
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """A state that was put together, with the number of rows before it."""
 
     at: int
@@ -60,8 +61,7 @@ def _sum(rows: RowsInOrder, count: int) -> int:
     return hash(tuple(rows.raws[:count]))
 
 
-@dataclass(frozen=True)
-class WrittenState:
+class WrittenState(Struct, frozen=True):
     """A state and the row that made it; ``row`` is None for the one that was there before the first row."""
 
     row: WrittenRow | None

@@ -11,11 +11,11 @@ import secrets
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeAlias
 
 from bson.timestamp import Timestamp
+from msgspec import Struct
 
 from model.mql.command_error import CommandError
 from model.values import canonical as c
@@ -28,8 +28,7 @@ MOST_BYTES = 64 << 20
 LOST = 286
 
 
-@dataclass(frozen=True)
-class LoggedChange:
+class LoggedChange(Struct, frozen=True):
     """One effect on one document, or the end of a collection or database (``collection`` "" for the latter)."""
 
     number: int  # from 1 on, without gaps
@@ -48,8 +47,7 @@ class LoggedChange:
         return None if raw is None else c.get(raw, ("_id",))
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """A place in the log: behind a change, and behind how many of its events; 0 where it concerns nobody here."""
 
     number: int

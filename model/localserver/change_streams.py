@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from threading import Lock
 
 from bson.int64 import Int64
 from bson.timestamp import Timestamp
+from msgspec import Struct
 
 from model.localserver import pipelines, wire
 from model.localserver.change_log import ChangeLog, LoggedChange, Point
@@ -39,8 +39,7 @@ _LARGEST = BATCH_BYTES + 16 * 1024  # an event, which has no answer of its own t
 _NOTHING = Value(c.NULL, b"")
 
 
-@dataclass
-class _OpenStream:
+class _OpenStream(Struct):
     ns: str
     database: str  # "" for all
     collection: str  # "" for all of the database

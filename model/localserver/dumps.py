@@ -10,9 +10,10 @@ The folder's name is the database's, the file's name the collection's. A JSON fi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -60,8 +61,7 @@ def open_dump(path: str | Path, writable: bool = False, cache: Path | None = Non
     return server
 
 
-@dataclass
-class _Opening:
+class _Opening(Struct):
     server: LocalServer
     cache: Path | None
     left: int  # bytes that may still be read into memory

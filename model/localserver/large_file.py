@@ -17,9 +17,11 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from model.errors import Refused, Unreadable
 from model.localserver.disk_order import DiskEntries, Entry, sorted_on_disk, write_entries
@@ -52,8 +54,7 @@ _Last: TypeAlias = bytes | Key | None
 """The id of the document before: its bytes where it is an ObjectId, else its key."""
 
 
-@dataclass
-class _Noted:
+class _Noted(Struct):
     """How far a file has been read."""
 
     end: int = 0  # bytes up to the end of the last whole document, unpacked

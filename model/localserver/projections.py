@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.mql import expressions, filters, functions, order
@@ -19,8 +20,7 @@ from model.values import canonical as c
 Projection = Callable[[bytes], bytes]
 
 
-@dataclass
-class Tree:
+class Tree(Struct):
     """The projection below a name: keep (True), leave out (False), a computed value, or more names."""
 
     keep: bool | None = None

@@ -6,8 +6,9 @@ import itertools
 import random
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.localserver import pipelines, wire
@@ -28,8 +29,7 @@ _LARGEST = wire.MESSAGE_LIMIT - 1_000_000
 _KEPT_CURSORS = 500
 
 
-@dataclass
-class _Cursor:
+class _Cursor(Struct):
     ns: str
     documents: Iterator[bytes]
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -10,8 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from model.localserver.wire import Command
 from model.mql import order
@@ -23,8 +24,7 @@ MOST_SESSIONS = 10_000
 TOO_OLD = 225
 
 
-@dataclass
-class Statements:
+class Statements(Struct):
     """The answers of the statements of one numbered write."""
 
     number: int = -1

@@ -8,9 +8,9 @@ added in the order of their names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from bson.objectid import ObjectId
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.localserver import update_values
@@ -27,8 +27,7 @@ Update = Callable[[bytes, bool, Matcher | None], bytes]
 """The new document out of the old one; whether it is being inserted by an upsert; and the filter, for ``$``."""
 
 
-@dataclass
-class Node:
+class Node(Struct):
     """The changes below one name: of the value itself, or inside it."""
 
     change: update_values.Change | None = None

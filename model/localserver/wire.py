@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import socket
 import struct
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.mql import order
@@ -31,8 +32,7 @@ class Garbled(Exception):
     """The bytes are no message: nothing after them can be trusted."""
 
 
-@dataclass
-class Command:
+class Command(Struct):
     """One request: its name, its fields, and the documents that came beside it."""
 
     request: int

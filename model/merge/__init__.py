@@ -11,7 +11,9 @@ identity key; laws::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.merge.decision import Decision
@@ -22,8 +24,7 @@ from model.values import canonical as c
 __all__ = ["Decision", "Merge", "merge"]
 
 
-@dataclass(frozen=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """The decisions of a merge, in the order of the document, and the document that they make."""
 
     decisions: tuple[Decision, ...]

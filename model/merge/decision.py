@@ -8,8 +8,10 @@ apart).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.text import path_text
@@ -21,8 +23,7 @@ Who: TypeAlias = Literal["mine", "theirs", "both"]
 ACTIONS = ("base", "mine", "theirs", "both")
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The values of each side at a place (None: nothing), and the one taken.
 
     ``path`` is in the base; that of an addition, in the side that added it. ``conflict`` says that a person has to

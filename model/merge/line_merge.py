@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.diff.alignment import LCS_BITS, PIECES, align, lcs
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines ``start`` to ``end`` of the base became ``lines``."""
 
     start: int

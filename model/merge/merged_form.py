@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from model.diff.array_elements import Elements, names
 from model.diff.common_order import arranged
@@ -21,8 +22,7 @@ from model.values.canonical import Value
 _LETTERS = [bytes((kind,)) for kind in range(256)]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """A value as it stands in one of the three documents; ``side`` is 0 for base, 1 for mine, 2 for theirs."""
 
     raw: bytes
@@ -62,8 +62,7 @@ class Three:
         return self.same(base, mine) and self.same(base, theirs)
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedValue:
+class DecidedValue(Struct, frozen=True):
     """A value that a decision gives; ``many``: an array of the elements to put in."""
 
     index: int
@@ -74,8 +73,7 @@ Key: TypeAlias = Hashable
 Part: TypeAlias = "Stretch | DecidedValue | Container | Patched"
 
 
-@dataclass(slots=True)
-class Container:
+class Container(Struct):
     """A document, its parts by name, or an array, its parts by an element's number.
 
     ``orders`` are the sides' orders of the parts that all three have, by action; mine and theirs also have the parts
@@ -91,7 +89,7 @@ class Container:
     rank: dict[Key, int] = field(default_factory=dict)
     weight: Callable[[Any], Any] = lambda _: 0
     rest: Elements | None = None
-    _members: dict[int, frozenset[Key]] = field(default_factory=dict, compare=False)
+    _members: dict[int, frozenset[Key]] = field(default_factory=dict)
 
     def members(self, side: int) -> frozenset[Key]:
         """The parts that a side has."""
@@ -116,8 +114,7 @@ def settled(orders: dict[str, list[Key]]) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class Patched:
+class Patched(Struct):
     """A document of which all sides have the same names in the same order: the base's bytes but for some fields.
 
     ``spots`` are the fields that somebody changed, in order, as they are in the base.
@@ -142,8 +139,7 @@ class Patched:
         return Value(c.OBJECT, b"".join((size.to_bytes(4, "little"), *pieces)))
 
 
-@dataclass(slots=True)
-class _BuiltContainer:
+class _BuiltContainer(Struct):
     container: Container | Patched
     todo: list[tuple[Key, Part]]
     done: dict[Key, list[Value]] = field(default_factory=dict)

@@ -7,7 +7,8 @@ None is the missing value, as in the result of ``"$nothing.there"``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.mql import arithmetic as a
@@ -18,8 +19,7 @@ from model.mql.order import Element
 from model.values import canonical as c
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The document that an expression looks at, and the variables that ``$let``, ``$map``, … have bound."""
 
     root: bytes

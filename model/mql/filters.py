@@ -8,7 +8,8 @@ writes rest on exactly these distinctions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.errors import Refused, Unreadable
 from model.mql import expressions, functions, order, regular_expressions
@@ -21,8 +22,7 @@ Test = Callable[[Element | None], bool]
 Predicate = Callable[[bytes], bool]
 
 
-@dataclass
-class Matcher:
+class Matcher(Struct):
     """A compiled filter, with its conditions on single fields, for the choice of an index."""
 
     matches: Predicate

@@ -8,7 +8,8 @@ values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.mql import order
 from model.mql.order import Element
@@ -21,8 +22,7 @@ WORTH_A_WALK = 8
 """Paths from which on one walk for all of them is cheaper than one for each."""
 
 
-@dataclass(frozen=True)
-class FieldTest:
+class FieldTest(Struct, frozen=True):
     """A clause on one field: every operator has to agree."""
 
     path: tuple[bytes, ...]
@@ -38,8 +38,7 @@ class FieldTest:
         return all(operator(found, flat) for operator in self.operators)
 
 
-@dataclass
-class _PathNode:
+class _PathNode(Struct):
     children: dict[bytes, _PathNode] = field(default_factory=dict)  # by name, without the NUL byte
     at: int = -1  # where the found values go; -1 where no path ends
 

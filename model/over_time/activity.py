@@ -11,8 +11,9 @@ import datetime as dt
 import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from model.errors import NotFound, Unreadable
 from model.layouts.base import Layout
@@ -31,8 +32,7 @@ Fields: TypeAlias = dict[str, Value]
 _LAST = b"\xff" * 9  # behind every time
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """One change of one document: a version, and what it did.
 
     ``paths`` go as deep as sub-documents do: one that was added or removed is one path, an array is one. ``v`` is None
@@ -52,8 +52,7 @@ class Activity:
     astray: bool = False
 
 
-@dataclass
-class ActivityList:
+class ActivityList(Struct):
     """The changes of some collections, newest first; iterate over it once. What it says of itself is whole then."""
 
     layouts: Sequence[Layout]
@@ -168,8 +167,7 @@ def unsigned(layout: Layout, version: Version) -> Version:
     return version.but(content=c.without(version.content, {p.author, p.reason} - {""}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A version without its content, and the paths that differ from the one before it; None where that is unknown."""
 
     version: Version

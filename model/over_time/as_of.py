@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.errors import NotFound, Refused, Unreachable
 from model.layouts.base import Layout
@@ -39,8 +41,7 @@ DOUBTS: Mapping[Doubt, str] = {
 """Why a state cannot be proven, in a few words."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateAt:
+class StateAt(Struct, frozen=True):
     """One document at a moment. ``v`` is None where nobody can tell which version it was, or whether there was one."""
 
     ns: str
@@ -56,8 +57,7 @@ class StateAt:
         return self.doubt is None
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One document that was not the same at two moments; ``before`` and ``after`` are None where it was not there."""
 
     ns: str
@@ -71,8 +71,7 @@ def _by_id(id: Value, version: Version) -> bytes:
     return c.document([("_id", id), *c.fields(version.content or c.EMPTY)])
 
 
-@dataclass
-class AsOf:
+class AsOf(Struct):
     """The documents of a collection as they stood at a moment, in no particular order; iterate over it once."""
 
     layout: Layout

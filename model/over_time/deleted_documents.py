@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct, field
 
 from model.errors import NotFound, Refused, Unreachable
 from model.layouts.base import Layout
@@ -22,8 +23,7 @@ from model.values.canonical import Value
 AT_ONCE = 200  # documents that are looked for together
 
 
-@dataclass
-class DeletedDocuments:
+class DeletedDocuments(Struct):
     """The documents of which nothing but the history is left; read them once."""
 
     layout: Layout

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts.base import Layout
@@ -94,7 +93,7 @@ class HistoryList:
             if each.doubt is None and each.version is not None:
                 content = self._layout.version(each.id, each.version).content or c.EMPTY
                 raw = c.document([("_id", each.id), *c.fields(content)])
-                yield replace(each, bytes=len(raw), raw=raw)
+                yield each.but(bytes=len(raw), raw=raw)
 
     def _read(self, wanted: int | None, checkpoint: Checkpoint, until: float = float("inf")) -> None:
         """Read on until so many documents are known, or all."""
@@ -135,4 +134,4 @@ class HistoryList:
             with suppress(NotFound, Unreadable):
                 version = self._layout.version(row.id, row.version)
                 raw = self._seen(row.id, version) if version.content is not None else raw
-        return replace(row, bytes=len(raw), raw=raw)
+        return row.but(bytes=len(raw), raw=raw)

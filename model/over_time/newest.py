@@ -10,9 +10,11 @@ import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.over_time.activity import Activity, ActivityList, newest_first
 from model.values.canonical import Value
@@ -22,8 +24,7 @@ SLOWER = 1.5  # times as long until each further part: whoever shows one goes th
 LONGEST = 5.0  # seconds between two parts
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(Struct, frozen=True):
     """The newest changes so far. What is counted are all that were found, on show or not."""
 
     rows: tuple[Activity, ...] = ()

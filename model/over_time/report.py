@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model import text
 from model.diff import diff, export
@@ -74,8 +75,7 @@ def report_of_span(
     return page(f"{layout.ns}: versions", _head(layout, source, now, sums) + said + "".join(body))
 
 
-@dataclass
-class _Sums:
+class _Sums(Struct):
     """What a page has counted."""
 
     documents: int = 0

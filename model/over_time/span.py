@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+
+from msgspec import Struct
 
 from model.errors import Refused
 from model.layouts.base import Layout
@@ -18,8 +19,7 @@ ALL = 2**31 - 1
 LOOK_MS = 2000
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """From one moment to another, both included; None is open."""
 
     since: dt.datetime | None = None

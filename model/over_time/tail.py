@@ -12,8 +12,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from model.errors import NotAllowed, Refused
 from model.feed import change_event
@@ -56,8 +57,7 @@ class TailPort(Port, Protocol):
         """The changes of a collection, of a database or with "" of everything, as events that passed the stages."""
 
 
-@dataclass(frozen=True, slots=True)
-class TailBatch:
+class TailBatch(Struct, frozen=True):
     """The new versions since the last time: the newest of them, the oldest first, of as many as ``came``."""
 
     rows: tuple[Activity, ...] = ()
@@ -72,8 +72,7 @@ class TailBatch:
         return self.came - len(self.rows)
 
 
-@dataclass
-class _Stream:
+class _Stream(Struct):
     """A change stream that is open, or was: the token is the place behind the last event."""
 
     place: str  # a collection, a database or ""
@@ -82,17 +81,12 @@ class _Stream:
     at: dt.datetime | None = None  # of the last event, or when it was opened first
 
 
-@dataclass
-class _Gathered:
-    """What one answer has gathered so far."""
+class _Gathered(Struct):
+    """What one answer has gathered so far; ``told`` keeps as many as one tells at most."""
 
-    most: int
-    told: deque[ToldVersion] = field(init=False)
+    told: deque[ToldVersion]
     came: int = 0
     notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.told = deque(maxlen=self.most)
 
     def add(self, told: ToldVersion) -> None:
         self.told.append(told)
@@ -123,7 +117,7 @@ class Tail:
         Raises the errors of reading; the next time goes on behind what was told, as far as the server can.
         """
         with self._lock:
-            found = _Gathered(self._most)
+            found = _Gathered(deque(maxlen=self._most))
             try:
                 self._open(found)
                 behind = self._read(found)

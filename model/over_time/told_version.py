@@ -7,8 +7,10 @@ own id beside the stored one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.over_time.activity import Activity
 from model.values.canonical import Value
@@ -18,8 +20,7 @@ Place: TypeAlias = tuple[str, Value | None]
 _Known: TypeAlias = dict[Place, dict[str, str | None]]  # author and reason beside a version, as far as they are certain
 
 
-@dataclass(frozen=True, slots=True)
-class ToldVersion:
+class ToldVersion(Struct, frozen=True):
     """A version as its event tells it; ``key`` finds the stored document."""
 
     row: Activity
@@ -50,7 +51,7 @@ def completed(told: Sequence[ToldVersion], now: Mapping[Place, Activity]) -> lis
         certain = {name: known[name] for name in each.unsaid if name in known}
         behind[each.place] = certain
         named = there.id if each.unnamed and there is not None else rows[at].id
-        rows[at] = replace(rows[at], id=named, **certain)  # type: ignore[arg-type]
+        rows[at] = replace(rows[at], id=named, **certain)
     return rows
 
 
@@ -58,7 +59,7 @@ def _filled(each: ToldVersion, before: _Known, row: Activity) -> Activity:
     """A row with what an earlier event said and none has changed since."""
     known = before.setdefault(each.place, {})
     certain = {name: known[name] for name in each.unsaid if name in known}
-    row = replace(row, **certain) if certain else row  # type: ignore[arg-type]
+    row = replace(row, **certain) if certain else row
     said: Iterable[tuple[str, str | None]] = (("author", row.author), ("reason", row.reason))
     known.update({name: value for name, value in said if name not in each.unsaid or name in certain})
     return row

@@ -7,7 +7,8 @@ edited or deleted, and by the fields that the event names; whether it brought an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from model.feed.change_event import ChangeEvent
 from model.layouts.base import Layout

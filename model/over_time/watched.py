@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.errors import NotFound, Refused, Unreachable
 from model.history.chain import Bisector
@@ -22,8 +23,7 @@ from model.values.canonical import Value
 LONGEST_REST = 2.0  # seconds
 
 
-@dataclass
-class Watched:
+class Watched(Struct):
     """The turns of the conditions of some collections, document by document, the oldest first; iterate over it once."""
 
     layouts: Sequence[Layout]

@@ -8,8 +8,9 @@ must be thrown away then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
+
+from msgspec import Struct
 
 from model.patches import field_lists, json0, jsondiffpatch, rfc6902
 from model.patches.tree import DoesNotApply, Node, document_of, tree_of
@@ -17,8 +18,7 @@ from model.patches.tree import DoesNotApply, Node, document_of, tree_of
 __all__ = ["FORMS", "DoesNotApply", "Node", "PatchForm", "document_of", "tree_of"]
 
 
-@dataclass(frozen=True)
-class PatchForm:
+class PatchForm(Struct, frozen=True):
     """One way to write changes down: a patch is a tree too, and ``apply`` returns the changed tree."""
 
     name: str

@@ -8,10 +8,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile, Watch
 from model.errors import NotFound, Refused, Unreadable
@@ -32,8 +34,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _USUAL = {"archive_id": "docId", "version": "v", "token": "_w", "hash": "_versioned_id", "numbering": "next"}
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True, dict=True):
     """The collections that a file states."""
 
     collections: tuple[CollectionProfile, ...] = ()

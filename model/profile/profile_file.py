@@ -10,9 +10,10 @@ import contextlib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
@@ -21,8 +22,7 @@ from model.toml_text import to_line
 from model.whole_files import whole_file
 
 
-@dataclass(frozen=True)
-class ProfileEdit:
+class ProfileEdit(Struct, frozen=True):
     """A file as it will be, with what that changes of what it says of the collection now."""
 
     path: FilePath

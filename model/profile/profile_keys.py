@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.layouts.registry import LAYOUTS, declared
 from model.layouts.writers import presets
@@ -13,8 +15,7 @@ KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names",
 KeyPlace = Literal["collection", "archive", "current"]
 
 
-@dataclass(frozen=True)
-class ProfileKey:
+class ProfileKey(Struct, frozen=True):
     """One key, as a person meets it."""
 
     name: str

@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding, Unchecked
@@ -155,7 +156,7 @@ class Repairs:
             except NotFound as error:
                 raise Refused(f"{error} The plan has repairs for it; scan again.") from None
             if here != scanned:
-                differ = next(name for name, value in vars(scanned).items() if getattr(here, name) != value)
+                differ = next(name for name, value in asdict(scanned).items() if getattr(here, name) != value)
                 raise Refused(
                     f"{scanned.ns} was scanned as another layout than it is taken for here ({differ}: "
                     f"{getattr(scanned, differ)}, here {getattr(here, differ)}); give the profile that was scanned "

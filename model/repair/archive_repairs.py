@@ -7,8 +7,9 @@ only go up; and both are read again behind the write, which is taken back where 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.layouts import numbering

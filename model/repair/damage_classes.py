@@ -6,7 +6,8 @@ A further class is one record here, its check, and its cases in ``tests/scanning
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.findings import Finding
 from model.layouts.checks import archives, bson_damage, embedded_chain, own_documents, rules, single_documents
@@ -24,8 +25,7 @@ from model.repair.steps import Prepared, RepairContext
 from model.scan import entries, sequences, tokens
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """A repair as plans know it. ``prepare`` reads the documents as they are now and gives the writes."""
 
     name: str
@@ -43,8 +43,7 @@ class Repair:
     removes: bool = False
 
 
-@dataclass(frozen=True)
-class DamageClass:
+class DamageClass(Struct, frozen=True):
     """A kind of state that should not be, with its words, its check and its repair."""
 
     code: str

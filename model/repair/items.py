@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from model.findings import Finding
 from model.repair.questions import Choice
@@ -13,8 +14,7 @@ from model.values.canonical import Value
 Do: TypeAlias = Literal["yes", "no", "when answered"]
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A stored document as the scan saw it."""
 
     ns: str
@@ -22,8 +22,7 @@ class Seen:
     sha256: str  # of its bytes
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One finding and its repair, or an advice."""
 
     no: int  # from 1, in the order in which items are done

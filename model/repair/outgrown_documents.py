@@ -7,7 +7,8 @@ is still as it was seen. A run that dies between the two leaves copies, which th
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.layouts import overflow_archive

@@ -13,9 +13,11 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -32,8 +34,7 @@ WHEN_ANSWERED = "when answered"
 _DO: dict[Do, object] = {"yes": True, "no": False, "when answered": WHEN_ANSWERED}
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The items for some findings in one source."""
 
     id: str
@@ -45,7 +46,7 @@ class Plan:
     stated: tuple[str, ...] = ()  # the collections among them whose layout a person stated in a profile
     doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
     collections: Mapping[str, str] = field(default_factory=dict)  # the server's id of each collection it rests on
-    note: str = field(default="", compare=False)  # the file it was read from, for messages
+    note: str = ""  # the file it was read from, for messages
 
     def item(self, no: int) -> Item:
         """One item by its number; raises ``NotFound``."""
@@ -319,8 +320,7 @@ def _is_finite(value: Value) -> bool:
     return value.type in (canonical.DOUBLE, canonical.DECIMAL128) and text.shown(value).lstrip("-")[:1].isdigit()
 
 
-@dataclass(frozen=True)
-class _Fields:
+class _Fields(Struct, frozen=True):
     """A JSON object of the file, with its name in messages."""
 
     data: Any

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from model import text
 from model.findings import Finding
@@ -15,16 +16,14 @@ LEAVE = "leave"
 """The answer that leaves everything as it is."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One answer to an item's question."""
 
     name: str  # as it stands in the plan
     label: str  # as people read it
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A question with its answers."""
 
     question: str

@@ -11,8 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model import text
 from model.errors import Refused, Unreachable
@@ -188,8 +190,7 @@ def _changes(step: Step) -> Iterator[DocumentChange]:
         yield DocumentChange(step.keep.ns, "kept", None, step.keep.body)
 
 
-@dataclass
-class Running:
+class Running(Struct):
     """One run of a plan: an iterator over (item number, outcome), which is cancelled between items."""
 
     writer: Writer

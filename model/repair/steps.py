@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from model.errors import NotFound, Refused
 from model.layouts import update_operators
@@ -43,8 +44,7 @@ class DocumentChange(NamedTuple):
         return "insert" if self.before is None else "delete" if self.after is None else "update"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One guarded write of a repair, with all that previews it, sends it, journals it and takes it back."""
 
     write: Write
@@ -62,8 +62,7 @@ class Step:
         return physical(self.change.before or self.change.after or c.EMPTY)
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """The steps of a repair as the documents are now; the dry run draws them, the repair sends them."""
 
     verdict: Verdict
@@ -75,8 +74,7 @@ class Prepared:
     differs: bool = False  # could be written, and is refused as a scan of today would not propose it
 
 
-@dataclass(frozen=True)
-class RepairContext:
+class RepairContext(Struct, frozen=True):
     """The context of a repair: the server, the layouts, the time, and the earlier writes of its plan."""
 
     server: Port

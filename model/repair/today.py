@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.findings import Finding, Unchecked
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class Today:
+class Today(Struct, frozen=True):
     """The findings of today by collection, document and class, and what could not be looked at."""
 
     doubts: dict[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why

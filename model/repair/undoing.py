@@ -6,7 +6,8 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from model import text
 from model.counting import pending

@@ -14,8 +14,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model import text
 from model.catalogue import Catalogue
@@ -49,8 +51,7 @@ EXAMINED = 0.0001  # seconds that the checks of one document take here
 QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """The place that a scan has come to: the collections done, and where in the next one it may go on."""
 
     done: tuple[str, ...] = ()  # collections that are done
@@ -73,8 +74,7 @@ class Mark:
             raise Unreadable("This is no mark of a scan; begin anew.") from None
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """The work of a scan so far, in numbers."""
 
     documents: int  # stored documents looked at, archives included
@@ -92,8 +92,7 @@ class Summary:
         return bool(self.unchecked) and not self.findings and self.documents - self.read_in_vain <= unchecked
 
 
-@dataclass(frozen=True)
-class ScanEstimate:
+class ScanEstimate(Struct, frozen=True):
     """How much a scan would have to read, counted and timed on a few documents beforehand."""
 
     collections: int

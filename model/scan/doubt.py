@@ -10,7 +10,8 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.findings import Finding, Unchecked
 from model.layouts.checks.rules import ORDER_ONLY
@@ -25,8 +26,7 @@ LAYOUTLESS = ("B1", "E2", "H2")
 _IN_MEMORY = 4 << 20  # bytes of findings that wait for a collection's end; more of them wait on disk
 
 
-@dataclass
-class DamageTally:
+class DamageTally(Struct):
     """Counts the documents of one collection that have each class of damage; it holds little of them."""
 
     ns: str
@@ -55,8 +55,7 @@ class DamageTally:
         )
 
 
-@dataclass
-class _Class:
+class _Class(Struct):
     """The documents with one class of damage: the first with its finding, and all by the hashes of their ids."""
 
     first: Value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -20,8 +21,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
-@dataclass
-class Entries:
+class Entries(Struct):
     """The check of a collection of apply-once lists."""
 
     server: Port

@@ -10,9 +10,11 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from model import text
 from model.errors import Refused, Unreadable
@@ -22,8 +24,7 @@ from model.scan.doubt import DamageTally
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class CollectionBegun:
+class CollectionBegun(Struct, frozen=True):
     """A collection, or the part of it behind one id and up to another, that the findings up to its end belong to."""
 
     at: int  # its place among all
@@ -35,8 +36,7 @@ class CollectionBegun:
     until: Value | None
 
 
-@dataclass(frozen=True)
-class CollectionDone:
+class CollectionDone(Struct, frozen=True):
     """The end of a collection, with how many documents it had, and stored ones."""
 
     histories: int
@@ -67,14 +67,14 @@ def rows(
 
 def _row(each: CollectionBegun | Finding | Unchecked | CollectionDone) -> dict[str, Any]:
     if isinstance(each, CollectionBegun):
-        kept: dict[str, Any] = dict(vars(each))
+        kept: dict[str, Any] = asdict(each)
         return {"begun": kept | {"behind": _written(each.behind), "until": _written(each.until)}}
     if isinstance(each, CollectionDone):
-        return {"done": vars(each)}
+        return {"done": asdict(each)}
     if isinstance(each, Unchecked):
-        return {"unchecked": vars(each) | {"id": _written(each.id)}}
+        return {"unchecked": asdict(each) | {"id": _written(each.id)}}
     at = None if each.at is None else each.at.isoformat()
-    kept = vars(each) | {"id": _written(each.id), "versions": list(map(_written, each.versions)), "at": at}
+    kept = asdict(each) | {"id": _written(each.id), "versions": list(map(_written, each.versions)), "at": at}
     kept.pop("evidence")
     return {"finding": kept}
 
@@ -106,15 +106,13 @@ def _made(row: dict[str, Any]) -> CollectionBegun | Finding | Unchecked | Collec
 # --- joining
 
 
-@dataclass
-class _CollectionPart:
+class _CollectionPart(Struct):
     begun: CollectionBegun
     found: list[Finding | Unchecked] = field(default_factory=list)
     done: CollectionDone = CollectionDone(0, 0)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     number: int
     of: int
     places: tuple[str, ...]

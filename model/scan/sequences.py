@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from bson.decimal128 import Decimal128
+from msgspec import Struct, field
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -36,8 +36,7 @@ SAMPLED = 50
 NEAR = 100  # a counter that has begun may be behind by so much at least
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """The field that a counter hands out the numbers for."""
 
     ns: str
@@ -46,8 +45,7 @@ class Target:
     guessed: bool = False  # by names alone, so that the numbers have to bear it out
 
 
-@dataclass
-class Sequences:
+class Sequences(Struct):
     """The check of a collection of counters; ``others`` are the collections that may be counted."""
 
     server: Port

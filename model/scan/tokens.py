@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -22,8 +23,7 @@ from model.values.canonical import Value
 NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 
 
-@dataclass
-class Tokens:
+class Tokens(Struct):
     """The check of a collection of two-step counters."""
 
     server: Port

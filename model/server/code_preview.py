@@ -8,9 +8,9 @@ import json
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from bson.decimal128 import Decimal128
+from msgspec import Struct
 
 from model.hidden_characters import escaped, escaped_once
 from model.records import Sending
@@ -47,8 +47,7 @@ def sending(writes: Sequence[Write], explanation: str) -> Sending:
     )
 
 
-@dataclass(frozen=True)
-class _Dialect:
+class _Dialect(Struct, frozen=True):
     value: Callable[[Value, bool], str]  # a value that is no container
     quote: Callable[[str, bool], str]  # a text, or a name
     begin: str

@@ -7,8 +7,9 @@ import socket
 import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from model.address import Address
 from model.errors import Refused, Unreachable
@@ -22,8 +23,7 @@ _SHOWN = 3  # hosts or databases that are named one by one
 _READS, _WRITES = frozenset(("find",)), frozenset(("insert", "update"))
 
 
-@dataclass(frozen=True)
-class ConnectionStep:
+class ConnectionStep(Struct, frozen=True):
     """A step, how it ended, and what was found; nothing in it is secret."""
 
     name: str
@@ -31,8 +31,7 @@ class ConnectionStep:
     said: str
 
 
-@dataclass(frozen=True)
-class _Host:
+class _Host(Struct, frozen=True):
     name: str
     port: int | None  # None for a socket of this computer
 

@@ -13,13 +13,13 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pymongo
 import pymongo.uri_parser
 from bson.raw_bson import RawBSONDocument
+from msgspec.structs import replace
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from model.address import Address

@@ -11,12 +11,13 @@ import re
 import traceback
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import bson.errors
 import pymongo
 import pymongo.uri_parser
+from msgspec import Struct
+from msgspec.structs import replace
 from pymongo import errors as e
 
 from model.address import Address
@@ -35,8 +36,7 @@ _UNKNOWN_OPTION = re.compile(r"Unknown option\b")
 _TIER = "atlas tier"  # what it does not allow, it allows nobody
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """The meaning of a driver's error for the write that it came out of."""
 
     applied: Applied

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.errors import Unreadable
@@ -15,8 +17,7 @@ _SAID = re.compile(r"index: (?P<index>.*?) dup key: \{ (?P<keys>.*) \}", re.DOTA
 _LONGEST = 80
 
 
-@dataclass(frozen=True)
-class DuplicateKey:
+class DuplicateKey(Struct, frozen=True):
     """A unique index, its fields, and the values of another document in them; parts that a server omits are empty."""
 
     index: str = ""  # its name

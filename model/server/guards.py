@@ -11,10 +11,10 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bson.decimal128 import Decimal128
+from msgspec import Struct
 
 from model import text
 from model.errors import Refused, Unreachable, Unreadable
@@ -53,8 +53,7 @@ _MINUS_ZERO = struct.pack("<d", -0.0)
 _AGGREGATION_TYPES = {c.INT32: "int", c.INT64: "long", c.DOUBLE: "double", c.DECIMAL128: "decimal"}
 
 
-@dataclass(frozen=True)
-class Abilities:
+class Abilities(Struct, frozen=True):
     """The expressions that a server understands, as :func:`abilities` found out."""
 
     texts: bool = False  # $toString tells 1.0 from 1.00 and -0.0 from 0.0
@@ -65,8 +64,7 @@ class Abilities:
     forms: bool = False  # $map goes through arrays, and $cond, $isArray and $type tell its elements apart
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """A filter for one document, and the differences that it misses on this server."""
 
     filter: dict[str, Any]

@@ -7,8 +7,9 @@ in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from model.errors import Refused
 from model.records import ServerFacts
@@ -21,8 +22,7 @@ Terms: TypeAlias = Mapping[str, Any]
 """A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(Struct, frozen=True):
     """One write command: always one document, with its guard in the filter (an insert's guard is a unique index)."""
 
     ns: str
@@ -42,8 +42,7 @@ class Write:
         return self.unique is None or not duplicate.fields or set(duplicate.fields) in ({"_id"}, set(self.unique))
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The outcome of one attempt to write, as far as it is known."""
 
     applied: Applied
@@ -58,8 +57,7 @@ class Reply:
     lasting: str = ""  # what is to be said even of a write that is found to be there
 
 
-@dataclass(frozen=True)
-class End:
+class End(Struct, frozen=True):
     """The end of a write with its retry; ``conflict`` and ``refused`` mean: not in the database, now or later."""
 
     kind: Literal["applied", "refused", "conflict", "unknown"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
 import pymongo
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.server.port import End, Port, Reply, Terms, Write, bson_of

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.errors import NotAllowed, Refused
 from model.server.port import Terms, Write
@@ -30,8 +32,7 @@ class Cluster(Protocol):
         """Whether a collection lies on several shards, by its statistics; None where they may not be read."""
 
 
-@dataclass(frozen=True)
-class ShardKey:
+class ShardKey(Struct, frozen=True):
     """The fields of a collection's shard key, as paths with dots."""
 
     ns: str

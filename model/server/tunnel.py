@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from model.address import Address
 from model.errors import Unreachable

@@ -12,8 +12,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TextIO
+
+from msgspec import Struct
 
 from model import text
 from model.errors import Refused, Unreadable
@@ -27,8 +28,7 @@ _SPREAD = re.compile(r"[A-Za-z_][\w-]*")
 _HEX = "ObjectId"
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: the path of its fields, and the type of all of them, "" where they differ."""
 
     path: tuple[str, ...]
@@ -136,8 +136,7 @@ def _built(tree: dict[str, object]) -> bytes:
     )
 
 
-@dataclass
-class TableCounts:
+class TableCounts(Struct):
     """The result of :func:`write`: rows, those whose fields stand in another order, and documents that are no rows."""
 
     written: int = 0

@@ -9,9 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 import struct
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
@@ -30,8 +32,7 @@ _SPREAD = re.compile(r'\{\r?\n[ \t]+"\$(?:oid|date|number\w+|binary|uuid|timesta
 _ESCAPED = re.compile(r"\\u(?!00[01])[0-9a-fA-F]{4}")
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """The form in which a document stands in its file."""
 
     binary: bool

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.text import scalars
@@ -38,8 +39,7 @@ _LITERALS = {"true": Value(c.BOOLEAN, b"\x01"), "false": Value(c.BOOLEAN, b"\x00
 _Shape: TypeAlias = Literal["object", "array", "call"]
 
 
-@dataclass(slots=True)
-class _ReadContainer:
+class _ReadContainer(Struct):
     """A container being read: its values so far, and for objects their names and where these stand."""
 
     shape: _Shape

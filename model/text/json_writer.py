@@ -12,8 +12,9 @@ Nesting may be of any depth: nothing here recurses.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.text import scalars
@@ -34,14 +35,16 @@ _REF = frozenset({b"$ref", b"$id"})
 _Element: TypeAlias = tuple[bytes, int, int, int]
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """The layout of the text: ``indent`` is the indentation of one level, None for one line."""
 
     mode: Mode = "canonical"
     indent: str | None = None
     compact: bool = False  # no blanks after commas and colons
     ascii_only: bool = False
+
+
+PLAIN = Style()
 
 
 def needs_fields(raw: bytes, parts: list[_Element]) -> bool:
@@ -149,6 +152,6 @@ class _Writer:
         stack.append(_OpenContainer(raw, shape, iter(parts), close, tail, inner))
 
 
-def write(value: Value, style: Style = Style()) -> str:
+def write(value: Value, style: Style = PLAIN) -> str:
     """The value as text in the given style; raises ``Unreadable`` where its bytes are no BSON."""
     return _Writer(style).write(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from model.errors import Refused
 
@@ -14,8 +15,7 @@ _PART = re.compile(r"(\d+)([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A time in UTC, and what was supplied to what was written, a sentence; "" where nothing was.
 
     ``doubt`` is the part of the note that the time by itself does not show.

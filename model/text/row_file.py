@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from model import text
 from model.errors import Refused, Unreadable
@@ -21,8 +22,7 @@ from model.whole_files import whole_file
 ENDINGS = (".jsonl", ".bson", ".csv")
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """The result of :func:`write_rows`; ``left_out`` are documents that do not decode."""
 
     path: Path

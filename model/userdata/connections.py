@@ -11,9 +11,11 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from model.address import Address
 from model.errors import NotFound, Refused
@@ -29,8 +31,7 @@ _ADDRESS = re.compile(r"mongodb(?:\+srv)?://[^\s'\"]+")
 _CREDENTIALS = re.compile(r"(://[^\s:/@]*):(?!\d+(?:[/,?;\s.]|$))[^\n]*@")  # a password with blanks, and no port
 
 
-@dataclass(frozen=True)
-class SavedConnection:
+class SavedConnection(Struct, frozen=True):
     """A source to open again; ``uri`` holds no password and may be a dump's path."""
 
     name: str

@@ -22,10 +22,11 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from model import text
 from model.errors import NotFound, Refused
@@ -62,8 +63,7 @@ _UPTIME = "uptime"  # in ``extra``: the seconds for which the computer was up
 _PATIENCE = 10.0  # seconds that one process waits for another's write
 
 
-@dataclass(frozen=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """A write that is about to be sent."""
 
     source: str  # without password
@@ -80,8 +80,7 @@ class Intent:
     undoes: str | None = None
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """An entry with everything that undoing it or looking for it again needs."""
 
     entry: Entry
@@ -382,8 +381,7 @@ class Journal:
         return _FOR_GOOD.get(row["action"], "")
 
 
-@dataclass(frozen=True)
-class _OpenFile:
+class _OpenFile(Struct, frozen=True):
     """A connection, the process that made it, and the file that it leads to."""
 
     db: sqlite3.Connection

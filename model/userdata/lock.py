@@ -14,16 +14,16 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from model.errors import Refused
 from model.userdata import folders as homes
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """The process that holds a lock, or held it last."""
 
     pid: int

@@ -13,17 +13,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import struct
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
 from typing import Any, Literal, TypeAlias
 
 import bson
 from bson import ObjectId
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
+from msgspec import Struct
 
 from model.errors import Refused, Unreadable
 
@@ -93,17 +91,11 @@ _COUNTED = {STRING: 4, CODE: 4, SYMBOL: 4, OBJECT: 0, ARRAY: 0}
 """What is to be added to the length that a payload begins with."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Value:
+class Value(Struct, frozen=True, gc=False):
     """One BSON value: ``type`` is the element type byte (MinKey is 255), ``data`` its payload as stored."""
 
     type: int
     data: bytes
-
-    def __init__(self, type: int, data: bytes) -> None:
-        # Values are made by the ten thousand; the constructor of a frozen class takes twice as long.
-        _set_type(self, type)
-        _set_data(self, data)
 
     @classmethod
     def of(cls, python: Any) -> Value:
@@ -149,20 +141,8 @@ class Value:
         return self.type in (OBJECT, ARRAY)
 
 
-_set_type, _set_data = (Value.__dict__[name].__set__ for name in ("type", "data"))
-
-
 Parted: TypeAlias = tuple[dict[str, Value], bytes]
 """Some fields of a document by name, and the document without them."""
-
-
-def values(types: Iterable[int], data: Iterable[bytes]) -> list[Value]:
-    """Values of these types and payloads, made all at once: faster than one by one."""
-    payloads = list(data)
-    found = list(map(object.__new__, repeat(Value, len(payloads))))
-    deque(map(_set_type, found, types), maxlen=0)
-    deque(map(_set_data, found, payloads), maxlen=0)
-    return found
 
 
 def element_end(raw: bytes, kind: int, start: int) -> int:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 from base64 import b64encode
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from bson import json_util
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
+from msgspec import Struct
 
 from model.errors import Refused, Unreadable
 from model.values import canonical as c
@@ -31,8 +31,7 @@ _SAFE = 2**53 - 1  # the largest whole number that is a number to JavaScript
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-@dataclass(frozen=True)
-class JsonForm:
+class JsonForm(Struct, frozen=True):
     """How a program writes JSON: what stands for values that JSON has no word for, the order of names, the spaces."""
 
     dialect: Dialect = "python"

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from model.values import canonical as c
 from model.values.canonical import Path, Value
@@ -24,8 +25,7 @@ Group: TypeAlias = tuple[str | None, ...]
 """A path for many leaves at once: None stands for every position of an array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A scalar, where it is, and whether its dotted path says so without ambiguity."""
 
     path: Path
@@ -128,8 +128,7 @@ def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
 # --- one expression for a whole value
 
 
-@dataclass
-class _Shape:
+class _Shape(Struct):
     """The groups of interest inside a value, as a tree."""
 
     here: bool = False

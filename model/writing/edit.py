@@ -7,8 +7,9 @@ says which of several things happened; nothing has been written then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from model import text
 from model.diff import Diff, Move, Reorder, Retype, diff
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from model.merge import Merge
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """The reason why a swap failed, and its three sides.
 
     ``kind``: ``changed`` fields or values, ``deleted`` it is gone, ``identical`` it has my edit's content

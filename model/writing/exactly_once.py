@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from bson import ObjectId
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model import text
 from model.catalogue import Catalogue
@@ -36,8 +37,7 @@ BY_HASH = "hash"
 """The id of an insert that stands for the hash of its content."""
 
 
-@dataclass(frozen=True)
-class Once:
+class Once(Struct, frozen=True):
     """Writes that count once to one source; ``check`` raises ``NotAllowed`` where nothing may be written."""
 
     writer: Writer

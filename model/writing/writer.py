@@ -10,10 +10,11 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from bson import ObjectId
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.catalogue import BY_HAND, Catalogue
 from model.counting import pending, processed
@@ -24,7 +25,7 @@ from model.layouts.stamp import Stamp
 from model.names import id_name, version_name
 from model.news import News, tell
 from model.profile import table
-from model.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version, changed
+from model.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
@@ -38,8 +39,7 @@ SETTLED_AFTER = dt.timedelta(minutes=2)
 """A write that has not arrived by then is taken as lost; until then it may still be on its way."""
 
 
-@dataclass(frozen=True)
-class Writer:
+class Writer(Struct, frozen=True):
     """Writes to one source; the caller has made sure that writing is allowed."""
 
     catalogue: Catalogue
@@ -247,8 +247,8 @@ class Writer:
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
         if outcome.kind == "unknown":
             said = outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT) if intent.undoes else outcome.detail
-            outcome = changed(outcome, token=str(token), detail=said)
-        outcome = changed(outcome, entry=entry)
+            outcome = replace(outcome, token=str(token), detail=said)
+        outcome = replace(outcome, entry=entry)
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:
@@ -287,7 +287,7 @@ class Writer:
         told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
         if intent.layout not in COUNTED and (option := self.catalogue.asked_for(intent.ns)):
             told |= {"option": option, "stated": self._stated(intent.ns)}
-        return changed(intent, token=str(token), extra={**intent.extra, **told})
+        return replace(intent, token=str(token), extra={**intent.extra, **told})
 
     def _stated(self, ns: str) -> str:
         """The layout of a collection with its fields, as text that can be compared."""

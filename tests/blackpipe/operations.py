@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import bson
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.findings import Finding

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import bson
 import pymongo
 import pytest
+from msgspec.structs import replace
 from pymongo import monitoring
 from pymongo.topology_description import TopologyDescription
 

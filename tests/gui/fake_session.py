@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -125,7 +124,7 @@ class Told:
         """One version with its content."""
         found = next(one for one in self.histories[id] if one.v == v)
         content = self.contents[v]
-        return replace(found, content=content, raw=content)
+        return found.but(content=content, raw=content)
 
     def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version with its content, for reading."""

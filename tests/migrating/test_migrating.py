@@ -8,13 +8,13 @@ import random
 import tomllib
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pymongo
 import pytest
 from bson import Int64
+from msgspec.structs import replace
 
 from model.commands import command_line
 from model.errors import Unreachable

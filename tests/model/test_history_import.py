@@ -6,7 +6,6 @@ import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def life(contents: Sequence[bytes], numbers: Sequence[int]) -> list[Version]:
         author, reason = Value.of(PEOPLE[at % 3]), Value.of(f"reason {at}\nwith lines") if at % 2 else None
         when = DAY + dt.timedelta(days=v)
         empty = Version(Value.of(v), when, None, "document", "present", False, None, None)
-        found.append(replace(empty, content=content, signed=(author, reason)))
+        found.append(empty.but(content=content, signed=(author, reason)))
     return found
 
 

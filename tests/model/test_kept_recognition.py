@@ -7,13 +7,13 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bson
 import pymongo
 import pytest
+from msgspec.structs import replace
 
 from model import kept_recognition
 from model.catalogue import Catalogue

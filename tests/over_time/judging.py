@@ -6,10 +6,11 @@ import datetime as dt
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import bson
+from msgspec.structs import replace
 
 from model.layouts.base import Layout
 from model.over_time.activity import Activity, ActivityList

@@ -13,13 +13,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import bson
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.counting import pending

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from msgspec.structs import fields
 
 from gui.__main__ import is_command
 from model.commands import command_line, grammar
@@ -204,7 +204,7 @@ def test_the_parts_of_a_hash_recipe_and_their_values_are_those_that_there_are() 
     kinds = get_type_hints(HashRecipe)
     assert list(told) == [each.name for each in fields(HashRecipe)]
     for each in fields(HashRecipe):
-        values = ["true", "false"] if each.type == "bool" else list(get_args(kinds[each.name]))
+        values = ["true", "false"] if each.type is bool else list(get_args(kinds[each.name]))
         said = [value for value in told[each.name] if value in values]
         assert sorted(said) == sorted(values)
         assert said[0] == str(each.default).lower()

@@ -9,9 +9,9 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from model.layouts import base, current_writer, version_writer
 from model.layouts.archive import Archive

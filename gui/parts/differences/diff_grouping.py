@@ -9,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from model.diff import Add, Diff, Move, Operation, Remove, Reorder
 from model.records import Checkpoint, no_checkpoint
@@ -26,8 +27,7 @@ _NO_PLACES: list[Place] = []
 _NO_STEPS: dict[str | int, Place] = {}
 
 
-@dataclass(eq=False, slots=True)
-class Place:
+class Place(Struct, eq=False):
     """A place that changed or has changes inside.
 
     ``first`` and ``count`` number the operations in it, in order; those that are hidden have no number.
@@ -72,8 +72,7 @@ class Place:
         return self.size_b - len(self.by_b)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A comparison that is ready to be shown; ``hidden`` operations are in the places, without a number."""
 
     a: bytes

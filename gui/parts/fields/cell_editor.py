@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import (
@@ -35,8 +35,7 @@ LINES = 6  # rows that an editor of several lines covers
 HINT = tr("Ctrl+Enter keeps what is typed, Esc leaves it")
 
 
-@dataclass
-class Typing:
+class Typing(Struct):
     """The cell that an open editor is for; ``kind`` is the type that the typed value shall have."""
 
     node: FieldNode

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gui.language import tr
 from gui.parts.fields import edit_steps
@@ -20,8 +21,7 @@ from model.values import canonical
 from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One difference. ``path`` is its place in the content; a removed field has the place where it would be.
 
     ``old_path`` is its place in the base; of an added element, which has none there, the one in the content.

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from model.values.canonical import ARRAY, OBJECT, Path, Value, array, document, elements, fields, name_bytes, name_of
 
@@ -20,8 +21,7 @@ Spot: TypeAlias = tuple[int, ...]
 _length = struct.Struct("<i")
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where an element lies in a document: its containers' first bytes, then itself."""
 
     containers: tuple[int, ...]
@@ -156,8 +156,7 @@ def free_name(raw: bytes, container: Spot, wanted: str) -> str:
 Run = TypeVar("Run", bytes, str)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One change that can be taken back: a run of bytes that became another, and where the eye was."""
 
     title: str

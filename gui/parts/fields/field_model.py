@@ -7,10 +7,10 @@ nothing scrolls.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.language import tr

@@ -7,8 +7,9 @@ rows than that, however long an array is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
@@ -31,8 +32,7 @@ class FieldEntry(NamedTuple):
     lost: Change | None = None
 
 
-@dataclass(eq=False)
-class FieldNode:
+class FieldNode(Struct, eq=False):
     """One row.
 
     ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, kept by the layout for itself; ``group``, the

@@ -9,9 +9,10 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, AnyStr
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
@@ -40,8 +41,7 @@ _TEXTS = (canonical.STRING, canonical.CODE, canonical.SYMBOL)
 _NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 
 
-@dataclass(frozen=True)
-class ValueText:
+class ValueText(Struct, frozen=True):
     """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is there.
 
     ``broken`` values are no BSON; their ``note`` says why.

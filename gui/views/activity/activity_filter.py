@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -23,8 +23,7 @@ from model.values.canonical import Path
 MOST = 40  # authors that are offered at once
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What the lines say. ``document`` is an id as it was typed."""
 
     since: dt.datetime | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from PySide6.QtCore import QModelIndex, Qt
 
 from gui.language import tr
@@ -22,8 +22,7 @@ GROUPINGS = (tr("Day"), tr("Author"), tr("Document"))
 Key: TypeAlias = tuple[Hashable, ...]
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Some changes under one heading, newest first."""
 
     key: Hashable

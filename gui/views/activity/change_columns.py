@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gui.style import theme
 from gui.style.cells import Cell, full_width
@@ -17,8 +18,7 @@ MEASURED = 100  # rows whose words say how wide a column should be
 Widths = Mapping[int, int]
 
 
-@dataclass(frozen=True)
-class ChangeColumns:
+class ChangeColumns(Struct, frozen=True):
     """The columns on show with their widths in pixels; fields take the rest."""
 
     widths: tuple[tuple[int, int], ...]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QStyle, QStyleOptionViewItem
@@ -28,8 +28,7 @@ TOGETHER = 10  # days without a change up to which each of them is drawn
 _CENTRED = int(Qt.AlignmentFlag.AlignCenter)
 
 
-@dataclass(frozen=True)
-class DayBar:
+class DayBar(Struct, frozen=True):
     """A day and its changes; with ``skipped`` a break in place of as many days before ``day``."""
 
     day: dt.date

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from gui.language import tr
 from gui.style import wording
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from model.session import Session
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(Struct, frozen=True):
     """A query as people typed it. ``skip`` documents are passed over; of the others ``limit`` are listed, 0 is all."""
 
     filter: str = ""

@@ -6,8 +6,9 @@ of every rider; people read it as ``riders[].seen``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from gui.style import preferences
 from model import text
@@ -31,8 +32,7 @@ def pattern_text(pattern: Pattern) -> str:
     return words
 
 
-@dataclass(frozen=True)
-class IgnoredPaths:
+class IgnoredPaths(Struct, frozen=True):
     """The patterns of one collection, in the order in which they were added."""
 
     patterns: tuple[Pattern, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -24,8 +25,7 @@ from model.values.canonical import Path
 WIDTH, ROWS = 960, 14
 
 
-@dataclass(frozen=True)
-class Restoring:
+class Restoring(Struct, frozen=True):
     """A restore as it was worked out: the changes that it would make, and the paths that it is of; None for all."""
 
     title: str

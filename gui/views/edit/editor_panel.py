@@ -5,9 +5,9 @@ The draft is bytes and belongs to the version it began from; a refresh, a closed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QWidget
@@ -42,8 +42,7 @@ GUARDS = (
 SHORT = 50  # fields or elements of such a container; a longer one would push the fields below it out of sight
 
 
-@dataclass(frozen=True)
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """A document as it was read for editing."""
 
     opened: Opened

@@ -8,9 +8,9 @@ touched keeps its type.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
@@ -53,8 +53,7 @@ def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
     return diff.patch(content, diff.diff(image, made))
 
 
-@dataclass(frozen=True)
-class _Writing:
+class _Writing(Struct, frozen=True):
     """A text that was written from a content; ``depth`` is how many steps of the text's own undo stand below it."""
 
     depth: int

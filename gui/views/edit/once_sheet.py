@@ -6,8 +6,8 @@ The sheet stays open until the write has ended; a refusal is said below, and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
@@ -22,8 +22,7 @@ from model.errors import Refused
 from model.values.canonical import Value
 
 
-@dataclass(frozen=True)
-class FormLine:
+class FormLine(Struct, frozen=True):
     """A line of the form: ``kind`` is ``value`` (Extended JSON or plain text), ``text``, ``field`` or ``number``."""
 
     name: str

@@ -10,8 +10,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from model.values.canonical import Path
 
@@ -20,8 +21,7 @@ TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\],:]|[^\s{}\[\],:"]+')
 _NAMED = re.compile(r"\s*:")
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """The fields of a text by where they begin, and its folds: the first and the last line of each container."""
 
     starts: tuple[int, ...] = ()
@@ -43,8 +43,7 @@ class Outline:
         return None
 
 
-@dataclass
-class _Open:
+class _Open(Struct):
     """A container that is not closed yet."""
 
     path: Path

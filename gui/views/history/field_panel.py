@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
 
@@ -57,8 +57,7 @@ class _Fields(RowsModel[Track]):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SetRow:
+class SetRow(Struct, frozen=True):
     """One setting of the field, with the age of its version."""
 
     age: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from msgspec import Struct
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -23,8 +23,7 @@ HEIGHT, SIDE, TOP, FOOT = 148, 16, 16, 26
 NUMBERS = frozenset((INT32, INT64, DOUBLE, DECIMAL128))
 
 
-@dataclass(frozen=True)
-class PlotPoint:
+class PlotPoint(Struct, frozen=True):
     """One version's value; ``y`` is None where the field is not there, ``gap``: versions before it are missing."""
 
     age: int

@@ -7,10 +7,10 @@ cells look.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from gui.language import tr, translated
@@ -37,8 +37,7 @@ DID = {
 }
 
 
-@dataclass(frozen=True)
-class MapMark:
+class MapMark(Struct, frozen=True):
     """A change in its cell. ``first`` is the leftmost column that it may have fallen into, itself where that is sure.
 
     ``force`` says that nothing has changed since.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gui.style import theme
 
@@ -11,8 +11,7 @@ NARROWEST, USUAL, WIDEST = 8, 16, 24
 FILLING = 96  # the widest column of a short history, which fills the width by itself
 
 
-@dataclass(frozen=True)
-class MapSizes:
+class MapSizes(Struct, frozen=True):
     """The sizes of a map: ``zoom`` is the width of a column in the design's pixels."""
 
     zoom: float = USUAL

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gui.language import tr
 from gui.parts.fields.edit_changes import EditChanges
@@ -14,8 +15,7 @@ from model.values import canonical
 from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The decisions so far: those of the merge, and values typed where none was due.
 
     The places of the values are those in the result of just these decisions: another choice can move elements.
@@ -217,8 +217,7 @@ def _stand_in(decision: Decision) -> Decision:
     return replace(decision, action="mine" if decision.mine is not None else "theirs")
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """The result as it stands, compared with each side; worked out in a task where it is large."""
 
     content: bytes

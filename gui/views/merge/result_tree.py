@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject
 from PySide6.QtWidgets import QHeaderView, QWidget
 

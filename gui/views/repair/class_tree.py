@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from PySide6.QtCore import QModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QWidget
@@ -19,8 +19,7 @@ from model.repair.damage_classes import CLASSES, GROUPS, class_of
 ROW = 28  # u
 
 
-@dataclass
-class _Node:
+class _Node(Struct):
     codes: tuple[str, ...]
     name: str
     count: int

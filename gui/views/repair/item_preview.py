@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QStackedWidget, QWidget
@@ -28,8 +28,7 @@ from model.repair.items import Item
 from model.values.canonical import without
 
 
-@dataclass(frozen=True)
-class _StoredLine:
+class _StoredLine(Struct, frozen=True):
     op: str  # add, remove, replace, or "" where nothing changes
     place: str
     before: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Literal
 
+from msgspec.structs import replace
 from PySide6.QtCore import Signal
 
 from gui.language import tr, translated

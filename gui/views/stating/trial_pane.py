@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -27,8 +27,7 @@ LINES = 6  # of the profile that are shown at once
 LONGEST = 4000  # characters of a text in which the difference is looked for
 
 
-@dataclass(frozen=True)
-class TrialRow:
+class TrialRow(Struct, frozen=True):
     """A document, the head of one of its differences, a change in it, or a word on what is not listed."""
 
     at: tuple[int, ...]

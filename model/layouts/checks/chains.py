@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused
@@ -44,16 +46,14 @@ HELD = 4 << 20
 """Bytes of one document's versions that are held to be read later; of those that follow, their facts alone are."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One of the collections that a history is in."""
 
     ns: str
     reader: FactReader
 
 
-@dataclass
-class Chains:
+class Chains(Struct):
     """The check of a layout whose histories are several stored documents each."""
 
     server: Port  # for fresh reads

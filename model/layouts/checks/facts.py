@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
@@ -153,8 +153,7 @@ class _Latest:
         return id
 
 
-@dataclass(frozen=True)
-class FactReader:
+class FactReader(Struct, frozen=True, dict=True):
     """Makes facts of the stored documents of one collection."""
 
     own: Own

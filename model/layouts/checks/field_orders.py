@@ -7,7 +7,8 @@ before, and, of few fields, among all possible ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreadable
@@ -19,8 +20,7 @@ from model.values import canonical as c
 SOUND = 200  # documents that are asked for their order
 
 
-@dataclass
-class FieldOrders:
+class FieldOrders(Struct):
     """The orders of fields that one collection is known to have been hashed in."""
 
     server: Port

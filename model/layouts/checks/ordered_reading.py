@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.layouts.checks.id_order import Key, key_of
@@ -24,8 +25,7 @@ LONGEST_REST = 0.5  # seconds
 TRIES = 3
 
 
-@dataclass
-class OrderedReading:
+class OrderedReading(Struct):
     """The start of a scan's reading, its pace, and its place."""
 
     port: Port
@@ -36,7 +36,7 @@ class OrderedReading:
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
     part: tuple[Value | None, Value | None] | None = None  # only ids behind the first, up to the second; None: no end
-    types: TypeNumbers = field(default_factory=TypeNumbers, repr=False, compare=False)
+    types: TypeNumbers = field(default_factory=TypeNumbers)
     _done: Value | bytes | None = None
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
     _began: float = field(default_factory=time.monotonic)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from model import text
 from model.collection_profile import CollectionProfile
@@ -20,8 +21,7 @@ ORDER_ONLY = "hash differs in field order only"
 SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
 
 
-@dataclass(frozen=True)
-class DamageDraft:
+class DamageDraft(Struct, frozen=True):
     """A finding whose stored documents are not fetched yet."""
 
     code: str
@@ -34,8 +34,7 @@ class DamageDraft:
     young: bool = False
 
 
-@dataclass(frozen=True)
-class CheckContext:
+class CheckContext(Struct, frozen=True):
     """The facts about a collection that its documents are judged by."""
 
     profile: CollectionProfile

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.findings import Evidence, Finding, Unchecked
@@ -24,8 +25,7 @@ from model.values.canonical import Value
 SAMPLED = 100
 
 
-@dataclass
-class SingleDocuments:
+class SingleDocuments(Struct):
     """The check of a layout with one stored document for everything."""
 
     server: Port

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotFound, Refused
@@ -27,8 +28,7 @@ class Histories(Protocol):
         """The versions newest first."""
 
 
-@dataclass
-class WrittenHistories:
+class WrittenHistories(Struct):
     """Looks at each document's history as it is shown; ``together`` gives documents with what reads each."""
 
     profile: CollectionProfile

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
@@ -47,8 +48,7 @@ _SURE = 3  # documents: fewer may be damaged, or not of this kind
 _ROWS_SURE = 5  # rows of an archive that belong to nothing: fewer may be left over
 
 
-@dataclass(frozen=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """One thing that speaks against a profile."""
 
     sentence: str

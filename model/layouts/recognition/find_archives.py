@@ -10,8 +10,10 @@ not rise, contradict.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.layouts import feed_state
@@ -66,8 +68,7 @@ LIKELY = 8  # of all collections: where documents are numbered, the rows of each
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
 
-@dataclass(frozen=True, eq=False)
-class Link:
+class Link(Struct, frozen=True, eq=False):
     """The rows of the other collection for some current documents."""
 
     id: str
@@ -353,8 +354,7 @@ def _archive_ids(other: Sample, version: str, kinds: Set[int]) -> list[str]:
     return [name for *_, name in sorted(found)]
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A current document of which the other collection is asked."""
 
     document: Document

@@ -9,10 +9,10 @@ their streams.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Unreadable
@@ -64,8 +64,7 @@ FOLLOWED = 8  # collections with documents that rows name, of which the states a
 BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
 
 
-@dataclass(frozen=True)
-class RecordedChange:
+class RecordedChange(Struct, frozen=True):
     """What one row records: the fields that hold it, and the names of the document's fields that are in it."""
 
     kept_in: frozenset[str]
@@ -220,8 +219,7 @@ def _items(value: Value) -> list[Value]:
 # --- whose documents
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """The documents that rows name under a path."""
 
     path: str

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from math import factorial, prod
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, Refused
 from model.layouts.gaps import SECONDS
@@ -56,8 +58,7 @@ RARE, RARER, RAREST = (
 )  # the chance that is taken: the less, the less names or likeness speak for versions
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Struct, frozen=True, eq=False, dict=True):
     """The evidence for two fields as id and version."""
 
     id: str
@@ -319,8 +320,7 @@ def _shows_histories(sample: Sample, id: str, version: str) -> bool:
     return max(highest, default=SECONDS) < SECONDS and sum(place > 1 for place in highest) >= SHOWN
 
 
-@dataclass(frozen=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """The ids that several documents share, the longest histories first, and the share of all that begin with 1."""
 
     several: tuple[Value, ...] = ()

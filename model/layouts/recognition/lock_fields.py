@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile, LockField
 from model.layouts.content_hashes import Sealed, fits

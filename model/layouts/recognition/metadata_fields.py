@@ -7,9 +7,10 @@ content: a time that is named here is no part of the content that people edit an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
+
+from msgspec import Struct
 
 from model.collection_profile import CollectionProfile
 from model.hash_recipe import HashRecipe, shape_of
@@ -41,8 +42,7 @@ REORDERED = 4  # of these, documents whose fields are tried in every order
 NOTHING = Proof(None, (), 0, 0)
 
 
-@dataclass(frozen=True)
-class Stamps:
+class Stamps(Struct, frozen=True):
     """Names of fields; "" where there is none, or where the default name is taken by something else."""
 
     token: str = TOKEN

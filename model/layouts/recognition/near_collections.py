@@ -10,10 +10,10 @@ answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.errors import Refused, Unreadable
 from model.layouts.recognition.field_names import AUTHORS, STREAMS, TIMES, bare, words
@@ -53,8 +53,7 @@ MOST_BYTES = 8 << 20  # of all glimpses
 MOST = 12  # collections with names that have to do with one another: where there are more, names say nothing
 
 
-@dataclass(frozen=True)
-class Glimpses:
+class Glimpses(Struct, frozen=True):
     """Some rows of collections, and most of the samples of those that were begun."""
 
     rows: Mapping[str, Sample]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from model.collection_profile import CollectionProfile
 from model.errors import Unreadable
@@ -36,8 +37,7 @@ DEEPEST = 2  # sub-documents above the parts of a two-step counter
 _DAY = re.compile(r"\d{4}-(\d\d|W\d\d)(-\d\d)?([T ].*)?\Z|\d{8}\Z", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """The declaration of a pattern, like a layout's; its collections are browsed as plain."""
 
     name: str

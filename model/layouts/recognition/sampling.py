@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.errors import NotAllowed, Refused, TooMuch, Unreachable, Unreadable
@@ -45,8 +47,7 @@ ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIM
 NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 
 
-@dataclass(frozen=True, eq=False)
-class Document:
+class Document(Struct, frozen=True, eq=False, dict=True):
     """A stored document, and its fields at the top by name; the first of duplicate names counts."""
 
     raw: bytes
@@ -68,8 +69,7 @@ class Document:
         return place_of(self.fields.get(name))
 
 
-@dataclass(frozen=True)
-class SampledIndex:
+class SampledIndex(Struct, frozen=True):
     """The fields of an index, in order, and whether it is unique."""
 
     names: tuple[str, ...]
@@ -77,8 +77,7 @@ class SampledIndex:
     partial: bool
 
 
-@dataclass(frozen=True, eq=False)
-class SampledChain:
+class SampledChain(Struct, frozen=True, eq=False, dict=True):
     """Documents that are versions of one another if the guess is right, oldest first."""
 
     documents: tuple[Document, ...]
@@ -109,8 +108,7 @@ class SampledChain:
         return replace(self, documents=self.documents[:count], places=self.places[:count], holes=holes)
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
+class Sample(Struct, frozen=True, eq=False, dict=True):
     """Some documents of a collection, and its indexes."""
 
     ns: str
@@ -175,8 +173,7 @@ class Sample:
         return name == "_id" or any(index.unique and index.names == (name,) for index in self.indexes)
 
 
-@dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(Struct, frozen=True, eq=False, dict=True):
     """The values of one field in the documents of a sample."""
 
     name: str
@@ -232,8 +229,7 @@ def share(collections: int) -> int:
     return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
 
 
-@dataclass(frozen=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """The first documents of a collection by ``_id``, and whether these are all."""
 
     rows: tuple[bytes, ...]
@@ -621,8 +617,7 @@ def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
     )
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A layout that fits a collection."""
 
     profile: CollectionProfile

@@ -8,8 +8,9 @@ layout, and documents of several kinds are no versions at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from model.collection_profile import CollectionProfile
 from model.layouts.recognition.field_names import BEFORE, NOW, bare

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+
+from msgspec import Struct
 
 from model.layouts.gaps import SECONDS
 from model.layouts.recognition.field_names import CHANGE_TIMES, TIMES, bare
@@ -37,16 +38,14 @@ class Verdict(Enum):
     AGAINST = "against"
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The verdict on one document, and why, in words that follow its name."""
 
     verdict: Verdict
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The evidence against a version in some documents."""
 
     version: str
@@ -113,8 +112,7 @@ def judgement(chain: SampledChain, version: str) -> Judgement:
     return Judgement(Verdict.GOOD)
 
 
-@dataclass(frozen=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """One document with earlier states in an array of its own, oldest first, and its current state."""
 
     id: Value | None

@@ -7,10 +7,10 @@ in an archive row is right.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from bson import ObjectId
+from msgspec import Struct
 
 from model.localserver.sample import contract_lives, k118240, k204117
 from model.localserver.sample.building_blocks import (
@@ -33,8 +33,7 @@ SOUND_COUNT = 2318  # contracts that the filter of the pictures finds: active, g
 OTHERS_COUNT = 164  # lapsed, cancelled, or cheaper
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """A contract with facts that stand in the pictures."""
 
     versions: int

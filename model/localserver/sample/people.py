@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 from bson.objectid import ObjectId
+from msgspec import Struct
 
 from model.localserver.sample.building_blocks import DAY, Dice, local, midnight, oid
 
@@ -26,8 +26,7 @@ ZIPS = ("22763", "22767", "20259", "20255", "20355", "22309", "22415", "20359", 
 COUNT = 480
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(Struct, frozen=True):
     """A holder of contracts."""
 
     id: ObjectId

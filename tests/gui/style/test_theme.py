@@ -6,9 +6,9 @@ import itertools
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import fields
 
 import pytest
+from msgspec.structs import fields
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget

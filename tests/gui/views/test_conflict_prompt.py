@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
@@ -225,7 +225,7 @@ def test_no_header_is_cut_where_a_column_has_room_to_spare(window: QMainWindow, 
 def test_a_layout_without_versions_is_spoken_of_without_them(window: QMainWindow, desk: Desk) -> None:
     conflict = met(desk)
     assert conflict.theirs is not None
-    plain = replace(conflict, base=replace(conflict.base, v=None), theirs=replace(conflict.theirs, v=None))
+    plain = replace(conflict, base=conflict.base.but(v=None), theirs=conflict.theirs.but(v=None))
     prompt, _ = asked(window, plain)
     assert "4 fields. Your edit is kept; nothing was written." in said(prompt)
     prompt.buttons["ask_overwrite"].click()

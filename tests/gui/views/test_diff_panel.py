@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
 import bson
@@ -730,7 +729,7 @@ def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(show
 def test_the_only_version_says_why_it_cannot_be_shown(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {"a": 1})
     (one,) = shown.source.histories[ID]
-    damaged = replace(one, state="damaged", detail="its delta does not decode")
+    damaged = one.but(state="damaged", detail="its delta does not decode")
     shown.source.histories[ID] = [damaged]
     shown.source.contents[one.v] = None  # type: ignore[assignment]
     shown.panel.compare(ID, None, damaged)

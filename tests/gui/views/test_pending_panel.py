@@ -199,7 +199,7 @@ def test_a_production_connection_asks_for_the_name_also_for_old_tokens(panel: Pe
 
 
 def test_of_several_collections_the_number_is_typed() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     with Session.open("sample:") as session:
         token = next(iter(session.pending(NS)))

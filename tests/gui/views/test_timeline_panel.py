@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
@@ -116,8 +115,8 @@ def test_one_missing_version_is_named_alone(qtbot: QtBot) -> None:
 def test_an_archive_that_is_behind_is_told_beside_the_name_and_at_the_current_version(qtbot: QtBot) -> None:
     behind = "archive 2 versions behind; its feed has come to 2026-11-21 14:02:11 UTC"
     versions = story(3, missing=(2,))
-    versions[0] = replace(versions[0], detail=behind)
-    versions[1] = replace(versions[1], detail="not in the archive yet")
+    versions[0] = versions[0].but(detail=behind)
+    versions[1] = versions[1].but(detail="not in the archive yet")
     watched = Watched(qtbot, Told({ID: versions}))
     watched.read()
     panel = watched.panel
@@ -238,7 +237,7 @@ def test_who_made_a_version_and_why_stand_beside_it_where_a_version_says_so(qtbo
     watched = Watched(qtbot, Told({ID: plain}))
     watched.read()
     assert watched.panel.list.isColumnHidden(REASON)
-    watched.source.histories[ID] = [replace(plain[0], author="ann", reason="typo"), *plain[1:]]
+    watched.source.histories[ID] = [plain[0].but(author="ann", reason="typo"), *plain[1:]]
     watched.read()
     assert [cell(watched.panel.model, 0, column).text for column in (AUTHOR, REASON)] == ["ann", "typo"]
     assert watched.panel.model.words(0).startswith("v4, current")
@@ -251,7 +250,7 @@ def test_what_a_program_did_and_a_draft_stand_beside_a_version(qtbot: QtBot) -> 
     watched = Watched(qtbot, Told({ID: plain}))
     watched.read()
     assert watched.panel.list.isColumnHidden(OPERATION)
-    watched.source.histories[ID] = [plain[0], replace(plain[1], operation="update", detail="draft"), *plain[2:]]
+    watched.source.histories[ID] = [plain[0], plain[1].but(operation="update", detail="draft"), *plain[2:]]
     watched.read()
     assert not watched.panel.list.isColumnHidden(OPERATION)
     assert cell(watched.panel.model, 1, OPERATION).text == "update"
@@ -264,7 +263,7 @@ def test_columns_that_come_and_go_leave_the_others_the_room_that_there_is(qtbot:
     plain = story(4)
     watched = Watched(qtbot, Told({ID: plain}), width=1300)
     watched.read()
-    watched.source.histories[ID] = [replace(one, author="ann", operation="update") for one in plain]
+    watched.source.histories[ID] = [one.but(author="ann", operation="update") for one in plain]
     watched.read()
     watched.panel.as_list.click()
     header = watched.panel.list.header()
@@ -608,7 +607,7 @@ def test_a_condition_that_cannot_be_judged_is_told_beside_the_versions(qtbot: Qt
 
 
 def test_every_column_of_the_list_is_seen_in_a_narrow_window_until_a_person_sizes_one(qtbot: QtBot) -> None:
-    said = [replace(one, author="rk-204", reason="by phone", operation="update") for one in story(6)]
+    said = [one.but(author="rk-204", reason="by phone", operation="update") for one in story(6)]
     watched = Watched(qtbot, Told({ID: said}), width=976)
     watched.read()
     watched.panel.as_list.click()
@@ -623,7 +622,7 @@ def test_every_column_of_the_list_is_seen_in_a_narrow_window_until_a_person_size
 
 
 def test_in_a_narrow_list_of_versions_dates_and_names_stay_whole(qtbot: QtBot) -> None:
-    said = [replace(one, author="rk-204", reason="by phone") for one in story(6)]
+    said = [one.but(author="rk-204", reason="by phone") for one in story(6)]
     watched = Watched(qtbot, Told({ID: said}), width=660)  # a window of 1440 pixels with text at 200 %
     watched.read()
     watched.panel.as_list.click()
@@ -647,8 +646,8 @@ def test_in_a_narrow_list_of_versions_dates_and_names_stay_whole(qtbot: QtBot) -
 def test_a_label_of_the_last_version_never_displaces_that_of_the_one_before(qtbot: QtBot) -> None:
     above = "above the current version"
     versions = story(6)
-    versions[0] = replace(versions[0], state="damaged", detail=above, current=False)
-    versions[1] = replace(versions[1], current=True)
+    versions[0] = versions[0].but(state="damaged", detail=above, current=False)
+    versions[1] = versions[1].but(current=True)
     watched = Watched(qtbot, Told({ID: versions}), width=500)
     watched.read()
     layout = watched.panel.strip._layout

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import bson
 import pytest
+from msgspec.structs import replace
 
 from model.diff import Replace, diff
 from model.values.canonical import Value

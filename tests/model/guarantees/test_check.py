@@ -6,13 +6,13 @@ import datetime as dt
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import ANY
 
 import pymongo
 import pytest
 from bson import Int64
+from msgspec.structs import replace
 
 from model import guarantees, text
 from model.commands import command_line

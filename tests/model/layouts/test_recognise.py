@@ -11,6 +11,7 @@ from typing import Any
 import bson
 import pytest
 from bson import Binary, Int64, ObjectId
+from msgspec import structs
 from pymongo.errors import PyMongoError
 
 from model.errors import NotAllowed, Refused
@@ -256,7 +257,7 @@ def test_picking_the_layout_in_use_keeps_its_names(server: Server, database: Db)
             database["quotes"].insert_one(made)
     info, profile = known(server, database.name)["quotes"]
     assert profile_for(server, info, "versions") == profile
-    named = replace(info, fields={**info.fields, "token": "", "author": "holder"})
+    named = structs.replace(info, fields={**info.fields, "token": "", "author": "holder"})
     again = profile_for(server, named, "versions")
     assert (again.author, again.numbering) == ("holder", "time")
 

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from bson import CodecOptions, ObjectId
 from bson.json_util import dumps
 from bson.raw_bson import RawBSONDocument
+from msgspec.structs import replace
 from pymongo.errors import DuplicateKeyError
 
 from model.layouts.base import Layout

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import pymongo.database
 import pytest
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import NotFound, Refused
 from model.findings import Finding

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from model.errors import NotFound, Refused
 from model.layouts import row_keys

@@ -12,6 +12,7 @@ import bson
 import pymongo.database
 import pytest
 from bson import ObjectId
+from msgspec import structs
 
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable
 from model.findings import Finding
@@ -259,9 +260,7 @@ def test_versions_that_differ_are_left_to_a_person(at: At) -> None:
 
 
 def _with_repair(told: Finding, repair: str) -> Finding:
-    from dataclasses import replace
-
-    return replace(told, repair=repair)
+    return structs.replace(told, repair=repair)
 
 
 def test_nothing_is_removed_that_the_plan_does_not_name(at: At) -> None:

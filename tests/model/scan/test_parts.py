@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bson
 import pytest
 from bson import ObjectId
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.findings import Finding, Unchecked

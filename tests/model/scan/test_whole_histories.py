@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import bson
 import pytest
+from msgspec.structs import replace
 
 from model.findings import Finding
 from model.layouts.checks import archives, chains, embedded_chain, own_documents

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import socket
-from dataclasses import replace
 from typing import Any
 
 import bson
@@ -12,6 +11,7 @@ import pymongo.errors as e
 import pytest
 from bson import Decimal128, Int64
 from bson.raw_bson import RawBSONDocument
+from msgspec.structs import replace
 from pymongo.common import MIN_SUPPORTED_WIRE_VERSION
 
 from model.errors import NotAllowed, Refused, Unreachable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import bson
@@ -13,6 +12,7 @@ import pymongo.database
 import pymongo.monitoring
 import pytest
 from bson import Decimal128, ObjectId
+from msgspec.structs import replace
 
 from model.errors import Refused
 from model.layouts.base import Layout

@@ -6,12 +6,12 @@ The router refuses a write of one document whose filter lacks the shard key, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pymongo
 import pytest
+from msgspec.structs import replace
 from pymongo.errors import OperationFailure, WriteError
 
 from model import text

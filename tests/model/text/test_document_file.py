@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import tracemalloc
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from bson import Decimal128, Int64, ObjectId, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from model import text
 from model.errors import Refused, Unreadable
@@ -59,7 +59,7 @@ def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None
     path.write_bytes(written.encode())
     raw, form = document_file.read(str(path))
     assert document_file.written(raw, form).decode() == written
-    assert document_file.written(raw, dataclasses.replace(form, source=None)).decode() == written
+    assert document_file.written(raw, replace(form, source=None)).decode() == written
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -161,13 +161,13 @@ def test_a_kept_text_stands_for_the_changed_document(
     a, b = both
     written = text.to_text(a, indent) if exact else text.relaxed(a, indent)
     was = text.from_text(written)
-    form = dataclasses.replace(document_file.form_of(written), source=(written, was))
+    form = replace(document_file.form_of(written), source=(written, was))
     assert text.from_text(document_file.written(b, form).decode("utf-8", "surrogatepass")) == b
 
 
 def test_commas_at_the_beginning_of_lines_stay_there() -> None:
     written = '{ "a": 1\n, "b": [2\n  ,3]\n, "c": {}\n}'
-    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
+    form = replace(document_file.form_of(written), source=(written, text.from_text(written)))
     found = document_file.written(text.from_text('{"a": 1, "b": [2, 4, [5]], "c": {}, "d": [6]}'), form).decode()
     assert found == '{ "a": 1\n, "b": [2\n  ,4\n  ,[5]]\n, "c": {}\n, "d": [6]\n}'
 
@@ -175,7 +175,7 @@ def test_commas_at_the_beginning_of_lines_stay_there() -> None:
 @pytest.mark.deep
 def test_a_text_of_any_depth_is_kept() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
-    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
+    form = replace(document_file.form_of(written), source=(written, text.from_text(written)))
     now = text.from_text(written.replace("1", "2"))
     assert document_file.written(now, form).decode() == written.replace("1", "2")
 
@@ -183,7 +183,7 @@ def test_a_text_of_any_depth_is_kept() -> None:
 @pytest.mark.deep
 def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() -> None:
     written = '{"a":  ' * 5000 + '{ "x":1 }' + "}" * 5000
-    form = dataclasses.replace(document_file.form_of(written), source=(written, text.from_text(written)))
+    form = replace(document_file.form_of(written), source=(written, text.from_text(written)))
     now = text.from_text(written.replace("1", "2"))
     tracemalloc.start()
     document_file.written(now, form)
@@ -205,5 +205,5 @@ def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() ->
     ],
 )  # fmt: skip
 def test_lines_beside_what_came_and_went_stay(before: str, after: str, becomes: str | None) -> None:
-    form = dataclasses.replace(document_file.form_of(before), source=(before, text.from_text(before)))
+    form = replace(document_file.form_of(before), source=(before, text.from_text(before)))
     assert document_file.written(text.from_text(after), form).decode() == (becomes or after)

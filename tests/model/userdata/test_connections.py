@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote_plus
 
@@ -14,6 +13,7 @@ import keyring
 import keyring.backend
 import keyring.errors
 import pytest
+from msgspec.structs import replace
 
 from model.address import Address
 from model.errors import NotFound, Refused

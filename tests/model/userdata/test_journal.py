@@ -10,12 +10,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bson import Int64
+from msgspec.structs import replace
 
 from model import text
 from model.commands import command_line
