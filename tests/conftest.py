@@ -5,7 +5,8 @@ the second server, unless it is marked ``second_server``; the summary says how m
 ``support.by_depth`` how many. With ``--deep-until`` the deep tests follow the others as far as the time goes, and an
 order is drawn, see ``depth``; its seed is printed.
 
-``each_walk`` runs a test with the walker in C and without it.
+``each_walk`` runs a test with the walker in C and without it, ``each_search`` with the patterns that fields of wide
+documents are searched by, and without them.
 
 ``server_uri`` runs a test once for each server. ``database_name`` is a name of the test's own on it; whatever a test
 leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for tests that look for themselves.
@@ -35,6 +36,7 @@ from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 from model import sources
+from model.diff import walk
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
 from model.values import canonical
@@ -279,6 +281,12 @@ def walker(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         pytest.skip("There is no C compiler here, or no header of Python.")
     folder = tmp_path_factory.mktemp("walker")
     return building.loaded(building.built(folder, building.SOURCE.read_text("utf-8")))
+
+
+@pytest.fixture(params=["by patterns", "one by one"])
+def each_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields of wide documents are searched by patterns, and in a second run one by one, as few of them are."""
+    monkeypatch.setattr(walk, "_WORTH", 0 if request.param == "by patterns" else math.inf)
 
 
 @pytest.fixture(params=["in C", "in Python"])

@@ -26,6 +26,7 @@ _FIRST = 512  # bytes compared first, as a difference may come soon; in so few i
 _COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
 _FEW = 64  # bytes in which there are so few fields that each is looked at
 _SOME = 32  # small fields counted at once
+_WORTH = 1 << 17  # bytes looked at field by field in all, some 5 ms, before the patterns are made, each in 20 ms
 
 # How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
 SIZE: list[int] = [-1] * 256
@@ -230,7 +231,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
 
     ``at`` is where some field begins that is not behind it.
     """
-    small = True  # whether fields that are small may follow
+    small = by_pattern = place - at > _FEW and _is_worth_patterns(place - at)  # small: whether such fields may follow
     while at < end:
         if small and place - at > _FEW:
             at = _small_fields().match(raw, at, place).end()  # type: ignore[union-attr]  # it matches nothing, too
@@ -248,7 +249,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
             if stop > end:
                 raise Unreadable(f"The value at byte {begin} leads out of its document.")
             return raw[at + 1 : begin - 1], kind, begin, stop
-        small = stop - at < 256
+        small = by_pattern and stop - at < 256
         at = stop
     return None
 
@@ -256,11 +257,13 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
 def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
     """The names of the fields from one that begins at ``at`` until ``end``, where one ends."""
     found: list[bytes] = []
+    by_pattern = _is_worth_patterns(end - at)
     while at < end:
-        stop = _small_fields().match(raw, at, end).end()  # type: ignore[union-attr]  # it matches nothing, too
-        if stop > at:
-            found += _small_name().findall(raw, at, stop)
-            at = stop
+        if by_pattern:
+            stop = _small_fields().match(raw, at, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+            if stop > at:
+                found += _small_name().findall(raw, at, stop)
+                at = stop
         if at < end:
             name, _, _, at = field_at(raw, at, end)
             found.append(name)
@@ -270,10 +273,22 @@ def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
 def count_of(raw: bytes, at: int, end: int) -> int:
     """How many fields there are from one that begins at ``at`` until ``end``, where one ends."""
     found = 0
-    while block := _some_small_fields().match(raw, at, end):
-        found += _SOME
-        at = block.end()
+    if _is_worth_patterns(end - at):
+        while block := _some_small_fields().match(raw, at, end):
+            found += _SOME
+            at = block.end()
     return found + len(names_of(raw, at, end))
+
+
+_looked_at = 0  # bytes, as long as there are no patterns
+
+
+def _is_worth_patterns(size: int) -> bool:
+    """Whether so many bytes are searched by patterns: those of a start or of a short command never are."""
+    global _looked_at
+    if _looked_at < _WORTH:
+        _looked_at += size
+    return _looked_at >= _WORTH
 
 
 @cache

@@ -92,6 +92,7 @@ def test_a_name_that_is_found_inside_other_fields_is_still_alone() -> None:
         assert op.path == ("name",)
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("number", range(30))
 def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
     chance = random.Random(number)
@@ -102,6 +103,7 @@ def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
     assert names_of(raw, starts[low], starts[high]) == [x[0] for x in fields[low:high]]
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("count", [1, 16, 17, 40])
 def test_a_name_that_is_there_twice_is_noticed_however_many_fields_differ(count: int) -> None:
     pairs = [(f"field{i}", Value.of("x" * (i % 40))) for i in range(60)]

@@ -18,6 +18,7 @@ from tests.laws.wide import many_fields, related
 pytestmark = pytest.mark.usefixtures("each_walk")
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.deep
 def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
     chance = random.Random(5)
@@ -34,6 +35,7 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
             assert field_around(raw, 4, end, end) is None
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64, 300])
 def test_fields_are_counted_however_many_and_of_whatever_size_they_are(count: int) -> None:
     chance = random.Random(count)
@@ -56,6 +58,7 @@ def test_the_first_difference_of_two_stretches_is_found_wherever_it_is(size: int
             assert Pair(a, b).common(8, 8, most) == min(place - 8, most)
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("number", range(150))
 def test_the_laws_hold_for_wide_documents(number: int) -> None:
     of_a_diff(*related(random.Random(number), 2))
