@@ -96,7 +96,7 @@ def is_command(words: Sequence[str]) -> bool:
 
     if words and words[0].startswith("-"):
         return words[0].partition("=")[0] not in grammar.WINDOW_OPTIONS
-    return bool(words) and words[0].isalpha() and words[0] in grammar.names()  # the whole grammar is made for that
+    return bool(words) and words[0].isalpha() and words[0] in grammar.names()
 
 
 def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | None) -> str:

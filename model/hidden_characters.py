@@ -8,6 +8,7 @@ that it joins.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _ACTING = (
     r"\x00-\x1f\x7f-\x9f"  # C0, delete and C1: a terminal takes them for commands
@@ -16,15 +17,20 @@ _ACTING = (
 )
 # Joiners are a part of Arabic, Indian and Mongolian writing, and of pictures that are made of several.
 _JOINED = r"\u0600-\u109f\u1780-\u18af\u200d\u2190-\u2bff\u3030\ufe0f\U0001f000-\U0001faff"
-_HIDDEN = re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 _MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    """They are looked for in what is not plain ASCII; what a start says is."""
+    return re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 
 
 def escaped(text: str) -> str:
     """The text with each such character as JSON writes its code: ``\\u202e``, with two of them beyond ``\\uffff``."""
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN.sub(_code, text)
+    return _hidden().sub(_code, text)
 
 
 def visible(text: str) -> str:
@@ -41,7 +47,7 @@ def plain(text: str) -> str:
 
 def escaped_once(text: str) -> str:
     """As :func:`escaped` in Python's and TOML's form: one longer code beyond ``\\uffff``."""
-    return _HIDDEN.sub(
+    return _hidden().sub(
         lambda found: _code(found) if found.group() < "\U00010000" else f"\\U{ord(found.group()):08x}", text
     )
 

@@ -15,9 +15,8 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
 
-from model.commands.grammar import parser
+from model.commands import grammar
 from model.commands.standard_streams import drop_output, fill_closed, say
 from model.errors import Cancelled, Refused
 
@@ -33,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         with _ended_tidily():
-            args = parser().parse_args(argv)
+            words = sys.argv[1:] if argv is None else argv
+            args = grammar.parser(*grammar.named(words)).parse_args(words)
             from model.commands import passwords  # what only says the version needs none of this
 
             module, _, function = args.run.partition(":")
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _ended_tidily() -> Iterator[None]:
     """Let SIGTERM end the process as an error does: connections are closed, private folders removed."""
 
-    def end(*_: object) -> NoReturn:
+    def end(*_: object) -> None:
         sys.exit(_ENDED)
 
     if threading.current_thread() is not threading.main_thread():

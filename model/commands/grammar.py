@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import functools
 import re
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
-from typing import NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from model import __version__
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
 from model.layouts.numbering_ways import WAYS
+
+TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Any, NoReturn
 
 _WAYS = " ".join(
     f'"{way}{":db.collection" if way == "counter" else ""}" ({said.rstrip(".")}).' for way, said in WAYS.items()
@@ -32,7 +35,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that names a mistake in one sentence."""
 
     commands: Mapping[str, argparse.ArgumentParser]
-    """The parsers of its commands by their names; of the whole grammar only."""
+    """The parsers of its commands by their names; of :func:`parser` only."""
 
     def error(self, message: str) -> NoReturn:
         from model.userdata.connections import hidden
@@ -40,35 +43,71 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {hidden(message.rstrip('.'))}; see `{self.prog} --help`.\n")
 
 
-@functools.cache
-def parser() -> Parser:
-    """The whole grammar.
+_Fill = Callable[[Parser], None]
+_COMMANDS: dict[str, tuple[str, str, bool, _Fill]] = {}
+"""Each command: the function that it runs, what it does in a few words, whether it takes a source, its arguments."""
 
-    What a command runs stands beside its name as ``module:function``, a module of this folder; it ends up in ``run``
-    and is imported when the command is called.
+
+@functools.cache
+def parser(*commands: str) -> Parser:
+    """The grammar of these commands, with the names of all: making all of it takes longer than many a command.
+
+    ``run`` of what it reads is the function of the command, as :func:`_command` was told.
     """
     top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
     top.add_argument("--version", action="version", version=f"palimpsest {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    top.commands = commands.choices
-
-    def command(name: str, run: str, help: str, source: bool = True) -> Parser:
-        made: Parser = commands.add_parser(
-            name, allow_abbrev=False, help=help, description=help[0].upper() + help[1:] + "."
-        )
+    listed = top.add_subparsers(  # type: ignore[call-overload]  # anything that makes a parser will do
+        dest="command", required=True, metavar="COMMAND", parser_class=_made
+    )
+    for name, (run, help, source, fill) in _COMMANDS.items():
+        said = {"allow_abbrev": False, "description": help[0].upper() + help[1:] + "."}
+        made = listed.add_parser(name, help=help, **(said if name in commands else {}))
+        if made is None:
+            continue
         made.set_defaults(run=run)
         if source:
             made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
-        return made
+        fill(made)
+    top.commands = listed.choices
+    return top
 
-    made = command("collections", "read:collections", "each collection, the layout recognised, how sure and why")
+
+def _made(prog: str, **options: Any) -> Parser | None:
+    """The parser of a command; None for one that is only named, without options of its own."""
+    return Parser(prog=prog, **options) if "description" in options else None
+
+
+def named(words: Sequence[str]) -> tuple[str, ...]:
+    """The command that words name, alone; none where they name none."""
+    return tuple(word for word in words if word in _COMMANDS)[:1]
+
+
+def _command(name: str, run: str, help: str, source: bool = True) -> Callable[[_Fill], _Fill]:
+    """Name a command: what follows gives its parser the arguments behind ``source``.
+
+    What it runs is ``module:function``, a module of this folder, which is imported when the command is called.
+    """
+
+    def keep(fill: _Fill) -> _Fill:
+        _COMMANDS[name] = run, help, source, fill
+        return fill
+
+    return keep
+
+
+@_command("collections", "read:collections", "each collection, the layout recognised, how sure and why")
+def _collections(made: Parser) -> None:
     _options(made)
 
-    made = command("history", "read:history", "the versions of a document, newest first, gaps included")
+
+@_command("history", "read:history", "the versions of a document, newest first, gaps included")
+def _history(made: Parser) -> None:
     _document(made)
     _options(made)
 
-    made = command("show", "read:show", "one version's content as canonical Extended JSON")
+
+@_command("show", "read:show", "one version's content as canonical Extended JSON")
+def _show(made: Parser) -> None:
     _document(made, "ID[@V]")
     made.add_argument(
         "--version", metavar="V", dest="of_version", help="the version, where the ID itself may hold an @"
@@ -76,13 +115,17 @@ def parser() -> Parser:
     made.add_argument("--stored", action="store_true", help="the document as it is stored")
     _options(made)
 
-    made = command("diff", "comparing:differ", "the changes between two versions, or between two files", source=False)
+
+@_command("diff", "comparing:differ", "the changes between two versions, or between two files", source=False)
+def _diff(made: Parser) -> None:
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
     made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
     _keys(made)
     _options(made)
 
-    made = command("merge", "comparing:merged", "three files as one document, or the conflicts", source=False)
+
+@_command("merge", "comparing:merged", "three files as one document, or the conflicts", source=False)
+def _merge(made: Parser) -> None:
     for name in ("base", "mine", "theirs"):
         made.add_argument(name, metavar=name.upper())
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
@@ -90,17 +133,23 @@ def parser() -> Parser:
     _keys(made)
     _alone(made)
 
-    made = command("blame", "trace:blame", "each field with the version that last set it")
+
+@_command("blame", "trace:blame", "each field with the version that last set it")
+def _blame(made: Parser) -> None:
     _document(made)
     _keys(made)
     _options(made)
 
-    made = command("bisect", "trace:bisect", "the versions at which a condition turns")
+
+@_command("bisect", "trace:bisect", "the versions at which a condition turns")
+def _bisect(made: Parser) -> None:
     _document(made)
     made.add_argument("filter", metavar="FILTER", help='a filter, as in {"premium.gross": {"$gte": 400}}')
     _options(made)
 
-    made = command("activity", "over_time:activity", "who changed what, newest first")
+
+@_command("activity", "over_time:activity", "who changed what, newest first")
+def _activity(made: Parser) -> None:
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     made.add_argument("--since", metavar="T", help="no earlier than this: 2026-11-01T14:30:00Z, 2026-11-01, or 36h")
     made.add_argument("--until", metavar="T", help="no later than this")
@@ -111,11 +160,15 @@ def parser() -> Parser:
     made.add_argument("--follow", action="store_true", help="go on with changes as they come, until it is stopped")
     _options(made)
 
-    made = command("tail", "over_time:tail", "new versions as they come, until it is stopped")
+
+@_command("tail", "over_time:tail", "new versions as they come, until it is stopped")
+def _tail(made: Parser) -> None:
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     _options(made)
 
-    made = command("asof", "over_time:as_of", "a collection as it stood at a time, or what differs between two")
+
+@_command("asof", "over_time:as_of", "a collection as it stood at a time, or what differs between two")
+def _asof(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("times", metavar="T", nargs="+", help="a time, and a filter; or two times with --compare")
     made.add_argument("--compare", action="store_true", help="what differs between two times")
@@ -123,7 +176,9 @@ def parser() -> Parser:
     made.add_argument("--export", metavar="FILE", help="write the documents to FILE.jsonl or FILE.bson")
     _options(made)
 
-    made = command("report", "over_time:report", "versions of a document or a collection as one page, to print or send")
+
+@_command("report", "over_time:report", "versions of a document or a collection as one page, to print or send")
+def _report(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("id", metavar="ID", nargs="?", help="this document; without it all of the collection")
     made.add_argument("--since", metavar="T", help="of a collection: no earlier than this")
@@ -132,7 +187,9 @@ def parser() -> Parser:
     made.add_argument("-o", metavar="FILE.html", dest="out", help="write the page here instead of printing it")
     _options(made)
 
-    made = command("export", "exchange:export", "every version of a document or a collection, as files outside")
+
+@_command("export", "exchange:export", "every version of a document or a collection, as files outside")
+def _export(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("id", metavar="ID", nargs="?", help="only this document")
     forms = made.add_mutually_exclusive_group(required=True)
@@ -141,7 +198,9 @@ def parser() -> Parser:
     forms.add_argument("--jsonl", metavar="FILE", help="a file with a line of JSON for each version")
     _options(made)
 
-    made = command("import", "exchange:import_history", "what export wrote, as a history again", source=False)
+
+@_command("import", "exchange:import_history", "what export wrote, as a history again", source=False)
+def _import(made: Parser) -> None:
     made.add_argument("place", metavar="DIR|FILE", help="the repository, folder or file that export wrote")
     made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
     made.add_argument("ns", metavar="NS", help="the collection that takes it; it need not be there")
@@ -149,7 +208,9 @@ def parser() -> Parser:
     _options(made, WRITABLE_LAYOUTS)
     _insisting(made)
 
-    made = command("edit", "write:edit", "change fields of a document in one guarded write")
+
+@_command("edit", "write:edit", "change fields of a document in one guarded write")
+def _edit(made: Parser) -> None:
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")
     made.add_argument("--create", action="store_true", help="make a document that is not there, of what is set")
@@ -159,7 +220,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command("restore", "write:restore", "an old state as a new guarded version")
+
+@_command("restore", "write:restore", "an old state as a new guarded version")
+def _restore(made: Parser) -> None:
     _document(made)
     made.add_argument("v", metavar="V")
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
@@ -167,7 +230,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command("revert", "revert:revert", "take changes back, and keep what came later in other fields")
+
+@_command("revert", "revert:revert", "take changes back, and keep what came later in other fields")
+def _revert(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("--id", metavar="ID", help="of this document")
     made.add_argument("--version", metavar="V", dest="version_of", help="this version of it")
@@ -181,7 +246,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command("scan", "scan:scan", "look for versions that block edits, are missing, doubled or unfinished")
+
+@_command("scan", "scan:scan", "look for versions that block edits, are missing, doubled or unfinished")
+def _scan(made: Parser) -> None:
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     made.add_argument("--id", metavar="ID", action="append", default=[], dest="ids", help="only this document of NS")
     made.add_argument(
@@ -192,14 +259,16 @@ def parser() -> Parser:
     made.add_argument("--merge", metavar="FILE", nargs="+", help="print what the parts in these files found together")
     _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
 
-    made = command(
-        "health", "scan:health", "the scans over time that were made from here: findings by class, and what changed"
-    )
+
+@_command("health", "scan:health", "the scans over time that were made from here: findings by class, and what changed")
+def _health(made: Parser) -> None:
     made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     _alone(made)
 
-    made = command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
+
+@_command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
+def _repair(made: Parser) -> None:
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     differing = "with --apply: do the rest of a plan that differs from what a scan of today proposes"
@@ -210,7 +279,9 @@ def parser() -> Parser:
     _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
     _insisting(made)
 
-    made = command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
+
+@_command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
+def _cleanup(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
@@ -218,9 +289,9 @@ def parser() -> Parser:
     _options(made, ("pending",))
     _insisting(made)
 
-    made = command(
-        "migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old"
-    )
+
+@_command("migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old")
+def _migrate(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection as it is now")
     made.add_argument("--to", metavar="LAYOUT", required=True, choices=WRITABLE_LAYOUTS, help="the layout it gets")
     made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
@@ -234,9 +305,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command(
-        "feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling"
-    )
+
+@_command("feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling")
+def _feed(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
     made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")
     made.add_argument(
@@ -245,7 +316,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command("check", "check:check", "what the server really guarantees, measured in a scratch database")
+
+@_command("check", "check:check", "what the server really guarantees, measured in a scratch database")
+def _check(made: Parser) -> None:
     made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
     allow = made.add_mutually_exclusive_group()
     allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
@@ -253,16 +326,18 @@ def parser() -> Parser:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     _connecting(made)
 
-    made = command("next", "once:next_number", "the next number of a counter, handed out to nobody else")
+
+@_command("next", "once:next_number", "the next number of a counter, handed out to nobody else")
+def _next(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection of the counters")
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
     made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
     _options(made, ("sequence",))
     _insisting(made)
 
-    made = command(
-        "insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped"
-    )
+
+@_command("insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped")
+def _insert(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
     made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
@@ -277,7 +352,9 @@ def parser() -> Parser:
     _options(made)
     _insisting(made)
 
-    made = command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
+
+@_command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
+def _count(made: Parser) -> None:
     _document(made)
     made.add_argument(
         "token", metavar="TOKEN", nargs="?", help="what tells this event from others; else a new ObjectId"
@@ -288,7 +365,9 @@ def parser() -> Parser:
     _options(made, ("pending",))
     _insisting(made)
 
-    made = command("process", "once:process", "raise a total once for an entry of an apply-once list")
+
+@_command("process", "once:process", "raise a total once for an entry of an apply-once list")
+def _process(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("key", metavar="KEY", help="what the document is found by, plain or Extended JSON")
     made.add_argument("entry", metavar="ENTRY", help="what is dealt with: it goes into the list, and counts once")
@@ -298,27 +377,32 @@ def parser() -> Parser:
     _options(made, ("processed",))
     _insisting(made)
 
-    made = command("journal", "write:journal", "what was written from here", source=False)
+
+@_command("journal", "write:journal", "what was written from here", source=False)
+def _journal(made: Parser) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
     made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
     _alone(made)
 
-    made = command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
+
+@_command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
+def _undo(made: Parser) -> None:
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
     _options(made)
     _insisting(made)
 
-    made = command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
+
+@_command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
+def _help(made: Parser) -> None:
     made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; without it they are listed")
     _alone(made)
-    return top
 
 
 def names() -> tuple[str, ...]:
     """The names of all commands."""
-    return tuple(parser().commands)
+    return tuple(_COMMANDS)
 
 
 def window() -> Parser:
@@ -406,6 +490,8 @@ def _reasoned(made: Parser) -> None:
 
 def _age(written: str) -> timedelta:
     """An age such as 24h, 90m or 1d12h."""
+    from datetime import timedelta
+
     if not re.fullmatch(r"(\d+[smhdw])+", written):
         raise argparse.ArgumentTypeError(f"{written} is no age; write it as 24h, 90m or 7d")
     try:

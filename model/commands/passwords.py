@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from model.errors import Refused
 
+TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
 if TYPE_CHECKING:
     import argparse
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TextIO
 
 from model.hidden_characters import visible
+
+TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def say(words: str = "", file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:

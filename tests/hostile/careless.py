@@ -39,7 +39,7 @@ def raw_terminal() -> Iterator[None]:
 @contextmanager
 def raw_json() -> Iterator[None]:
     """JSON keeps every character that its grammar allows."""
-    with patch.object(hidden_characters, "_HIDDEN", re.compile("(?!)")):
+    with patch.object(hidden_characters, "_hidden", lambda: re.compile("(?!)")):
         yield
 
 

@@ -15,7 +15,7 @@ from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAY
 
 @pytest.mark.parametrize("name", grammar.names())
 def test_every_command_runs_a_function_that_takes_its_arguments(name: str) -> None:
-    module, _, function = grammar.parser().commands[name].get_default("run").partition(":")
+    module, _, function = grammar.parser(name).commands[name].get_default("run").partition(":")
     run = getattr(importlib.import_module(f"model.commands.{module}"), function)
     assert inspect.get_annotations(run, eval_str=True) == {"args": argparse.Namespace, "return": int}
     assert inspect.getdoc(run)

@@ -91,7 +91,7 @@ def test_a_word_that_nothing_speaks_of_finds_none() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_on_a_page_is_one_that_the_grammar_knows(name: str) -> None:
-    known = grammar.parser()
+    known = grammar.parser(*grammar.names())
     for words in commands(manual.page(name)):
         if not is_command(words):
             asked, others = grammar.window().parse_known_intermixed_args(words)
@@ -248,7 +248,7 @@ def test_every_command_has_its_section_and_there_is_none_beside() -> None:
 def test_the_section_of_a_command_names_all_its_options_and_no_other(name: str) -> None:
     there = {
         option
-        for action in grammar.parser().commands[name]._actions
+        for action in grammar.parser(name).commands[name]._actions
         for option in action.option_strings
         if option.startswith("--") or option == "-o"
     } - {"--help"}
