@@ -43,6 +43,7 @@ class ServerVerdicts:
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = homes.chosen(home)
+        self._place = str(self._home or "")  # compared with each write, as a path is slowly
 
     def measured(self, source: str, version: str) -> Measured | None:
         """The findings on a source at this version of its server; None where it was never measured."""
@@ -61,7 +62,7 @@ class ServerVerdicts:
 
     def lately(self, source: str, version: str) -> Measured | None:
         """The findings as they were at most :data:`LATELY` seconds ago; what this program keeps counts at once."""
-        asked = self._home, source, version
+        asked = self._place, source, version
         at, found = _known.get(asked, (-math.inf, None))
         if time.monotonic() - at > LATELY:
             at, found = _known[asked] = time.monotonic(), self.measured(source, version)
@@ -92,7 +93,7 @@ class ServerVerdicts:
         _known.clear()
 
 
-_known: dict[tuple[Path | None, str, str], tuple[float, Measured | None]] = {}
+_known: dict[tuple[str, str, str], tuple[float, Measured | None]] = {}
 
 
 @lru_cache

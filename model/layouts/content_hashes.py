@@ -91,9 +91,9 @@ def content_hash(
         raise Refused(not_a_hash(profile.hash, stored))
     recipe, part = profile.hash_recipe or shape_of(stored) or HashRecipe(), hashed_part(content, profile)
     made = recipe.value(part, id, stored)
-    rival = next((each for each in profile.hash_rivals if each.value(part, id, stored) != made), None)
-    if rival is not None:
-        raise Refused(f"{profile.hash} fits {recipe.said} as well as {rival.said}, which differ here; {STATE}.")
+    for rival in profile.hash_rivals:
+        if rival.value(part, id, stored) != made:
+            raise Refused(f"{profile.hash} fits {recipe.said} as well as {rival.said}, which differ here; {STATE}.")
     return made
 
 

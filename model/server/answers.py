@@ -42,16 +42,16 @@ class RawAnswer(RawBSONDocument):
         return type(self), (bytes(self.raw),)
 
     def items(self) -> ItemsView[str, Any]:
-        return self._fields().items()
+        return (self._inside or self._fields()).items()
 
     def get(self, item: str, default: Any = None) -> Any:
         return (self._inside or self._fields()).get(item, default)
 
     def __contains__(self, item: object) -> bool:
-        return item in self._fields()
+        return item in (self._inside or self._fields())
 
     def __getitem__(self, item: str) -> Any:
-        return self._fields()[item]
+        return (self._inside or self._fields())[item]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields())
@@ -90,7 +90,8 @@ def _cut_out(raw: bytes) -> tuple[list[bytes], int] | None:
         if kind != c.OBJECT:
             return None
         told = {name: (kind, at) for name, kind, at, _ in c.walker.elements(raw, at)}
-        (kind, at), (kind_of_id, id_at) = (told.get(name, (0, 0)) for name in (b"firstBatch", b"id"))
+        kind, at = told.get(b"firstBatch", (0, 0))
+        kind_of_id, id_at = told.get(b"id", (0, 0))
         if kind != c.ARRAY or kind_of_id != c.INT64 or (walked := c.walker.places(raw, at)) is None:
             return None
     except Unreadable:

@@ -11,14 +11,15 @@ import logging
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pymongo
 import pymongo.uri_parser
 from bson.raw_bson import RawBSONDocument
+from msgspec import Struct
 from msgspec.structs import replace
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
@@ -37,28 +38,26 @@ _TOLD = frozenset(
 _APP = "palimpsest"
 
 
-class Sent:
-    """The attempts of one write."""
+class Sent(Struct):
+    """The attempts of the write that is sent within it, in one thread."""
 
-    def __init__(self) -> None:
-        self.attempts = 0
-        self.lost = False  # the last attempt got no answer
-        self.matched: int | None = None  # by the last answer
+    by: Attempts
+    attempts: int = 0
+    lost: bool = False  # the last attempt got no answer
+    matched: int | None = None  # by the last answer
+
+    def __enter__(self) -> Sent:
+        self.by.sent = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.by.sent = None
 
 
 class Attempts(CommandListener, threading.local):
     """Notes the attempts of the write that a thread is sending."""
 
     sent: Sent | None = None  # in this thread
-
-    @contextmanager
-    def watched(self) -> Iterator[Sent]:
-        """The attempts of the write that is sent within."""
-        self.sent = sent = Sent()
-        try:
-            yield sent
-        finally:
-            self.sent = None
 
     def _of(self, event: CommandStartedEvent | CommandSucceededEvent | CommandFailedEvent) -> Sent | None:
         return self.sent if event.command_name in WRITES else None
@@ -85,8 +84,9 @@ class Attempts(CommandListener, threading.local):
         """
         listeners: Any = getattr(by.options.pool_options, "_event_listeners", None)
         if listeners is not None and len(by.options.event_listeners) == 1:
-            asked = property(lambda _: self.sent is not None)
-            listeners.__class__ = type("WhileSending", (type(listeners),), {"enabled_for_commands": asked})
+            asked = property(attrgetter("attempts.sent"))  # in C: the driver asks several times for each command
+            inside = {"attempts": self, "enabled_for_commands": asked}
+            listeners.__class__ = type("WhileSending", (type(listeners),), inside)
 
 
 def client(

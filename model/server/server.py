@@ -111,13 +111,14 @@ def _operators(body: Terms) -> dict[str, RawBSONDocument]:
 
 
 _PLAIN = (str, int)
+_WAYS = frozenset((int,))
 
 
 def _sent(part: Any) -> Any:
     """A part of a command as the driver takes it; an order, or a choice of fields, is plain as it is."""
-    if isinstance(part, _PLAIN) or (type(part) is dict and all(type(way) is int for way in part.values())):
+    if isinstance(part, _PLAIN) or (type(part) is dict and _WAYS.issuperset(map(type, part.values()))):
         return part
-    return [_raw(stage) for stage in part] if isinstance(part, list) else _raw(part)
+    return [_raw(stage) for stage in part] if isinstance(part, list) else RawAnswer(bson_of(part))
 
 
 def host_name(uri: str) -> str:
@@ -524,7 +525,9 @@ class Server:
             first = min(first, most)
         first = at_once or first
         name = next(iter(command))
-        body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
+        body: dict[str, Any] = {
+            part: value if isinstance(value, _PLAIN) else _sent(value) for part, value in command.items()
+        }
         if name == "find":
             body["batchSize"] = first
         else:
@@ -666,7 +669,7 @@ class Server:
         if self.read_only:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
         self._wrote[0] = time.monotonic()
-        with self._attempts.watched() as sent, self._in_time():
+        with driver.Sent(self._attempts) as sent, self._in_time():
             try:
                 self._reach()
                 reply = self._send_routed(write, sent)
