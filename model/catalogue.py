@@ -183,8 +183,11 @@ class Catalogue:
             with self._lock:
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        made = self._kept.one(ns) if self._kept is not None and by is None else None
-        made = made or recognise.recognise_one(self._port, ns, by, self._server.unseen, self._uncounted.add)
+        look = partial(recognise.recognise_one, self._port, ns, by, self._server.unseen, self._uncounted.add)
+        if self._kept is None or by is not None:
+            made = look()
+        elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
+            self._uncounted.add(ns)  # it was kept like that
         if made is None:
             for _ in self.collections(db):
                 pass

@@ -56,17 +56,24 @@ class KeptRecognition:
         if path is not None and path == self._path(db):  # nobody has written meanwhile
             _write(path, found)
 
-    def one(self, ns: str) -> Recognised | None:
-        """One collection with its layout; None where that is not kept."""
-        path = self._path(ns.partition(".")[0])
-        kept = None if path is None else _read(path)
-        return next((each for each in kept or () if each[0].ns == ns), None)
+    def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
+        """One collection with its layout, as it is kept, alone or among all; else as it is recognised and kept."""
+        for place in (ns.partition(".")[0], ns):
+            path = self._path(place)
+            kept = None if path is None else _read(path)
+            if (found := next((each for each in kept or () if each[0].ns == ns), None)) is not None:
+                return found
+        made = recognise()
+        if made is not None and path is not None and path == self._path(ns):
+            _write(path, [made])
+        return made
 
-    def _path(self, db: str) -> Path | None:
+    def _path(self, place: str) -> Path | None:
+        """The file for a database, or for one collection."""
         loaded = self._loaded()
         if not loaded:
             return None
-        name = hashlib.sha256("\0".join((loaded, db, _state_of_code())).encode()).hexdigest()[:32]
+        name = hashlib.sha256("\0".join((loaded, place, _state_of_code())).encode()).hexdigest()[:32]
         return self._folder / f"recognised-{name}"
 
 

@@ -91,6 +91,34 @@ def test_a_second_start_finds_the_same_and_asks_for_no_document(
     assert {*log.names} == {"palimpsestLoaded"}
 
 
+def test_one_collection_alone_is_found_again_without_asking_for_a_document(
+    start: Callable[..., Catalogue], local: LocalServer, log: CommandLog, db: Any, tmp_path: Path
+) -> None:
+    first = start().known("db.parts")
+    assert "aggregate" in log.names
+    assert start().known("db.parts") == first
+    assert {*log.names} == {"palimpsestLoaded"}
+    start().known("db.parts_history")
+    assert "aggregate" in log.names, "another one was not looked at yet"
+    assert [info.ns for info, _ in found(start())] == [f"db.{name}" for name in COLLECTIONS]
+    kept = {path.name for path in files(tmp_path)}
+    db.parts.delete_one({"_id": 8})
+    assert start().known("db.parts")[1] == first[1]
+    assert "aggregate" in log.names, "somebody has written"
+    assert {path.name for path in files(tmp_path)} == kept
+
+
+def test_documents_that_were_not_counted_are_counted_once_they_are_shown(
+    start: Callable[..., Catalogue], local: LocalServer
+) -> None:
+    local.load("db.many", (bson.encode({"_id": n, "v": 1}) for n in range(5000)))
+    local.loaded = "many"
+    assert start().known("db.many")[0].documents is None
+    again = start()
+    assert again.known("db.many")[0].documents is None
+    assert again.info("db.many").documents == 5000
+
+
 def test_what_was_written_to_is_recognised_anew_and_kept_for_nobody(
     start: Callable[..., Catalogue], db: Any, tmp_path: Path
 ) -> None:
