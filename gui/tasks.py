@@ -259,7 +259,12 @@ MANY = 50_000  # objects whose sweeping takes milliseconds
 IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
 RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
 LISTENED = 6  # sweeps before the long one in which nobody has used keys or wheel either
-_HANDS = frozenset((QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin))
+_HANDS = frozenset(
+    (
+        *(QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin),
+        QEvent.Type.Resize,  # of a window, too
+    )
+)
 
 
 class Sweeper(QObject):

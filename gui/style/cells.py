@@ -56,6 +56,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.style import focus_ring, icons, preferences, symbols, theme, wording
+from gui.style.live_resize import StandsStill
 from model.hidden_characters import plain as seen
 from model.hidden_characters import visible
 
@@ -466,7 +467,7 @@ def _first(index: Index) -> QModelIndex:
     return index.sibling(index.row(), 0)
 
 
-class _HeldHeader(QHeaderView):
+class _HeldHeader(QHeaderView, StandsStill):
     """A header that knows whether a person holds it with the mouse; what is sized otherwise, nobody sizes by hand.
 
     Of words in several parts, ``v11, current, 03 Nov 2026 10:14``, the last parts go before any word is cut.
@@ -476,6 +477,12 @@ class _HeldHeader(QHeaderView):
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.is_held = False
         self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)  # as a tree's own has
+
+    ground = "sunken"
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.is_painted_still(event):
+            super().paintEvent(event)
 
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, index: int) -> None:
         super().initStyleOptionForIndex(option, index)
@@ -505,7 +512,7 @@ class _HeldHeader(QHeaderView):
         self.is_held = False
 
 
-class CellTree(QTreeView):
+class CellTree(QTreeView, StandsStill):
     """The view of a :class:`CellModel`."""
 
     column_sized = Signal(int, int, int)
@@ -624,9 +631,10 @@ class CellTree(QTreeView):
         Room goes to words first, up to ``LONG``, then to headers, to the words of the column that takes the rest, to
         ids that were cut in the middle, to words up to ``WHOLE``, and to the widths given; what is left goes to longer
         words. Where it is not enough for all, a column that lacks little gets that,
-        and the others share. In a view that nobody sees this waits until it is shown.
+        and the others share. In a view that nobody sees this waits until it is shown, and where rows stand still until
+        they go on.
         """
-        self._is_fit_due = not self.isVisible()
+        self._is_fit_due = not self.isVisible() or self.still is not None
         if not self._is_fit_due:
             self._fit_columns()
 
@@ -805,7 +813,15 @@ class CellTree(QTreeView):
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()
 
+    def go_on(self) -> None:
+        self.still = None
+        if self._is_fit_due:
+            self.fit_columns()
+        super().go_on()
+
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self.is_painted_still(event):
+            return
         super().paintEvent(event)
         if self.hasFocus() and not self.visualRect(self.currentIndex()).intersects(self.viewport().rect()):
             focus_ring.frame(self.viewport())  # no cell shows it

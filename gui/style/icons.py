@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-from PySide6.QtCore import QByteArray, QRect, QRectF, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen
+from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPen, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from gui.style import theme
@@ -49,13 +49,23 @@ class _IconEngine(VectorEngine):
         super().__init__()
         self._name, self._token, self._on = name, token, on
 
-    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        token = self._on if state == QIcon.State.On and self._on else self._token
+    def _ink(self, mode: QIcon.Mode, state: QIcon.State) -> str:
         if mode == QIcon.Mode.Disabled:
-            token = "ctl"  # the ink of hints is too near to that of buttons without an edge
+            return "ctl"  # the ink of hints is too near to that of buttons without an edge
+        return self._on if state == QIcon.State.On and self._on else self._token
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         side = min(rect.width(), rect.height())
         square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
-        paint(painter, square, self._name, token)
+        paint(painter, square, self._name, self._ink(mode, state))
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        colour = getattr(theme.tokens(), self._ink(mode, state))
+        key, made = f"{self._name} {colour} {size.width()} {size.height()}", QPixmap()
+        if not QPixmapCache.find(key, made):  # every button asks for it whenever it is drawn
+            made = super().pixmap(size, mode, state)
+            QPixmapCache.insert(key, made)
+        return made
 
     def clone(self) -> QIconEngine:
         return _IconEngine(self._name, self._token, self._on)
@@ -65,6 +75,8 @@ class _Tick(_IconEngine):
     def __init__(self, state: Qt.CheckState) -> None:
         super().__init__("", "", "")
         self._ticked = state
+
+    pixmap = VectorEngine.pixmap
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         side = min(rect.width(), rect.height())

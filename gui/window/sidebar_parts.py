@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class SidebarTree(CellTree):
     """Rows of 28 with a rounded selection; the collection in front is the selection."""
 
+    ground = "canvas"
     entered_anew = Signal(QModelIndex, bool)  # Enter or a click; whether a new tab is wanted
     badge_clicked = Signal(QModelIndex)
 

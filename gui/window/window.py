@@ -95,6 +95,12 @@ class Window(QMainWindow):
         self._drawn.setInterval(UNSEEN)
         self._drawn.timeout.connect(self.drawn)
         self.drawn.connect(self.recovery.look)
+        self.drawn.connect(self._resize_smoothly)
+
+    def _resize_smoothly(self) -> None:
+        from gui.style.live_resize import LiveResize  # with the lists, which are not there before
+
+        LiveResize(self)
 
     def _wire(self) -> None:
         commands, connecting, workspace = self.commands, self.connecting, self.workspace

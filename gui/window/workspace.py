@@ -226,7 +226,10 @@ class Workspace(QWidget):
         line = theme.px(NARROW)
         if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
             self._fold_choice = None
-            self._fold(at_once=True)
+            if self.isVisible():
+                QTimer.singleShot(0, self, self._fold_at_once)  # by itself: all parts have just got other places
+            else:
+                self._fold_at_once()
 
     # --- counts
 

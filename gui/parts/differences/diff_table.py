@@ -116,8 +116,10 @@ class DiffTable(CellTree):
         self._look_later()
 
     def fit_columns(self) -> None:
-        """Give the columns their shares of the view's width."""
-        self._share()
+        """Give the columns their shares of the view's width, or later where rows stand still."""
+        self._is_fit_due = self.still is not None
+        if not self._is_fit_due:
+            self._share()
 
     def widths(self, room: int) -> list[int]:
         """The widths of symbol, field, A, B and type where there is so much room for all of them.

@@ -26,13 +26,14 @@ from gui.language import tr
 from gui.parts.versions_model import VersionsModel
 from gui.style import theme
 from gui.style.cells import CellDelegate
+from gui.style.live_resize import StandsStill
 from gui.views.timeline import strip_geometry
 
 HEIGHT = 110
 _SLOP = 4  # pixels a hand shakes while it clicks
 
 
-class Strip(QListView):
+class Strip(QListView, StandsStill):
     """The strip. ``a_asked``, ``b_asked`` and ``menu_asked`` carry a row of the model.
 
     A click makes a version that is older than B the new A, any other the new B; with Ctrl or Shift the other way round.
@@ -323,6 +324,8 @@ class Strip(QListView):
     # --- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self.is_painted_still(event):
+            return
         painter = QPainter(self.viewport())
         room = self.viewport().size()
         painter.fillRect(QRectF(self.viewport().rect()), theme.colour("surface"))
