@@ -60,10 +60,10 @@ def parser(*commands: str) -> Parser:
         dest="command", required=True, metavar="COMMAND", parser_class=_made
     )
     for name, (run, help, source, fill) in _COMMANDS.items():
-        said = {"allow_abbrev": False, "description": help[0].upper() + help[1:] + "."}
-        made = listed.add_parser(name, help=help, **(said if name in commands else {}))
-        if made is None:
+        if name not in commands:
+            listed.add_parser(name, help=help)
             continue
+        made = listed.add_parser(name, help=help, allow_abbrev=False, description=help[0].upper() + help[1:] + ".")
         made.set_defaults(run=run)
         if source:
             made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
@@ -72,9 +72,14 @@ def parser(*commands: str) -> Parser:
     return top
 
 
-def _made(prog: str, **options: Any) -> Parser | None:
-    """The parser of a command; None for one that is only named, without options of its own."""
-    return Parser(prog=prog, **options) if "description" in options else None
+def _made(**options: Any) -> Parser:
+    """The parser of a command; for all that are only named, and have no description, it is one."""
+    return Parser(**options) if "description" in options else _only_named()
+
+
+@functools.cache
+def _only_named() -> Parser:
+    return Parser(add_help=False)
 
 
 def named(words: Sequence[str]) -> tuple[str, ...]:
