@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
-
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
