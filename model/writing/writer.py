@@ -68,7 +68,8 @@ class Writer(Struct, frozen=True):
             return Outcome("refused", ns, id, reason)
         stored = _packed(((ns, base.raw),)) if layout.rows is not None and base.raw is not None else None
         intent = self._intent(layout, ns, id, action, base, content, undoes, stored)
-        return self.send(
+        return self._send(
+            layout,
             intent,
             lambda stamp: layout.swap_writable(id, base, content, stamp),
             lambda outcome: _as_stored(layout, id, outcome, content),
@@ -237,7 +238,19 @@ class Writer(Struct, frozen=True):
     ) -> Outcome:
         """Do one write with its intent in the journal before and its outcome after."""
         layout = self._layout(intent.ns)
-        if reason := self.catalogue.objection(intent.ns) or self._unsigned(layout):
+        if reason := self.catalogue.objection(intent.ns):
+            return Outcome("refused", intent.ns, intent.document, reason)
+        return self._send(layout, intent, write, stored)
+
+    def _send(
+        self,
+        layout: Layout,
+        intent: Intent,
+        write: Callable[[Stamp], Outcome],
+        stored: Callable[[Outcome], bytes | None],
+    ) -> Outcome:
+        """As :meth:`send`, once nothing stands against writing in this layout."""
+        if reason := self._unsigned(layout):
             return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
         entry = self.journal.begin(self._noted(intent, token))
