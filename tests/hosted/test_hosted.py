@@ -238,7 +238,8 @@ def test_who_is_not_let_in_is_told_which_of_password_user_and_right_it_is(name: 
             assert (outcome.kind, "privilege update on shop.things" in outcome.detail) == ("refused", True), outcome
             server.change_password("eva", "another")
             server.hang_up()
-            with pytest.raises(Unreachable, match=r"connection to \S+ was lost"):
+            # Which of them depends on whether the driver's monitor has met the closed connection already.
+            with pytest.raises(Unreachable, match=rf"connection to \S+ was lost|{WRONG} any more"):
                 session.documents("shop.things")
             with pytest.raises(Unreachable, match=f"{WRONG} any more; connect again"):
                 session.documents("shop.things")
