@@ -260,10 +260,13 @@ IDLE = 20  # sweeps without a task and without a move of the mouse after which a
 RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
 LISTENED = 6  # sweeps before the long one in which nobody has used keys or wheel either
 _HANDS = frozenset(
-    (
-        *(QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel, QEvent.Type.TouchBegin),
-        QEvent.Type.Resize,  # of a window, too
-    )
+    {
+        QEvent.Type.KeyPress,
+        QEvent.Type.MouseButtonPress,
+        QEvent.Type.Wheel,
+        QEvent.Type.TouchBegin,
+        QEvent.Type.Resize,
+    }
 )
 
 

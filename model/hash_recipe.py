@@ -64,10 +64,7 @@ class HashRecipe(Struct, frozen=True):
 
         A Binary gets the subtype of ``like``. Raises ``Refused`` where the recipe cannot say this content.
         """
-        is_bare = self.over == "bson" and self.keys == "stored" and not self.id
-        made = _HASHES[self.algorithm](content if is_bare else self.hashed(content, id), usedforsecurity=False)
-        if self.encoding == "hex":  # as nearly all are
-            return _text(made.hexdigest().encode())
+        made = _HASHES[self.algorithm](self.hashed(content, id), usedforsecurity=False)
         return self.stored(made.digest(), like)
 
     def stored(self, digest: bytes, like: Value | None = None) -> Value:

@@ -640,8 +640,7 @@ class CellTree(QTreeView, StandsStill):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._is_fit_due:
-            self.fit_columns()
+        self.catch_up()
 
     def _fit_columns(self) -> None:
         is_narrow = self.viewport().width() < theme.px(self._narrow_room)
@@ -813,11 +812,9 @@ class CellTree(QTreeView, StandsStill):
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()
 
-    def go_on(self) -> None:
-        self.still = None
+    def catch_up(self) -> None:
         if self._is_fit_due:
             self.fit_columns()
-        super().go_on()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.is_painted_still(event):

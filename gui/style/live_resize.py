@@ -38,7 +38,11 @@ class StandsStill(_View):
     def go_on(self) -> None:
         """Show the rows again, at once."""
         self.still = None
+        self.catch_up()
         self.viewport().repaint()
+
+    def catch_up(self) -> None:
+        """Do what waited for the rows to go on."""
 
     def is_painted_still(self, event: QPaintEvent) -> bool:
         """Paint the picture, where one is shown."""

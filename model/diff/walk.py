@@ -231,9 +231,10 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
 
     ``at`` is where some field begins that is not behind it.
     """
-    small = by_pattern = place - at > _FEW and _is_worth_patterns(place - at)  # small: whether such fields may follow
+    by_pattern = place - at > _FEW and _is_worth_patterns(place - at)
+    small = True  # whether fields that are small may follow
     while at < end:
-        if small and place - at > _FEW:
+        if by_pattern and small and place - at > _FEW:
             at = _small_fields().match(raw, at, place).end()  # type: ignore[union-attr]  # it matches nothing, too
             if at == end:
                 break
@@ -249,7 +250,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
             if stop > end:
                 raise Unreadable(f"The value at byte {begin} leads out of its document.")
             return raw[at + 1 : begin - 1], kind, begin, stop
-        small = by_pattern and stop - at < 256
+        small = stop - at < 256
         at = stop
     return None
 

@@ -267,7 +267,7 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
             made.clauses[name] = _exactly(value)
         elif not rooted:
             made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
-        if value.type in (c.OBJECT, c.ARRAY):
+        if value.is_container:
             made.inside(name, value)
         elif value.type in NUMBERS and (not plain or needs_text(value)):
             made.scalar(Leaf((name,), value, plain, (name,)), typed=plain)

@@ -118,7 +118,7 @@ def _sent(part: Any) -> Any:
     """A part of a command as the driver takes it; an order, or a choice of fields, is plain as it is."""
     if isinstance(part, _PLAIN) or (type(part) is dict and _WAYS.issuperset(map(type, part.values()))):
         return part
-    return [_raw(stage) for stage in part] if isinstance(part, list) else RawAnswer(bson_of(part))
+    return [_raw(stage) for stage in part] if isinstance(part, list) else _raw(part)
 
 
 def host_name(uri: str) -> str:
@@ -525,9 +525,7 @@ class Server:
             first = min(first, most)
         first = at_once or first
         name = next(iter(command))
-        body: dict[str, Any] = {
-            part: value if isinstance(value, _PLAIN) else _sent(value) for part, value in command.items()
-        }
+        body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         if name == "find":
             body["batchSize"] = first
         else:

@@ -193,6 +193,19 @@ def test_nothing_long_is_swept_while_somebody_types(qapp: object, qtbot: QtBot) 
     assert sweeper._quiet > tasks.IDLE  # told of no more, as there is nothing to be put off
 
 
+def test_nothing_long_is_swept_while_a_window_is_resized(qapp: object, qtbot: QtBot) -> None:
+    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
+    line = QLineEdit()
+    qtbot.addWidget(line)
+    line.show()
+    sweeper._quiet = 0
+    for _ in range(tasks.IDLE - 1):
+        sweeper.sweep()
+    line.resize(line.width() + 20, line.height())
+    sweeper.sweep()
+    assert sweeper._quiet == 1
+
+
 def test_garbage_is_collected_once_nobody_is_at_the_window(qapp: object) -> None:
     sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
     knot = weakref.ref(_Knot())
