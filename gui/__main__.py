@@ -159,8 +159,11 @@ def why_no_window() -> str:
 
 def _missing_for(platform: str) -> str:
     """The library that Qt or its platform plugin lacks on this system, as a sentence; "" where nothing is missing."""
+    from gui.kept_code import kept_code
+
     try:
-        from PySide6 import QtWidgets
+        with kept_code():
+            from PySide6 import QtWidgets
     except ImportError as error:
         return f"Qt cannot be loaded ({error}); install what is missing: {_LIBRARIES}."
     if not sys.platform.startswith("linux") or platform == "native":
