@@ -165,13 +165,12 @@ class Connecting(QObject):
     def _began(self, opening: Opening) -> None:
         verb = tr("Connecting to") if "://" in opening.source else tr("Opening")
         if self._workspace.at_welcome and self._dialog is None:
-            self._workspace.welcome.begin(opening, f"{verb} {opening.title}")
+            self._workspace.begin(opening, f"{verb} {wording.source(opening.title)}")
         self.changed.emit()
 
     def _opened(self, opened: Opened) -> None:
         session, workspace = opened.session, self._workspace
-        workspace.welcome.end()
-        workspace.welcome.clear()
+        workspace.opened()
         if self._dialog is not None:
             self._dialog.accept()
         self._sessions.add(session, opened.opening, self._watch(session))
@@ -225,19 +224,19 @@ class Connecting(QObject):
         if self._dialog is not None:
             self._dialog.fail(error)
         elif self._workspace.at_welcome:
-            self._workspace.welcome.end(error)
+            self._workspace.end(opening, error)
         else:
             messages.fail(self._workspace, error, [(tr("Try again"), partial(self.open, opening))])
         self.changed.emit()
 
     def _stopped(self, _: Opening) -> None:
-        self._workspace.welcome.end()
+        self._workspace.end()
         if self._dialog is not None:
             self._dialog.idle()
         self.changed.emit()
 
     def _ask_password(self, opening: Opening, why: str) -> None:
-        self._workspace.welcome.end()
+        self._workspace.end()
         if self._dialog is not None:
             self._dialog.fail(Refused(why or tr("{shown} names a user; type the password.", shown=opening.shown)))
             self._dialog.show_part(tr("Login"))

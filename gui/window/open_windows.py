@@ -32,11 +32,11 @@ class OpenWindows(QObject):
         self.all: list[Window] = []
         self._leaving = False
 
-    def open(self) -> Window:
+    def open(self, source_follows: bool = False) -> Window:
         """Open a further window; it has the lowest number that is free, and with it the place and tabs of that."""
         taken = {window.number for window in self.all}
         number = next(n for n in range(1, len(taken) + 2) if n not in taken)
-        window = Window(number)
+        window = Window(number, source_follows)
         self.all.append(window)
         window.another_asked.connect(self.open)
         window.quit_asked.connect(self.quit)
@@ -45,10 +45,10 @@ class OpenWindows(QObject):
         window.show()
         return window
 
-    def restore(self) -> Window:
-        """Open as many windows as there were when the program was left; returns the first."""
+    def restore(self, source_follows: bool = False) -> Window:
+        """Open as many windows as there were when the program was left; returns the first, which may get a source."""
         number = preferences.remembered(_KEPT, 1)
-        first = self.open()
+        first = self.open(source_follows)
         for _ in range(1, min(number, MOST) if isinstance(number, int) else 1):
             self.open()
         first.raise_()
@@ -129,8 +129,9 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     instance = RunningInstance()
     instance.asked.connect(windows.serve)
     imports = EarlyImports()
-    first = windows.restore()
-    if source := request.get("source"):
+    source = request.get("source")
+    first = windows.restore(bool(source))
+    if source:
         # Its server gets ready while the modules that ask it are imported, and takes no time from the first frame.
         first.drawn.connect(partial(session.start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gui import tasks
 from gui.language import tr, translated
+from gui.style import wording
 from model.errors import Refused
 from model.session import (
     Connections,
@@ -140,7 +141,7 @@ class Opener(QObject):
             owner=self,
             title=tr("Connecting to {title}", title=opening.title)
             if "://" in opening.source
-            else tr("Opening {title}", title=opening.title),
+            else tr("Opening {title}", title=wording.source(opening.title)),
         )
 
     def stop(self, opening: Opening) -> None:

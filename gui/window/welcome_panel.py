@@ -373,16 +373,19 @@ class WelcomePanel(QWidget):
         self.busy.show()
         self.connect_button.setEnabled(False)
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Show that the opening is over, with its error where it failed; the typed address stays."""
+    def end(self) -> None:
+        """Show that the opening is over; the typed address stays."""
         self.busy.hide()
         self._typed(self.uri.text())
-        if error is not None:
-            if not self.uri.text() and self._opening is not None and not self._opening.name:
-                self.uri.put(self._opening.source)  # from the command line: to be mended here
-            self._say(tasks.describe(error)[0])
-            if self._opening is not None and self._opening.shown == without_password(self.uri.source):
-                self.uri.setFocus()
+
+    def fail(self, opening: Opening, error: BaseException) -> None:
+        """Say why a source could not be opened."""
+        self.end()
+        if not self.uri.text() and not opening.name:
+            self.uri.put(opening.source)  # from the command line: to be mended here
+        self._say(tasks.describe(error)[0])
+        if opening.shown == without_password(self.uri.source):
+            self.uri.setFocus()
 
     def clear(self) -> None:
         """Forget the typed address, once it worked: a password may be in it."""

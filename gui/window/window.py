@@ -52,8 +52,11 @@ class Window(QMainWindow):
     closed = Signal()
     stays = Signal()  # it was to be closed, and somebody said no
 
-    def __init__(self, number: int = 1) -> None:
-        """``number`` tells windows apart that are open at once: each has a place and tabs of its own."""
+    def __init__(self, number: int = 1, source_follows: bool = False) -> None:
+        """``number`` tells windows apart that are open at once: each has a place and tabs of its own.
+
+        With ``source_follows`` it begins without the welcome page: a source is opened as soon as the frame is drawn.
+        """
         super().__init__()
         self.number = number
         self.setObjectName("page")
@@ -89,7 +92,10 @@ class Window(QMainWindow):
         self._wire()
         self._fit_size()
         self.connecting.refresh_saved()
-        self.workspace.show_welcome()
+        if source_follows:
+            self.workspace.await_source()
+        else:
+            self.workspace.show_welcome()
         self._drawn = QTimer(self)
         self._drawn.setSingleShot(True)
         self._drawn.setInterval(UNSEEN)
@@ -115,7 +121,16 @@ class Window(QMainWindow):
         self.title.tasks_asked.connect(commands.do_tasks)
         self.title.theme_asked.connect(commands.do_theme_toggle)
         self.status.tasks_asked.connect(commands.do_tasks)
-        welcome = workspace.welcome
+        workspace.welcome_made.connect(self._wire_welcome)
+        workspace.stop_asked.connect(connecting.opener.stop)
+        subscriptions.signals.written.connect(self._written)
+        self.recovery.show_asked.connect(self._show_journal)
+        self.recovery.connect_asked.connect(connecting.open_source)
+        for part in (workspace, connecting, commands, self.check_offer, preferences.signals, theme.signals):
+            part.changed.connect(self.update_state)
+
+    def _wire_welcome(self) -> None:
+        commands, connecting, welcome = self.commands, self.connecting, self.workspace.welcome
         welcome.open_asked.connect(connecting.opener.open)
         welcome.stop_asked.connect(connecting.opener.stop)
         welcome.sample_asked.connect(connecting.open_sample)
@@ -124,11 +139,6 @@ class Window(QMainWindow):
         welcome.folder_asked.connect(connecting.pick_folder)
         welcome.file_asked.connect(connecting.pick_file)
         welcome.topic_asked.connect(commands.show_topic)
-        subscriptions.signals.written.connect(self._written)
-        self.recovery.show_asked.connect(self._show_journal)
-        self.recovery.connect_asked.connect(connecting.open_source)
-        for part in (workspace, connecting, commands, self.check_offer, preferences.signals, theme.signals):
-            part.changed.connect(self.update_state)
 
     def _wire_work(self) -> None:
         commands, connecting, workspace = self.commands, self.connecting, self.workspace

@@ -297,7 +297,7 @@ class WindowCommands(QObject):
     def _pane(self, by: int) -> None:
         workspace = self._workspace
         if workspace.at_welcome:
-            workspace.welcome.sample.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            workspace.front.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return
         page = workspace.tab_area.page
         panes: list[QWidget] = [] if workspace.sidebar.folded else [workspace.sidebar.tree]

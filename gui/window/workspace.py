@@ -1,10 +1,11 @@
 """The workspace between the window's title row and its messages: the welcome page, or the sidebar and the tabs.
 
-These are made when a source is opened, or somebody asks for them: a window begins without.
+Each is made when it is first shown: a window that is started with a source begins with neither.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QTimer, Signal
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, theme, wording
-from gui.window.welcome_panel import WelcomePanel
+from gui.window.opening_page import OpeningPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from gui.pages.base import Page
     from gui.window.connection_watch import LostLine
     from gui.window.open_sessions import OpenSessions
+    from gui.window.opening import Opening
     from gui.window.sidebar import Sidebar
     from gui.window.tab_area import TabArea
+    from gui.window.welcome_panel import WelcomePanel
     from gui.window.work_area import WorkArea
     from model.news import News
     from model.session import SavedConnection, Session
@@ -36,6 +39,8 @@ class Workspace(QWidget):
 
     changed = Signal()
     made = Signal()  # the sidebar and the tabs are there now
+    welcome_made = Signal()
+    stop_asked = Signal(object)  # Opening
     current_changed = Signal()  # another page is in front
 
     def __init__(self, sessions: OpenSessions, parent: QWidget | None = None) -> None:
@@ -45,8 +50,9 @@ class Workspace(QWidget):
         self._stack = QStackedWidget(self)
         self._area: WorkArea | None = None
         self._saved: Sequence[SavedConnection] = ()
-        self.welcome = WelcomePanel(self._stack)
-        self._stack.addWidget(self.welcome)
+        self._welcome: WelcomePanel | None = None
+        self._first: OpeningPage | None = None  # in a window that was started with a source
+        self._being_opened: tuple[Opening, str] | None = None
         boxes.column(self).addWidget(self._stack)
         self._counted_of: Session | None = None  # whose drafts and tokens the sidebar tells
         self._counting = QTimer(self)
@@ -54,11 +60,23 @@ class Workspace(QWidget):
         self._counting.setInterval(400)
         self._counting.timeout.connect(self.count)
         theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
-        self.welcome.left.connect(self.show_work)
         subscriptions.signals.written.connect(self._written)
         subscriptions.signals.drafts.connect(self.count_soon)
 
     # --- its parts
+
+    @property
+    def welcome(self) -> WelcomePanel:
+        """The welcome page."""
+        if self._welcome is None:
+            from gui.window.welcome_panel import WelcomePanel
+
+            self._welcome = WelcomePanel(self._stack)
+            self._stack.addWidget(self._welcome)
+            self._welcome.set_recent(self._saved)
+            self._welcome.left.connect(self.show_work)
+            self.welcome_made.emit()
+        return self._welcome
 
     @property
     def sidebar(self) -> Sidebar:
@@ -103,7 +121,8 @@ class Workspace(QWidget):
     def set_saved(self, saved: Sequence[SavedConnection]) -> None:
         """List the saved connections."""
         self._saved = saved
-        self.welcome.set_recent(saved)
+        if self._welcome is not None:
+            self._welcome.set_recent(saved)
         if self._area is not None:
             self._area.sidebar.set_saved(saved)
 
@@ -111,13 +130,13 @@ class Workspace(QWidget):
 
     @property
     def at_welcome(self) -> bool:
-        """Whether the welcome page fills it."""
-        return self._stack.currentWidget() is self.welcome
+        """Whether the welcome page fills it, or what a window begins with: no page of a connection is in front."""
+        return self._area is None or self._stack.currentWidget() is not self._area
 
     @property
     def front(self) -> QWidget:
-        """What is beside the sidebar, or the welcome page."""
-        return self.welcome if self.at_welcome else self.tab_area
+        """What is beside the sidebar, or fills it."""
+        return (self._stack.currentWidget() or self) if self.at_welcome else self.tab_area
 
     @property
     def page(self) -> Page | None:
@@ -132,6 +151,39 @@ class Workspace(QWidget):
             return page.session
         return self._sessions.all[-1] if self._sessions.all else None
 
+    def await_source(self) -> None:
+        """Begin without the welcome page: a source is about to be opened."""
+        self._first = OpeningPage(self._stack)
+        self._stack.addWidget(self._first)
+        self.setFocusProxy(self._first)
+        self._first.setFocus()
+        self.changed.emit()
+
+    def begin(self, opening: Opening, title: str) -> None:
+        """Say that a source is being opened, with a way to stop that."""
+        self._being_opened = (opening, title)
+        if self._first is not None and self._stack.currentWidget() is self._first:
+            self._first.say(title, partial(self.stop_asked.emit, opening))
+        else:
+            self.welcome.begin(opening, title)
+
+    def end(self, opening: Opening | None = None, error: BaseException | None = None) -> None:
+        """Nothing is being opened any more; where it failed, the welcome page tells what was to be opened, and why."""
+        self._being_opened = None
+        if self._first is not None and self._stack.currentWidget() is self._first:
+            self.show_welcome()
+        if opening is not None and error is not None:
+            self.welcome.fail(opening, error)
+        elif self._welcome is not None:
+            self._welcome.end()
+
+    def opened(self) -> None:
+        """A source is open: forget what was typed for it."""
+        self._being_opened = None
+        if self._welcome is not None:
+            self._welcome.end()
+            self._welcome.clear()
+
     def show_welcome(self) -> None:
         """Show the welcome page."""
         session = self.session
@@ -139,6 +191,8 @@ class Workspace(QWidget):
         self._stack.setCurrentWidget(self.welcome)
         self.setFocusProxy(self.welcome.sample)
         self.welcome.sample.setFocus()
+        if self._being_opened is not None:
+            self.welcome.begin(*self._being_opened)
         self.changed.emit()
 
     def show_work(self) -> None:

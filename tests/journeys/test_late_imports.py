@@ -155,7 +155,7 @@ def test_help_and_a_mistake_need_no_driver() -> None:
 
 def test_a_window_is_there_before_driver_layouts_and_views() -> None:
     there = set(python("import sys; import gui.window.open_windows; print(*sys.modules)").split())
-    assert "gui.window.welcome_panel" in there
+    assert "gui.window.window" in there
     views = {name for name in there if name.startswith("gui.views.")} - {"gui.views.browse", "gui.views.browse.query"}
     assert not views
     assert not {"pymongo", "asyncio", "ssl", "model.session_parts", "model.layouts", "model.diff", "deepdiff"} & there

@@ -114,7 +114,7 @@ def test_what_is_said_while_connecting_and_after_it_moves_nothing(
     before = places()
     panel.begin(Opening("mongodb://db"), "Connecting to db")
     assert places() == before
-    panel.end(Refused("There is no server at db."))
+    panel.fail(Opening("mongodb://db"), Refused("There is no server at db."))
     assert panel.trouble.isVisible()
     assert places() == before
 
