@@ -26,7 +26,8 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 from model.address import Address
 from model.errors import Unreachable
 
-WRITES = frozenset(("insert", "update", "delete", "findAndModify"))
+COUNTING = frozenset(("insert", "update", "delete"))  # writes whose answers say how many documents they met
+WRITES = COUNTING | {"findAndModify"}
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
 _TOLD = frozenset(
     (
@@ -59,34 +60,51 @@ class Attempts(CommandListener, threading.local):
 
     sent: Sent | None = None  # in this thread
 
-    def _of(self, event: CommandStartedEvent | CommandSucceededEvent | CommandFailedEvent) -> Sent | None:
-        return self.sent if event.command_name in WRITES else None
-
     def started(self, event: CommandStartedEvent) -> None:
-        if (sent := self._of(event)) is not None:
+        self.begun(event.command_name)
+
+    def begun(self, name: str) -> None:
+        """Note that a command of a name leaves."""
+        if (sent := self.sent) is not None and name in WRITES:
             sent.attempts += 1
             sent.lost, sent.matched = False, None
 
     def succeeded(self, event: CommandSucceededEvent) -> None:
-        if (sent := self._of(event)) is not None:
-            sent.lost, number = False, event.reply.get("n")
+        self.answered(event.reply, event.command_name)
+
+    def answered(self, reply: Mapping[str, Any], name: str) -> None:
+        """Note the answer to a command of a name."""
+        if (sent := self.sent) is not None and name in COUNTING:
+            number = reply.get("n")
             sent.matched = number if isinstance(number, int) else None
 
     def failed(self, event: CommandFailedEvent) -> None:
-        if (sent := self._of(event)) is not None:
+        if (sent := self.sent) is not None and event.command_name in WRITES:
             sent.lost = not isinstance(event.failure, Mapping) or "code" not in event.failure
 
     def heard_alone(self, by: pymongo.MongoClient[RawBSONDocument]) -> None:
         """Have a client tell of commands only in a thread that is sending a write: for a read that is work in vain.
 
         Where others listen too, it goes on telling them of all. The driver has no open way to ask for this; one that
-        keeps its listeners otherwise tells of every command, and only time is lost.
+        keeps its listeners otherwise tells of every command, or makes an event of each, and only time is lost.
         """
         listeners: Any = getattr(by.options.pool_options, "_event_listeners", None)
         if listeners is not None and len(by.options.event_listeners) == 1:
             asked = property(attrgetter("attempts.sent"))  # in C: the driver asks several times for each command
-            inside = {"attempts": self, "enabled_for_commands": asked}
+            inside: dict[str, Any] = {"attempts": self, "enabled_for_commands": asked}
+            if _leads_with(listeners, "publish_command_start", "command"):
+                inside["publish_command_start"] = lambda _, command, *others, **named: self.begun(next(iter(command)))
+            if _leads_with(listeners, "publish_command_success", "duration", "reply", "command_name"):
+                inside["publish_command_success"] = lambda _, duration, reply, name, *others, **named: self.answered(
+                    reply, name
+                )
             listeners.__class__ = type("WhileSending", (type(listeners),), inside)
+
+
+def _leads_with(listeners: Any, method: str, *parameters: str) -> bool:
+    """Whether a method of the driver takes these first."""
+    found = getattr(getattr(type(listeners), method, None), "__code__", None)
+    return found is not None and found.co_varnames[1 : len(parameters) + 1] == parameters
 
 
 def client(

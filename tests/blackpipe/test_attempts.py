@@ -14,6 +14,7 @@ from pymongo import monitoring
 from pymongo.topology_description import TopologyDescription
 
 from model.localserver.wire import Command
+from model.server import driver
 from model.server.driver import Attempts
 from model.server.retry import Server, Write, run
 from model.values.canonical import Value
@@ -123,11 +124,17 @@ def test_what_could_not_even_be_sent_is_not_applied(pipe: BlackPipe, server: Ser
     assert reply.sentence
 
 
+@pytest.mark.parametrize("by_event", [False, True], ids=["told at once", "a driver that must make events"])
 def test_the_driver_tells_of_what_is_sent_only_while_a_write_is(
-    pipe: BlackPipe, monkeypatch: pytest.MonkeyPatch
+    pipe: BlackPipe, monkeypatch: pytest.MonkeyPatch, by_event: bool
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(Attempts, "started", lambda attempts, event: told.append(event.command_name))
+    if by_event:
+        monkeypatch.setattr(driver, "_leads_with", lambda *_: False)
+        monkeypatch.setattr(Attempts, "started", lambda attempts, event: told.append(event.command_name))
+    else:
+        monkeypatch.setattr(Attempts, "begun", lambda attempts, name: told.append(name))
+        monkeypatch.setattr(Attempts, "started", None)
     alone = monitoring._LISTENERS._replace(command_listeners=[])
     monkeypatch.setattr(monitoring, "_LISTENERS", alone)  # other tests of this process may listen for good
     with Server.connect(pipe.uri) as server:
