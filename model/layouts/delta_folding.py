@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -99,6 +99,30 @@ def rebuilt(rows: Iterable[bytes], own: Collection[str]) -> bytes:
             if name not in skipped:
                 state[name] = raw[begin - len(name) - 2 : end]
     return c.joined(state.values())
+
+
+def newest_states(rows: Iterable[bytes], own: Collection[str]) -> Iterator[bytes]:
+    """The state after each of such versions, oldest first: the newest state comes first, and the others on request.
+
+    Equal to what a :class:`Fold` gives. Raises ``Unreadable`` before the first of them.
+    """
+    skipped = frozenset(map(c.name_bytes, own))
+    state: dict[bytes, bytes] = {}
+    undo: list[list[tuple[bytes, bytes | None]]] = []
+    for raw in rows:
+        former: list[tuple[bytes, bytes | None]] = []
+        for name, _, begin, end in c.elements(raw):
+            if name not in skipped:
+                former.append((name, state.get(name)))
+                state[name] = raw[begin - len(name) - 2 : end]
+        undo.append(former)
+    while undo:
+        yield c.joined(state.values())
+        for name, before in reversed(undo.pop()):
+            if before is None:
+                del state[name]
+            else:
+                state[name] = before
 
 
 def folded(deltas: Iterable[Delta]) -> bytes:

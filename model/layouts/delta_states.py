@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
 from model.layouts.content_hashes import Sealed, hash_trouble
-from model.layouts.delta_folding import Delta, Fold, folded, rebuilt, removed_by
+from model.layouts.delta_folding import Delta, Fold, folded, newest_states, rebuilt, removed_by
 from model.layouts.field_reader import FieldReader
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.newest_query import TOGETHER
@@ -134,11 +134,24 @@ class DeltaStates:
 
     def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
         """The states by number, and those that are missing."""
-        states = self._states(self.documents.of(id))
-        if not states:
+        stored = list(self.documents.of(id))
+        if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
-        for version in with_gaps(self._folded(states), loss(self.profile), self.documents.claim):
+        versions = self._undoubted(stored) or self._folded(self._states(stored))
+        for version in with_gaps(versions, loss(self.profile), self.documents.claim):
             yield version if contents else version.without_content()
+
+    def _undoubted(self, stored: Sequence[bytes]) -> Iterator[Version] | None:
+        """The versions with their states, each made when it is asked for; None where they have to be judged."""
+        try:
+            if not self._newest_number(stored) or any(self._removes in raw for raw in stored if self._removes):
+                return None
+            states = newest_states(reversed(stored), self.own.names)
+            newest = next(states)
+        except Unreadable:
+            return None
+        pairs = zip(stored, chain([newest], states), strict=True)
+        return (self._with_state(self.documents.made(raw), state, raw is stored[0]) for raw, state in pairs)
 
     def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
         fold = Fold()
@@ -197,9 +210,17 @@ class DeltaStates:
         return self._rebuilt(stored, None) or next(self._folded(self._states(stored)))
 
     def _rebuilt(self, stored: Sequence[bytes], v: Value | None) -> Version | None:
-        """The state of one version, of the newest where ``v`` is None, without a look at any other state.
+        """The state of one version, of the newest where ``v`` is None, as :meth:`_told` tells it."""
+        if (told := self._told(stored, v)) is None:
+            return None
+        raw, content = told
+        return self._with_state(self.documents.made(raw), content, raw is stored[0])
 
-        None where anything in the history makes it doubtful, so that all of it has to be judged.
+    def _told(self, stored: Sequence[bytes], v: Value | None) -> tuple[bytes, bytes] | None:
+        """The stored version and the state that it leads to, without a look at any other state.
+
+        None where anything in the history makes it doubtful, so that all of it has to be judged; none of these is a
+        tombstone, or has a hash.
         """
         try:
             newest = self._newest_number(stored)
@@ -211,7 +232,7 @@ class DeltaStates:
             content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
         except Unreadable:
             return None
-        return self._with_state(self.documents.made(stored[place]), content, place == 0)
+        return stored[place], content
 
     def _newest_number(self, stored: Sequence[bytes]) -> int:
         """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.
@@ -272,9 +293,11 @@ class DeltaStates:
         """Every document's newest state, None where that, or any of its states, does not match."""
         matches = folded_page.matcher(filter)
         for stored in self._stored(together):
-            alone = None if any_version else self._rebuilt(stored, None)
-            every = iter([alone]) if alone is not None else self._folded(self._states(stored))
-            versions = (v for v in every if v.content is not None)
+            if not any_version and (told := self._told(stored, None)) is not None:
+                newest = compose(told[0], self.own.names, told[1], {})
+                yield newest if matches(newest) else None
+                continue
+            versions = (v for v in self._folded(self._states(stored)) if v.content is not None)
             first = next(versions, None)
             if first is None:
                 continue

@@ -91,6 +91,26 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
     assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
 
 
+@pytest.mark.usefixtures("each_walk")
+def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = random.SystemRandom().randrange(10**9)
+    print("seed", seed)
+    rng = random.Random(seed)
+    undoubted = 0
+    with LocalServer() as local, Server.connect(local.uri) as server:
+        for n in range(support.by_depth(60, 600)):
+            local.load(f"shop{n}.things", damaged(rng, life(rng, rng.randint(1, 12))))
+            layout = layout_of(server, f"shop{n}", "deltas", indexed=False, removed=rng.choice(["", "gone"]))
+            reader = layout.reader
+            assert isinstance(reader, DeltaStates)
+            stored = list(reader.documents.of(Value.of("K")))
+            found = reader._undoubted(stored)
+            if found is not None:
+                undoubted += 1
+                assert list(found) == list(reader._folded(reader._states(stored)))
+    assert undoubted > 10
+
+
 def test_a_version_of_a_sound_history_is_rebuilt_without_judging_the_others(
     walker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
