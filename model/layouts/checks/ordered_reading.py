@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import contains
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct, field
@@ -75,9 +76,10 @@ class OrderedReading(Struct):
         while some := list(islice(rows, STEP)):
             last = _place(some[-1], name)
             if until is None or (last is not None and not _above(last, until)):  # then all before it belong here, too
-                for raw in some:
-                    if behind is None or array not in raw or _is_behind(_place(raw, name), behind):
-                        yield raw
+                if behind is None or not any(map(contains, some, repeat(array))):
+                    yield from some
+                else:
+                    yield from (raw for raw in some if array not in raw or _is_behind(_place(raw, name), behind))
                 continue
             unread: list[bytes] = []
             for raw in chain(some, rows):
