@@ -7,9 +7,9 @@ thread that reads and looks; the server has others.
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +20,14 @@ from model.profile import Profile
 from model.session import Session
 from model.values import canonical
 from tests.benchmarks.scale import ID, NS, PAST, profile, rows
+from tests.benchmarks.timing import by_turns
 from tests.walker.building import using
 
-DOCUMENTS = 4000  # of four versions each that are scanned; and versions of one document that are blamed
+DOCUMENTS = 4000  # of four versions each that are scanned
+VERSIONS = 10_000  # of one document that are blamed
+TURNS = 5
 SHARES = {"in Python": 0.15, "with the walker": 0.5}  # of the driver's rate, that a scan has to reach
 TIMES = {"in Python": 10.0, "with the walker": 3.0}  # the driver's time, that blame may take
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The time of this thread in the fastest of three runs."""
-    took = []
-    for _ in range(3):
-        began = time.thread_time()
-        work()
-        took.append(time.thread_time() - began)
-    return min(took)
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ def measured() -> Iterator[Rate]:
     for layout in ("plain", "versions", "archive", "embedded"):
         yield from _measured("a scan", layout, DOCUMENTS, 1 if layout == "plain" else 4)
     for layout in ("versions", "archive"):
-        yield from _measured("blame", layout, 1, DOCUMENTS)
+        yield from _measured("blame", layout, 1, VERSIONS)
 
 
 def _measured(work: str, layout: str, documents: int, versions: int) -> Iterator[Rate]:
@@ -81,12 +74,18 @@ def _measured(work: str, layout: str, documents: int, versions: int) -> Iterator
             Session.open(server.uri, Profile((profile(layout),)), home=Path(home)) as session,
         ):
             collections = [client["shop"][ns.partition(".")[2]] for ns in (NS, PAST)]
-            bare = seconds(lambda: [sum(1 for _ in each.find()) for each in collections])
-            ours = (lambda: list(session.scan([NS]))) if work == "a scan" else (lambda: [session.blame(NS, ID)])
-            for name in SHARES:
-                if name == "with the walker" and canonical.walker is None:
-                    continue
-                with using(canonical.walker if name == "with the walker" else None):
-                    found = Rate(work, layout, name, seconds(ours), bare)
-                print(f"    {name:<16} {found.said}", flush=True)
+            walkers = {"in Python": None, "with the walker": canonical.walker}
+            ways = [name for name in SHARES if name == "in Python" or walkers[name] is not None]
+
+            def bare() -> object:
+                return [sum(1 for _ in each.find()) for each in collections]
+
+            def ours(way: str) -> object:
+                with using(walkers[way]):
+                    return list(session.scan([NS])) if work == "a scan" else session.blame(NS, ID)
+
+            driver, *took = by_turns([bare, *(partial(ours, way) for way in ways)], "thread", runs=TURNS)
+            for way, milliseconds in zip(ways, took, strict=True):
+                found = Rate(work, layout, way, milliseconds / 1000, driver / 1000)
+                print(f"    {way:<16} {found.said}", flush=True)
                 yield found

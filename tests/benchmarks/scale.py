@@ -39,9 +39,10 @@ Row = dict[str, Any]
 NS, PAST, ID = "shop.things", "shop.things_past", Value.of("d000000")
 RAW: bson.CodecOptions[RawBSONDocument] = bson.CodecOptions(RawBSONDocument)
 CONTENT: Row = {"name": "n", "price": 1, "city": "Kiel", "text": "lorem ipsum " * 10}
-OWN = ("versions", "deltas")
+OWN = ("versions", "flagged", "deltas")
 """Layouts with a document for each version."""
 AFTER = pymongo.ReturnDocument.AFTER
+DATABASES = 20
 SWAPS = 300
 """The documents that are swapped, by each who is measured."""
 FLAT = 0.25
@@ -66,20 +67,28 @@ class Cost:
 
 def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
     """Documents with their versions as a layout stores them, by collection."""
-    things: list[Row] = []
-    past: list[Row] = []
+    things: list[bytes] = []
+    past: list[bytes] = []
     for at in range(documents):
         id, each = f"d{at:06}", [{"v": v, "_w": ObjectId(), **CONTENT} for v in range(1, versions + 1)]
-        if layout == "versions":
-            things += [{"_id": ObjectId(), "docId": id, **version} for version in each]
-        elif layout == "hashed":
-            things.append({"_id": id, **CONTENT, "_versioned_id": canonical.hash_of(bson.encode(CONTENT))})
-        elif layout == "embedded":
-            things.append({"_id": id, "current": each[-1], "prev": each[:-1]})
-        else:
-            things.append({"_id": id, **each[-1]})
-            past += [{"_id": ObjectId(), "docId": id, **version} for version in each[:-1]]
-    return {NS: [bson.encode(row) for row in things], PAST: [bson.encode(row) for row in past]}
+        match layout:
+            case "versions":
+                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each]
+            case "flagged":
+                each[-1]["current"] = True
+                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each]
+            case "deltas":
+                own = [{"v": v["v"], "_w": v["_w"], **(CONTENT if v["v"] == 1 else {"price": v["v"]})} for v in each]
+                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in own]
+            case "hashed":
+                hashed = canonical.hash_of(bson.encode(CONTENT))
+                things.append(bson.encode({"_id": id, **CONTENT, "_versioned_id": hashed}))
+            case "embedded":
+                things.append(bson.encode({"_id": id, "current": each[-1], "prev": each[:-1]}))
+            case _:
+                things.append(bson.encode({"_id": id, **each[-1]}))
+                past += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each[:-1]]
+    return {NS: things, PAST: past}
 
 
 def profile(layout: str) -> CollectionProfile:
@@ -133,18 +142,19 @@ def _twin(ns: str) -> str:
 
 def page(layout: str, size: int, clock: str) -> Cost:
     """A page of 50 current documents among so many."""
-    with served(layout, size, 4 if layout == "versions" else 1, clock) as ground:
+    with served(layout, size, 4 if layout in OWN else 1, clock) as ground:
         things = ground.shop["things"]
 
         def newest() -> object:
             """The keys in the order of the index, of which the last of each document is its newest version."""
             found = list(things.find({}, {"docId": 1, "v": 1}).sort([("docId", 1), ("v", 1)]).limit(204))
-            return list(things.find({"_id": {"$in": [row["_id"] for row in found][3::4]}}))
+            wanted = found if layout == "deltas" else found[3::4]
+            return list(things.find({"_id": {"$in": [row["_id"] for row in wanted]}}))
 
         def current() -> object:
             return list(things.find({}, {"prev": 0} if layout == "embedded" else None).sort("_id", 1).limit(51))
 
-        bare = newest if layout == "versions" else current
+        bare = newest if layout in OWN else current
         return ground.cost(size, lambda session: session.documents(NS, limit=50), bare)
 
 
@@ -158,9 +168,14 @@ def opening(layout: str, size: int, clock: str) -> Cost:
         if layout == "embedded":
             wanted, hidden = {"_id": "d000000"}, {"prev": {"$elemMatch": {"v": middle}}}
         v = Value.of(middle)
-        return ground.cost(
-            size, lambda session: session.version(NS, ID, v), lambda: list(where.find(wanted, hidden).limit(1))
-        )
+
+        def bare() -> object:
+            """The row alone; of deltas all, as no one row tells that no other was lost or rewritten."""
+            if layout == "deltas":
+                return list(where.find({"docId": "d000000"}).sort("v", -1))
+            return list(where.find(wanted, hidden).limit(1))
+
+        return ground.cost(size, lambda session: session.version(NS, ID, v), bare)
 
 
 def history(layout: str, size: int, clock: str) -> Cost:
@@ -171,7 +186,8 @@ def history(layout: str, size: int, clock: str) -> Cost:
 
         def bare() -> object:
             current = list(ground.shop["things"].find({"_id": "d000000"})) if layout == "archive" else []
-            return current + list(where.find({"docId": "d000000"}).sort(keys).limit(100 - len(current)))
+            most = 0 if layout == "deltas" else 100 - len(current)  # of deltas all lead to the newest state
+            return current + list(where.find({"docId": "d000000"}).sort(keys).limit(most))
 
         return ground.cost(size, lambda session: list(islice(session.history(NS, ID), 100)), bare)
 
@@ -286,10 +302,10 @@ def journalling(layout: str, size: int, clock: str) -> Cost:
 
 
 def load_many(server: LocalServer, size: int) -> None:
-    """So many collections in ten databases, each with a number that may be a version."""
+    """So many collections in twenty databases, each with a number that may be a version."""
     for n in range(size):
         things = ({"_id": f"c{n}-{at}", "owner": f"o{at % 5}", "v": 1 + at % 3} for at in range(40))
-        server.load(f"shop{n % 10}.c{n}", map(bson.encode, things))
+        server.load(f"shop{n % DATABASES}.c{n}", map(bson.encode, things))
 
 
 def showing(layout: str, size: int, clock: str) -> Cost:
@@ -313,7 +329,7 @@ def showing(layout: str, size: int, clock: str) -> Cost:
 
 
 def listing(layout: str, size: int, clock: str) -> Cost:
-    """So many collections in ten databases, recognised, beside reading one document of each."""
+    """So many collections in twenty databases, recognised, beside reading one document of each."""
     with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
         load_many(server, size)
         with listening() as log:
@@ -322,21 +338,27 @@ def listing(layout: str, size: int, clock: str) -> Cost:
             return Ground(session, counted, log, None, clock).cost(
                 size,
                 lambda session: list(session.collections()),
-                lambda: [client[f"shop{n % 10}"][f"c{n}"].find_one() for n in range(size)],
+                lambda: [client[f"shop{n % DATABASES}"][f"c{n}"].find_one() for n in range(size)],
             )
 
 
 Action = Callable[[str, int, str], Cost]
 ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], float], ...] = (
-    ("a page of 50 documents, plain", page, "plain", (1000, 10_000, 100_000), lambda _: 1, 1.2),
-    ("a page of 50 documents, archive", page, "archive", (1000, 10_000, 100_000), lambda _: 1, 1.2),
-    ("a page of 50 documents, embedded", page, "embedded", (1000, 10_000, 100_000), lambda _: 1, 1.2),
-    ("a page of 50 documents, versions", page, "versions", (250, 2500, 25_000), lambda _: 2, 1.2),
-    ("one of many versions, versions", opening, "versions", (100, 1000, 10_000), lambda _: 1, 1.5),
-    ("one of many versions, archive", opening, "archive", (100, 1000, 10_000), lambda _: 1, 1.5),
+    ("a page of 50 documents, plain", page, "plain", (1000, 30_000, 1_000_000), lambda _: 1, 1.2),
+    ("a page of 50 documents, hashed", page, "hashed", (1000, 30_000, 1_000_000), lambda _: 1, 1.2),
+    ("a page of 50 documents, archive", page, "archive", (1000, 30_000, 1_000_000), lambda _: 1, 1.2),
+    ("a page of 50 documents, embedded", page, "embedded", (1000, 30_000, 1_000_000), lambda _: 1, 1.2),
+    ("a page of 50 documents, versions", page, "versions", (250, 7500, 250_000), lambda _: 2, 1.2),
+    ("a page of 50 documents, flagged", page, "flagged", (250, 7500, 250_000), lambda _: 2, 1.2),
+    ("a page of 50 documents, deltas", page, "deltas", (250, 7500, 250_000), lambda _: 2, 1.2),
+    ("one of many versions, versions", opening, "versions", (100, 3000, 100_000), lambda _: 1, 1.5),
+    ("one of many versions, flagged", opening, "flagged", (100, 3000, 100_000), lambda _: 1, 1.5),
+    ("one of many versions, archive", opening, "archive", (100, 3000, 100_000), lambda _: 1, 1.5),
+    ("one of many versions, deltas", opening, "deltas", (100, 3000, 100_000), lambda size: 3 + size // 1000, 2.5),
     ("one of many versions, embedded", opening, "embedded", (100, 1000, 10_000), lambda _: 1, 1.5),
     ("the first 100 of a history, versions", history, "versions", (1000, 10_000, 100_000), lambda _: 1, 1.2),
     ("the first 100 of a history, archive", history, "archive", (1000, 10_000, 100_000), lambda _: 2, 1.2),
+    ("the first 100 of a history, deltas", history, "deltas", (100, 3000, 100_000), lambda size: 3 + size // 1000, 3.0),
     ("a bisection, versions", bisecting, "versions", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a bisection, archive", bisecting, "archive", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 1, 1.3),
@@ -344,8 +366,8 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 4, 1.3),
     ("the journal of a swap", journalling, "", (1000, 10_000), lambda _: 0, 3.0),
-    ("a list of collections", listing, "", (20, 80), lambda size: 4 * size + 2, 50.0),
-    ("a document of many collections", showing, "", (20, 80), lambda _: 6, 20.0),
+    ("a list of collections", listing, "", (20, 80, 200), lambda size: 4 * size + 2, 50.0),
+    ("a document of many collections", showing, "", (20, 80, 200), lambda _: 6, 20.0),
 )
 """What is measured: the layout, the sizes, the commands that it may send, and its time in times of the driver's."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 BUDGET = 1.0  # seconds after which no further run is begun
 
 
-CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time, "thread": time.thread_time}
 
 
 def best(work: Callable[[], object], clock: str = "wall", budget: float = BUDGET, runs: float = float("inf")) -> float:

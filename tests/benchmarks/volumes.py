@@ -1,0 +1,133 @@
+"""The rows of ``python -m tests.benchmarks`` on what is large: a document of 15 MB, a gigabyte, a scan in two parts.
+
+The dump is read in a process of its own, whose memory is what it held at most. A scan in two parts counts the processor
+time of the longer one: two machines take that long.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import bson
+from bson import ObjectId
+
+from model import text
+from model.localserver import LocalServer
+from model.profile import Profile
+from model.records import Outcome
+from model.session import Session
+from model.userdata.journal import Intent, Journal
+from model.values import canonical
+from model.values.canonical import Value
+from tests.benchmarks.scale import NS, profile, rows
+from tests.benchmarks.timing import best, by_turns
+from tests.support import ROOT
+
+GIGABYTE = 1_000_000_000
+SCANNED = 60_000  # documents of a scan in two parts
+READING = """
+import json, resource, sys, time
+from pathlib import Path
+from model.session import Session
+file, home = map(Path, sys.argv[1:])
+began = time.perf_counter()
+with Session.open(file, home=home, at_once=True) as session:
+    (info,) = session.collections()
+    page = session.documents(info.ns, limit=50)
+    shown = time.perf_counter() - began
+    began = time.perf_counter()
+    session.read_on()
+    index = time.perf_counter() - began
+    assert len(page.rows) == 50 and not session.unread
+if sys.platform == "linux":  # since this program began: elsewhere what the one before it held counts, too
+    status = dict(line.split(":") for line in open("/proc/self/status"))
+    most = int(status["VmHWM"].split()[0]) / 1024
+else:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([shown, file.stat().st_size / 1e6 / index, most]))
+"""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A figure with what is to be reached: at most that, or with ``least`` at least."""
+
+    name: str
+    figure: float
+    unit: str
+    target: float
+    least: bool = False
+
+    @property
+    def missed(self) -> list[str]:
+        """What it does not reach, a sentence."""
+        met = self.figure >= self.target if self.least else self.figure <= self.target
+        return [] if met else [f"{self.name}: {self.figure:,.3g} {self.unit}, target {self.target:g}"]
+
+
+def measured(clock: str) -> Iterator[Volume]:
+    """Measure all, and print each."""
+    print("\nwhat is large")
+    for work in (_document, _dump, _parts):
+        for found in work(clock):
+            said = f"{found.name}: {found.figure:,.3g} {found.unit}"
+            print(f"    {said} ({'at least' if found.least else 'at most'} {found.target:g})", flush=True)
+            yield found
+
+
+def _document(clock: str) -> Iterator[Volume]:
+    """One of 15 MB: noted in the journal before and after an edit, and written out to be copied."""
+    page = {"number": 1, "title": "a title of some words", "text": "lorem ipsum dolor sit amet " * 6, "price": 12.5}
+    content = bson.encode({f"page{at:05}": {**page, "number": at} for at in range(15_000_000 // 260)})
+    changed = canonical.put(content, ("page00007", "price"), Value.of(2))
+    ns, id = "shop.books", Value.of(1)
+    intent = Intent("mongodb://host", ns, id, "edit", "plain", content, changed, token=str(ObjectId()))
+    outcome = Outcome("applied", ns, id, "Saved as version 2.", Value.of(2))
+    with tempfile.TemporaryDirectory() as home:
+        journal = Journal(Path(home))
+        journalled = best(lambda: journal.end(journal.begin(intent), outcome), clock)
+        journal.close()
+    size = f"{len(content) / 1e6:.1f} MB"
+    yield Volume(f"a swap of {size} in the journal", journalled, "ms", 200)
+    yield Volume(f"{size} as JSON", best(lambda: text.to_text(content), clock), "ms", 200)
+
+
+def _dump(clock: str) -> Iterator[Volume]:
+    """A ``.bson`` of a gigabyte: the first page, the reading to its end, and the memory of its process."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "shop" / "things.bson"
+        file.parent.mkdir()
+        blank = {"name": "n", "price": 1, "city": "Kiel", "text": "lorem ipsum " * 80}
+        with file.open("wb") as out:
+            written = 0
+            while written < GIGABYTE:
+                some = b"".join(bson.encode({"_id": ObjectId(), **blank}) for _ in range(5000))
+                written += out.write(some)
+        command = [sys.executable, "-c", READING, str(file), str(Path(folder) / "home")]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown, rate, most = json.loads(told)
+    yield Volume("1 GB of BSON, its first page", shown, "s", 1)
+    yield Volume("1 GB of BSON, read to its end", rate, "MB/s", 200, least=True)
+    yield Volume("1 GB of BSON, memory at most", most, "MB", 150)
+
+
+def _parts(clock: str) -> Iterator[Volume]:
+    """A scan in two parts beside the whole."""
+    with LocalServer() as server, tempfile.TemporaryDirectory() as home:
+        server.load(NS, rows("versions", SCANNED, 4)[NS])
+        server.index(NS, [("docId", 1), ("v", 1)], unique=True)
+        with Session.open(server.uri, Profile((profile("versions"),)), home=Path(home)) as session:
+            works = [lambda: list(session.scan([NS])), *(partial(_part, session, number) for number in (1, 2))]
+            whole, *parts = by_turns(works, "thread", runs=5)
+    yield Volume("a scan in two parts, times as fast", whole / max(parts), "times", 1.8, least=True)
+
+
+def _part(session: Session, number: int) -> list[object]:
+    return list(session.scan([NS]).in_part(number, 2))
