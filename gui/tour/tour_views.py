@@ -117,7 +117,7 @@ class TourViews:
         )
         for saved in reversed(self._saved):
             Connections().save(saved)
-        self.window = Window()
+        self.window = Window(source_follows=True)
         self.window.resize(*size)
         self.window.show()
         self._gallery: Gallery | None = None
@@ -136,6 +136,12 @@ class TourViews:
         """Each view's name and the widget that shows it now."""
         window = self.window
         window.resize(*self._size)
+        window.workspace.begin(
+            Opening("mongodb+srv://claims.db.example/"), tr("Connecting to {title}", title="production")
+        )
+        settle()
+        yield "opening", window
+        window.workspace.end()
         window.workspace.welcome.set_recent(self._saved)
         window.workspace.show_welcome()
         settle()

@@ -31,6 +31,7 @@ RESERVED = frozenset(
     }
 )  # fmt: skip
 _REF = frozenset({b"$ref", b"$id"})
+_HOLDERS = frozenset((c.OBJECT, c.ARRAY, c.SCOPED_CODE))
 
 _Element: TypeAlias = tuple[bytes, int, int, int]
 
@@ -70,13 +71,24 @@ def needs_elements(parts: list[_Element]) -> bool:
 
 
 class _OpenContainer:
-    """A container being written."""
+    """A container being written: ``before`` is what stands before its next part, ``after`` what follows each."""
 
-    __slots__ = ("close", "empty", "inner", "kind", "parts", "raw", "tail")
+    __slots__ = ("after", "before", "between", "close", "inner", "labels", "parts", "raw", "tail")
 
-    def __init__(self, raw: bytes, kind: str, parts: Iterator[_Element], close: str, tail: str, inner: str) -> None:
-        self.raw, self.kind, self.parts, self.close, self.tail, self.inner = raw, kind, parts, close, tail, inner
-        self.empty = True
+    def __init__(
+        self,
+        raw: bytes,
+        parts: Iterator[_Element],
+        labels: dict[bytes, str] | None,
+        after: str,
+        close: str,
+        tail: str,
+        inner: str,
+        comma: str,
+    ) -> None:
+        self.raw, self.parts, self.labels, self.after = raw, parts, labels, after
+        self.close, self.tail, self.inner = close, tail, inner
+        self.before, self.between = inner, comma + inner
 
 
 class _Writer:
@@ -86,34 +98,38 @@ class _Writer:
         self.colon = ":" if style.compact else ": "
         self.comma = "," if style.compact or style.indent is not None else ", "
         self.relax = style.mode != "canonical"
+        self.fields: dict[bytes, str] = {}  # a name as it stands before its value
+        self.pairs: dict[bytes, str] = {}  # and in a list of fields
 
     def write(self, value: Value) -> str:
         stack: list[_OpenContainer] = []
         self.value(value.type, value.data, 0, len(value.data), stack, "")
-        out, comma = self.out, self.comma
+        out = self.out
         while stack:
             frame = stack[-1]
-            part = next(frame.parts, None)
-            if part is None:
+            raw, labels, before, after = frame.raw, frame.labels, frame.before, frame.after
+            for name, kind, a, b in frame.parts:
+                label = "" if labels is None else labels.get(name) or self.label(labels, name)
+                if kind in _HOLDERS:
+                    out.append(before + label)
+                    frame.before = frame.between
+                    self.value(kind, raw, a, b, stack, after)
+                    break
+                out.append(f"{before}{label}{self.scalar(kind, raw[a:b])}{after}")
+                before = frame.between
+            else:
                 stack.pop()
-                if not frame.empty and self.style.indent is not None:
+                if before is frame.between and self.style.indent is not None:
                     out.append(frame.inner[: -len(self.style.indent) or None])
                 out.append(frame.close + frame.tail)
-                continue
-            name, kind, a, b = part
-            out.append(frame.inner if frame.empty else comma + frame.inner)
-            frame.empty = False
-            tail = ""
-            if frame.kind == "document":
-                out.append(self.name(name) + self.colon)
-            elif frame.kind == "pairs":
-                out.append(f"[{self.name(name)}{',' if self.style.compact else ', '}")
-                tail = "]"
-            self.value(kind, frame.raw, a, b, stack, tail)
         return "".join(out)
 
-    def name(self, name: bytes) -> str:
-        return scalars.quoted(c.name_of(name), self.style.ascii_only)
+    def label(self, labels: dict[bytes, str], name: bytes) -> str:
+        """A name with what leads to its value, which is remembered."""
+        quoted = scalars.quoted(c.name_of(name), self.style.ascii_only)
+        said = quoted + self.colon if labels is self.fields else f"[{quoted}{',' if self.style.compact else ', '}"
+        labels[name] = said
+        return said
 
     def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
         """Write the value between two offsets: copied at each level, a deep document would fill the memory."""
@@ -127,29 +143,31 @@ class _Writer:
             self.out.append(f'{{"$code": {code}, "$scope": ')
             self.container(c.OBJECT, scope[1], 0, len(scope[1]), stack, "}" + tail)
             return
+        self.out.append(self.scalar(kind, data) + tail)
+
+    def scalar(self, kind: int, data: bytes) -> str:
+        """A value that holds no others."""
         text = scalars.relaxed_text(kind, data) if self.relax else None
         if text is not None and self.style.mode == "exact" and kind == c.INT64:
             number = int(text)
             if scalars.INT32_MIN <= number <= scalars.INT32_MAX:
                 text = None
-        if text is None:
-            text = scalars.scalar_text(kind, data, self.style.ascii_only)
-        self.out.append(text + tail)
+        return scalars.scalar_text(kind, data, self.style.ascii_only) if text is None else text
 
     def container(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
         parts = list(c.elements(raw, start))
         if scalars.int32.unpack_from(raw, start)[0] != end - start:
             raise Unreadable(f"There are {end - start} bytes, and the document ends before the last of them.")
-        shape, opening, close = ("document", "{", "}") if kind == c.OBJECT else ("array", "[", "]")
+        labels, after, opening, close = (self.fields, "", "{", "}") if kind == c.OBJECT else (None, "", "[", "]")
         if kind == c.OBJECT and needs_fields(raw, parts):
-            shape, opening, close = "pairs", f'{{"$fields"{self.colon}[', "]}"
+            labels, after, opening, close = self.pairs, "]", f'{{"$fields"{self.colon}[', "]}"
         elif kind == c.ARRAY and needs_elements(parts):
-            shape, opening, close = "pairs", f'{{"$elements"{self.colon}[', "]}"
+            labels, after, opening, close = self.pairs, "]", f'{{"$elements"{self.colon}[', "]}"
         self.out.append(opening)
         inner = ""
         if self.style.indent is not None:
             inner = "\n" + self.style.indent * (len(stack) + 1)
-        stack.append(_OpenContainer(raw, shape, iter(parts), close, tail, inner))
+        stack.append(_OpenContainer(raw, iter(parts), labels, after, close, tail, inner, self.comma))
 
 
 def write(value: Value, style: Style = PLAIN) -> str:

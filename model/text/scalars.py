@@ -52,6 +52,8 @@ _ISO = re.compile(
 
 def quoted(text: str, ascii_only: bool = False) -> str:
     """A JSON string; characters beyond ASCII stay readable, those that nobody sees become codes like ``\\u202e``."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'  # as nearly all are
     return _quote_ascii(text) if ascii_only else escaped(_quote(text))
 
 

@@ -18,7 +18,7 @@ from model.session import Connections
 from tests.support import ROOT
 
 VIEWS = {
-    "welcome", "connect", "connect-login", "connect-test", "connect-ssh", "scan-consent", "about",
+    "opening", "welcome", "connect", "connect-login", "connect-test", "connect-ssh", "scan-consent", "about",
     "main", "history", "diff-inline", "diff-hidden", "layout", "editor-last-set", "json",
     "empty", "bad-filter", "restore", "editor-both", "read-only", "offline", "doubt", "unknown", "failed", "loading",
     "completion", "columns", "explain",
