@@ -1,15 +1,18 @@
 """The byte code of the modules that PySide6 carries inside its library, kept as Python keeps that of modules in files.
 
-Importing PySide6 compiles them anew each time, which is a seventh of what a window takes until it is drawn.
+Importing PySide6 compiles them anew each time, which is a seventh of what a window takes until it is drawn. What is
+kept is run, so it is taken only from a place where nobody else can have put it.
 """
 
 from __future__ import annotations
 
 import builtins
 import marshal
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import MAGIC_NUMBER, source_hash
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -54,9 +57,18 @@ def _keeping(plain: Callable[..., Any], kept: Kept, fresh: Kept) -> Callable[...
     return compile_once
 
 
+def _is_ours(place: Path) -> bool:
+    """Whether a folder or a file is of this user, and no other one may write it. Raises ``OSError``."""
+    if os.name != "posix":
+        return folders.chosen() is None and "PALIMPSEST_CACHE" not in os.environ  # the platform's own folder is
+    found = place.stat()
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
 def _read() -> Kept:
+    file = folders.kept_again() / _FILE
     with suppress(OSError, EOFError, ValueError, TypeError, AttributeError):
-        data = (folders.kept_again() / _FILE).read_bytes()
+        data = file.read_bytes() if _is_ours(file.parent) and _is_ours(file) else b""
         if data.startswith(MAGIC_NUMBER):
             kept: Kept = marshal.loads(data[len(MAGIC_NUMBER) :])
             if all(isinstance(code, CodeType) for _, code in kept.values()):
@@ -67,5 +79,6 @@ def _read() -> Kept:
 def _write(kept: Kept) -> None:
     with suppress(OSError, Refused):  # it only saves time
         folders.kept_again().mkdir(mode=0o700, parents=True, exist_ok=True)
-        with whole_file(folders.kept_again() / _FILE) as file:
-            file.write(MAGIC_NUMBER + marshal.dumps(kept))
+        if _is_ours(folders.kept_again()):
+            with whole_file(folders.kept_again() / _FILE) as file:
+                file.write(MAGIC_NUMBER + marshal.dumps(kept))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,16 @@ def test_what_is_damaged_or_of_another_python_is_made_anew(kept: Path) -> None:
         kept.write_bytes(damaged)
         assert start() == (signature, names)
         assert start() == (signature, [])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are told otherwise there")
+@pytest.mark.parametrize("which", ["the file", "the folder"])
+def test_what_others_can_have_written_is_not_run(kept: Path, which: str) -> None:
+    told = start()
+    (kept if which == "the file" else kept.parent).chmod(0o777)
+    assert start() == told
+    (kept if which == "the file" else kept.parent).chmod(0o700)
+    assert start() == (told[0], [])
 
 
 def test_a_module_whose_source_is_another_one_is_compiled(kept: Path) -> None:
