@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -65,49 +66,46 @@ def in_history(layout: Layout) -> list[Version]:
     return [each for each in layout.history(Value.of("K"), contents=True) if each.state != "missing"]
 
 
-@pytest.mark.usefixtures("each_walk")
-def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
+def drawn(lives: int) -> Iterator[tuple[Layout, DeltaStates, list[bytes]]]:
+    """Lives of the document, each with what reads it and what is stored of it."""
     seed = random.SystemRandom().randrange(10**9)
     print("seed", seed)
     rng = random.Random(seed)
-    rebuilt = 0
     with LocalServer() as local, Server.connect(local.uri) as server:
-        for n in range(support.by_depth(40, 600)):
-            ns = f"shop{n}.things"
-            local.load(ns, damaged(rng, life(rng, rng.randint(2, 12))))
-            removed = rng.choice(["", "gone"])
-            layout = layout_of(server, f"shop{n}", "deltas", indexed=False, removed=removed)
-            assert isinstance(layout.reader, DeltaStates)
-            seen: set[Value | None] = set()
-            for each in in_history(layout):
-                if each.v is not None and each.v not in seen:
-                    alone = layout.version(Value.of("K"), each.v)
-                    assert alone == each, (each.v.python(), alone.detail, each.detail)
-                    seen.add(each.v)
-            with pytest.raises(NotFound):
-                layout.version(Value.of("K"), Value.of(99))
-            stored = list(layout.reader.documents.of(Value.of("K")))
-            rebuilt += layout.reader._rebuilt(stored, None) is not None
-    assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
-
-
-@pytest.mark.usefixtures("each_walk")
-def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    seed = random.SystemRandom().randrange(10**9)
-    print("seed", seed)
-    rng = random.Random(seed)
-    undoubted = 0
-    with LocalServer() as local, Server.connect(local.uri) as server:
-        for n in range(support.by_depth(60, 600)):
+        for n in range(lives):
             local.load(f"shop{n}.things", damaged(rng, life(rng, rng.randint(1, 12))))
             layout = layout_of(server, f"shop{n}", "deltas", indexed=False, removed=rng.choice(["", "gone"]))
             reader = layout.reader
             assert isinstance(reader, DeltaStates)
-            stored = list(reader.documents.of(Value.of("K")))
-            found = reader._undoubted(stored)
-            if found is not None:
-                undoubted += 1
-                assert list(found) == list(reader._folded(reader._states(stored)))
+            yield layout, reader, list(reader.documents.of(Value.of("K")))
+
+
+@pytest.mark.usefixtures("each_walk")
+def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
+    rebuilt = 0
+    for layout, reader, stored in drawn(support.by_depth(40, 600)):
+        if not stored:
+            continue
+        seen: set[Value | None] = set()
+        for each in in_history(layout):
+            if each.v is not None and each.v not in seen:
+                alone = layout.version(Value.of("K"), each.v)
+                assert alone == each, (each.v.python(), alone.detail, each.detail)
+                seen.add(each.v)
+        with pytest.raises(NotFound):
+            layout.version(Value.of("K"), Value.of(99))
+        rebuilt += reader._rebuilt(stored, None) is not None
+    assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
+
+
+@pytest.mark.usefixtures("each_walk")
+def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged() -> None:
+    undoubted = 0
+    for _, reader, stored in drawn(support.by_depth(60, 600)):
+        found = reader._undoubted(stored) if stored else None
+        if found is not None:
+            undoubted += 1
+            assert list(found) == list(reader._folded(reader._states(stored)))
     assert undoubted > 10
 
 
