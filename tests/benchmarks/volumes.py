@@ -1,4 +1,4 @@
-"""The rows of ``python -m tests.benchmarks`` on what is large: a document of 15 MB, a gigabyte, a scan in two parts.
+"""The rows of ``python -m tests.benchmarks`` on what is large: a document of 15 MB, a gigabyte, many collections.
 
 The dump is read in a process of its own, whose memory is what it held at most. A scan in two parts counts the processor
 time of the longer one: two machines take that long.
@@ -26,11 +26,12 @@ from model.session import Session
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
-from tests.benchmarks.scale import NS, profile, rows
+from tests.benchmarks.scale import NS, load_many, profile, rows
 from tests.benchmarks.timing import best, by_turns
 from tests.support import ROOT
 
 GIGABYTE = 1_000_000_000
+LISTED = 200  # collections in twenty databases
 SCANNED = 60_000  # documents of a scan in two parts
 READING = """
 import json, resource, sys, time
@@ -75,7 +76,7 @@ class Volume:
 def measured(clock: str) -> Iterator[Volume]:
     """Measure all, and print each."""
     print("\nwhat is large")
-    for work in (_document, _dump, _parts):
+    for work in (_document, _dump, _parts, _list):
         for found in work(clock):
             said = f"{found.name}: {found.figure:,.3g} {found.unit}"
             print(f"    {said} ({'at least' if found.least else 'at most'} {found.target:g})", flush=True)
@@ -127,6 +128,15 @@ def _parts(clock: str) -> Iterator[Volume]:
             works = [lambda: list(session.scan([NS])), *(partial(_part, session, number) for number in (1, 2))]
             whole, *parts = by_turns(works, "thread", runs=5)
     yield Volume("a scan in two parts, times as fast", whole / max(parts), "times", 1.8, least=True)
+
+
+def _list(clock: str) -> Iterator[Volume]:
+    """The first of many collections, as a list shows it while the others are recognised."""
+    with LocalServer() as server:
+        load_many(server, LISTED)
+        with Session.open(server.uri) as session:
+            first = best(lambda: next(iter(session.collections())), clock)
+    yield Volume(f"the first of {LISTED} collections", first, "ms", 100)
 
 
 def _part(session: Session, number: int) -> list[object]:

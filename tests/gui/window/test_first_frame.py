@@ -125,8 +125,9 @@ def serve(self, request):
     served.append(self.all[0].workspace.is_made)
     QApplication.exit(0)
 
-def restored(self):
-    made = restore(self)
+def restored(self, source_follows):
+    assert source_follows
+    made = restore(self, source_follows)
     print(served, len(sources._early), "PySide6.QtNetwork" in sys.modules)
     return made
 
