@@ -121,7 +121,8 @@ class _Ring(QWidget):
             above = above.parentWidget()
         for overlay in _overlays:
             self.watch(overlay)
-        button.destroyed.connect(self.leave)
+        button.destroyed.connect(self.hide)  # Qt's own slots: what Python has of a window may be gone before it
+        button.destroyed.connect(self.deleteLater)
         theme.signals.changed.connect(self.update)
         self._follow()
 
