@@ -101,7 +101,7 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
 @pytest.mark.usefixtures("each_walk")
 def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged() -> None:
     undoubted = 0
-    for _, reader, stored in drawn(support.by_depth(60, 600)):
+    for _, reader, stored in drawn(support.by_depth(200, 600)):
         found = reader._undoubted(stored) if stored else None
         if found is not None:
             undoubted += 1
