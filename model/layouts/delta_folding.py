@@ -95,9 +95,7 @@ def rebuilt(rows: Iterable[bytes], own: Collection[str]) -> bytes:
     skipped = frozenset(map(c.name_bytes, own))
     state: dict[bytes, bytes] = {}
     for raw in rows:
-        for name, _, begin, end in c.elements(raw):
-            if name not in skipped:
-                state[name] = raw[begin - len(name) - 2 : end]
+        state.update(_fields_set(raw, skipped))
     return c.joined(state.values())
 
 
@@ -110,12 +108,9 @@ def newest_states(rows: Iterable[bytes], own: Collection[str]) -> Iterator[bytes
     state: dict[bytes, bytes] = {}
     undo: list[list[tuple[bytes, bytes | None]]] = []
     for raw in rows:
-        former: list[tuple[bytes, bytes | None]] = []
-        for name, _, begin, end in c.elements(raw):
-            if name not in skipped:
-                former.append((name, state.get(name)))
-                state[name] = raw[begin - len(name) - 2 : end]
-        undo.append(former)
+        fields = _fields_set(raw, skipped)
+        undo.append([(name, state.get(name)) for name in fields])
+        state.update(fields)
     while undo:
         yield c.joined(state.values())
         for name, before in reversed(undo.pop()):
@@ -123,6 +118,11 @@ def newest_states(rows: Iterable[bytes], own: Collection[str]) -> Iterator[bytes
                 del state[name]
             else:
                 state[name] = before
+
+
+def _fields_set(raw: bytes, skipped: Collection[bytes]) -> dict[bytes, bytes]:
+    """The fields that a stored version sets, each as it stands in a document; of two with one name the last counts."""
+    return {name: raw[at - len(name) - 2 : end] for name, _, at, end in c.elements(raw) if name not in skipped}
 
 
 def folded(deltas: Iterable[Delta]) -> bytes:

@@ -144,7 +144,7 @@ class DeltaStates:
     def _undoubted(self, stored: Sequence[bytes]) -> Iterator[Version] | None:
         """The versions with their states, each made when it is asked for; None where they have to be judged."""
         try:
-            if not self._newest_number(stored) or any(self._removes in raw for raw in stored if self._removes):
+            if not self._newest_number(stored) or self._remove_fields(stored):
                 return None
             states = newest_states(reversed(stored), self.own.names)
             newest = next(states)
@@ -228,11 +228,15 @@ class DeltaStates:
             if not 0 <= place < newest:
                 return None
             rows = stored[: place - 1 if place else None : -1]
-            removing = self._removes and any(self._removes in raw for raw in rows)
+            removing = self._remove_fields(rows)
             content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
         except Unreadable:
             return None
         return stored[place], content
+
+    def _remove_fields(self, rows: Iterable[bytes]) -> bool:
+        """Whether any of some stored versions may list fields that it removes."""
+        return bool(self._removes) and any(self._removes in raw for raw in rows)
 
     def _newest_number(self, stored: Sequence[bytes]) -> int:
         """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.
