@@ -51,7 +51,6 @@ class Workspace(QWidget):
         self._area: WorkArea | None = None
         self._saved: Sequence[SavedConnection] = ()
         self._welcome: WelcomePanel | None = None
-        self._first: OpeningPage | None = None  # in a window that was started with a source
         self._being_opened: tuple[Opening, str] | None = None
         boxes.column(self).addWidget(self._stack)
         self._counted_of: Session | None = None  # whose drafts and tokens the sidebar tells
@@ -153,24 +152,30 @@ class Workspace(QWidget):
 
     def await_source(self) -> None:
         """Begin without the welcome page: a source is about to be opened."""
-        self._first = OpeningPage(self._stack)
-        self._stack.addWidget(self._first)
-        self.setFocusProxy(self._first)
-        self._first.setFocus()
+        page = OpeningPage(self._stack)
+        self._stack.addWidget(page)
+        self.setFocusProxy(page)
+        page.setFocus()
         self.changed.emit()
+
+    @property
+    def _opening_page(self) -> OpeningPage | None:
+        """What a window begins with that gets a source, as long as it fills it."""
+        page = self._stack.currentWidget()
+        return page if isinstance(page, OpeningPage) else None
 
     def begin(self, opening: Opening, title: str) -> None:
         """Say that a source is being opened, with a way to stop that."""
         self._being_opened = (opening, title)
-        if self._first is not None and self._stack.currentWidget() is self._first:
-            self._first.say(title, partial(self.stop_asked.emit, opening))
+        if (page := self._opening_page) is not None:
+            page.say(title, partial(self.stop_asked.emit, opening))
         else:
             self.welcome.begin(opening, title)
 
     def end(self, opening: Opening | None = None, error: BaseException | None = None) -> None:
         """Nothing is being opened any more; where it failed, the welcome page tells what was to be opened, and why."""
         self._being_opened = None
-        if self._first is not None and self._stack.currentWidget() is self._first:
+        if self._opening_page is not None:
             self.show_welcome()
         if opening is not None and error is not None:
             self.welcome.fail(opening, error)
