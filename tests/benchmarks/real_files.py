@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import bson
-import platformdirs
 
 from model.diff import diff
 from tests.benchmarks.histories import documents
@@ -57,11 +56,11 @@ class Pairs:
         return found
 
 
-def clone(repository: str, clones: Path | None) -> Path | str:
+def clone(repository: str, clones: Path | None, cache: Path) -> Path | str:
     """Where a repository is, or why it cannot be had."""
     if clones is not None and (there := clones / repository).is_dir():
         return there
-    place = Path(platformdirs.user_cache_dir("palimpsest")) / "benchmarks" / "clones" / repository
+    place = cache / "clones" / repository
     if not place.is_dir():
         url = f"https://github.com/{repository}.git"
         command = ["git", "clone", "--quiet", "--bare", "--filter=blob:none", "--single-branch", url, str(place)]
@@ -76,9 +75,9 @@ def measured(node: Node, clones: Path | None, clock: str) -> Iterator[Pairs]:
     print("\nversions of real files that follow one another")
     for repository, path, last in FILES:
         file = f"{repository}, {path}"
-        where = clone(repository, clones)
-        if isinstance(where, str) or node.missing:
-            print(f"    {file} is left out: {node.missing or where}", flush=True)
+        where = node.missing or clone(repository, clones, node.folder)
+        if isinstance(where, str):
+            print(f"    {file} is left out: {where}", flush=True)
             continue
         lines = documents(where, path, 0, sys.maxsize, last)
         raws = [bson.encode(json.loads(line)) for line in lines]
@@ -87,7 +86,10 @@ def measured(node: Node, clones: Path | None, clock: str) -> Iterator[Pairs]:
             written = Path(folder) / "versions"
             written.write_text("\n".join(lines))
             took = [node.pairs(peer, written, LIMIT, clock, 0.2) for peer in (PEER, f"{PEER}, decoding")]
-        peer, decoding = (0.0 if isinstance(each, str) else sum(time for time, _ in each) for each in took)
+        if why := next((each for each in took if isinstance(each, str)), ""):
+            print(f"    {file} is left out: {PEER} {why}", flush=True)
+            continue
+        peer, decoding = (sum(milliseconds for milliseconds, _ in each) for each in took if not isinstance(each, str))
         found = Pairs(file, len(raws) - 1, ours, peer, decoding)
         print(
             f"    {file}: {found.count} pairs, {sum(map(len, raws)) / len(raws) / 1e6:.3f} MB each: {ours:,.2f} ms; "

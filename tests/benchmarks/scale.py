@@ -71,15 +71,14 @@ def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
     past: list[bytes] = []
     for at in range(documents):
         id, each = f"d{at:06}", [{"v": v, "_w": ObjectId(), **CONTENT} for v in range(1, versions + 1)]
+        if layout == "flagged":
+            each[-1]["current"] = True
+        elif layout == "deltas":
+            each[1:] = [{"v": version["v"], "_w": version["_w"], "price": version["v"]} for version in each[1:]]
+        apart = [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each]
         match layout:
-            case "versions":
-                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each]
-            case "flagged":
-                each[-1]["current"] = True
-                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each]
-            case "deltas":
-                own = [{"v": v["v"], "_w": v["_w"], **(CONTENT if v["v"] == 1 else {"price": v["v"]})} for v in each]
-                things += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in own]
+            case "versions" | "flagged" | "deltas":
+                things += apart
             case "hashed":
                 hashed = canonical.hash_of(bson.encode(CONTENT))
                 things.append(bson.encode({"_id": id, **CONTENT, "_versioned_id": hashed}))
@@ -87,7 +86,7 @@ def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
                 things.append(bson.encode({"_id": id, "current": each[-1], "prev": each[:-1]}))
             case _:
                 things.append(bson.encode({"_id": id, **each[-1]}))
-                past += [bson.encode({"_id": ObjectId(), "docId": id, **version}) for version in each[:-1]]
+                past += apart[:-1]
     return {NS: things, PAST: past}
 
 

@@ -15,13 +15,14 @@ from tests.benchmarks.real_files import Pairs
 class Peer:
     """Takes so many milliseconds for each pair."""
 
-    missing = ""
+    missing = why = ""
+    folder = Path("nowhere")
 
     def __init__(self, plain: float, decoding: float) -> None:
         self.took = {"fast-json-patch": plain, "fast-json-patch, decoding": decoding}
 
-    def pairs(self, peer: str, lines: Path, limit: float, clock: str, budget: float) -> list[tuple[float, int]]:
-        return [(self.took[peer], 1)] * (len(lines.read_text().splitlines()) - 1)
+    def pairs(self, peer: str, lines: Path, limit: float, clock: str, budget: float) -> list[tuple[float, int]] | str:
+        return self.why or [(self.took[peer], 1)] * (len(lines.read_text().splitlines()) - 1)
 
 
 @pytest.fixture
@@ -52,6 +53,9 @@ def test_what_cannot_be_had_is_left_out_with_a_reason(
     peer.missing = "node or npm is not here"
     assert not list(real_files.measured(peer, clones, "cpu"))  # type: ignore[arg-type]
     assert "github/gemoji, emoji.json is left out: node or npm is not here" in capsys.readouterr().out
+    peer.missing, peer.why = "", "> 120 s, cut off"
+    assert not list(real_files.measured(peer, clones, "cpu"))  # type: ignore[arg-type]
+    assert "is left out: fast-json-patch > 120 s, cut off" in capsys.readouterr().out
 
 
 def test_a_comparison_that_is_slower_than_it_may_be_is_told() -> None:

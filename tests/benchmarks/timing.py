@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 BUDGET = 1.0  # seconds after which no further run is begun
 
 
-CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time, "thread": time.thread_time}
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+"""Those that a person may choose; the benchmarks also ask for that of one thread."""
 
 
 def best(work: Callable[[], object], clock: str = "wall", budget: float = BUDGET, runs: float = float("inf")) -> float:
@@ -34,7 +35,7 @@ def by_turns(
 
 def _taken(works: Sequence[Callable[[], object]], clock: str, budget: float, runs: float) -> list[list[float]]:
     """The seconds of each run of each work."""
-    now = CLOCKS[clock]
+    now = time.thread_time if clock == "thread" else CLOCKS[clock]
     began = time.perf_counter()
     taken: list[list[float]] = [[] for _ in works]
     while True:
