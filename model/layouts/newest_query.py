@@ -305,14 +305,15 @@ def _number(kind: int) -> int:
     return -1 if kind == c.MIN_KEY else kind
 
 
-def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]]) -> Terms:
+def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]], end: str = "") -> Terms:
     """The filter for ids that a server sorts behind an id: those of its types beyond it, and the types that follow.
 
-    Of these it names the ones that the server knows.
+    Of these it names the ones that the server knows. ``end`` is the operator to compare with, where it is not to be
+    the strict one.
     """
     at = next(i for i, each in enumerate(BRACKETS) if last.type in each)
     rest = [kind for each in (BRACKETS[:at] if down else BRACKETS[at + 1 :]) for kind in each]
     known = types() if rest else ()
     numbers = [_number(kind) for kind in rest if kind in known]
-    beyond: list[Terms] = [{name: {"$lt" if down else "$gt": last}}]
+    beyond: list[Terms] = [{name: {end or ("$lt" if down else "$gt"): last}}]
     return {"$or": beyond + [{name: {"$type": number}} for number in numbers]}

@@ -141,9 +141,20 @@ class LocalServer:
             index.unique = False
             collection.add_index(index)
 
-    def shard(self, ns: str, fields: Sequence[str]) -> None:
-        """Shard a collection by some fields, as ``config.collections`` tells from then on."""
-        self.store.shard(self._collection(ns), fields)
+    def shard(self, ns: str, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]] = ()) -> None:
+        """Shard a collection by some fields, as ``config`` tells from then on.
+
+        ``edges`` are the values of these fields that begin each chunk but the first, and the shard that it lies on.
+        """
+        self.store.shard(self._collection(ns), fields, edges)
+
+    def shards_asked(self, ns: str) -> list[frozenset[str]]:
+        """The shards that a router would have sent each reading of a sharded collection to, since this was asked."""
+        chunks = self._collection(ns).chunks
+        asked = [] if chunks is None else list(chunks.asked)
+        if chunks is not None:
+            chunks.asked.clear()
+        return asked
 
     def catch_up(self) -> None:
         """Have all that the primary has, as of now."""

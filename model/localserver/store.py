@@ -25,9 +25,11 @@ from itertools import chain, pairwise, product
 from typing import Any
 
 import bson
+from bson.binary import Binary
 
 from model.errors import Unreadable
 from model.localserver.change_log import ChangeLog
+from model.localserver.chunks import Chunks
 from model.localserver.disk_order import Entry, sorted_on_disk
 from model.localserver.documents_on_disk import AscendingIds, DocumentsOnDisk
 from model.localserver.kept_documents import KeptOrder, Order
@@ -126,6 +128,7 @@ class Collection:
         self.uuid = uuid.uuid5(uuid.NAMESPACE_URL, f"{ns} {generation}")
         self.options = options
         self.log = log
+        self.chunks: Chunks | None = None  # of a sharded one
         self.shard_key: tuple[str, ...] = ()
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
@@ -610,12 +613,16 @@ class Store:
                     self.shard(found, fields)
             return found
 
-    def shard(self, collection: Collection, fields: Sequence[str]) -> None:
-        """Shard a collection by some fields, and tell of it in ``config.collections``."""
-        collection.shard_key = tuple(fields)
+    def shard(
+        self, collection: Collection, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]] = ()
+    ) -> None:
+        """Shard a collection by some fields, with chunks as in :class:`.Chunks`, and tell of it in ``config``."""
+        collection.shard_key, collection.chunks = tuple(fields), Chunks(fields, edges)
         key = c.document([(field, c.Value.of(1)) for field in fields])
-        row = [("_id", c.Value.of(collection.ns)), ("key", c.Value.document(key)), ("unique", c.Value.of(False))]
+        row = [("_id", c.Value.of(collection.ns)), ("uuid", c.Value.of(Binary.from_uuid(collection.uuid)))]
+        row += [("key", c.Value.document(key)), ("unique", c.Value.of(False))]
         self.make("config", "collections", strict=False).load([c.document(row)])
+        self.make("config", "chunks", strict=False).load(collection.chunks.rows(collection.uuid))
 
     def drop(self, db: str, name: str | None = None) -> bool:
         """Remove a collection or a whole database; whether it was there."""

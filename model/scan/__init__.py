@@ -29,9 +29,9 @@ from model.layouts.checks.base import Check
 from model.layouts.checks.chains import Chains
 from model.layouts.checks.ordered_reading import OrderedReading
 from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.newest_query import leapable
 from model.layouts.reserved_fields import legible_field
 from model.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.scan.division import Division
 from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
 from model.scan.parts import CollectionBegun, CollectionDone
@@ -217,7 +217,7 @@ class Scan:
                 continue
             before, in_vain = self._reading.documents, self._read_in_vain
             part = (None, None) if whole else (bounds[number - 1], bounds[number])
-            self._reading.after, self._reading.part = part[0], None if whole else part
+            self._reading.after, self._reading.part = None, None if whole else part
             self._reading.histories = 0
             yield CollectionBegun(at, info.ns, info.layout, self._catalogue.is_stated(info.ns), whole, *part)
             if number == 1 or whole:
@@ -236,16 +236,8 @@ class Scan:
         name = check.ordered_by if isinstance(check, Chains | SingleDocuments) else ""
         if not name or (info.documents or 0) < DIVIDED:
             return []
-        found: list[Value | None] = [None]
-        shown = {name: 1} if name == "_id" else {name: 1, "_id": 0}  # what the index holds, so that no document is read
-        for number in range(1, of):
-            skip = (info.documents or 0) * number // of
-            rows = self._server.find(info.ns, sort={name: 1}, projection=shown, skip=skip, limit=1)
-            id = next((legible_field(raw, name) for raw in rows), None)
-            if id is None or not leapable(id):
-                return []
-            found.append(id)
-        return [*found, None]
+        found = Division(self._server, info.ns, name, info.documents or 0).bounds(of)
+        return [None, *found, None] if found is not None else []
 
     def _said_before(self, info: CollectionInfo) -> list[Unchecked]:
         """What is said of a collection before it is looked through."""

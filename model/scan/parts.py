@@ -25,15 +25,15 @@ from model.values.canonical import Value
 
 
 class CollectionBegun(Struct, frozen=True):
-    """A collection, or the part of it behind one id and up to another, that the findings up to its end belong to."""
+    """A collection, or the part of it from one id on and before another, that the findings up to its end belong to."""
 
     at: int  # its place among all
     ns: str
     layout: str
     stated: bool  # by a profile, so that no finding speaks against its layout
     whole: bool
-    behind: Value | None
-    until: Value | None
+    since: Value | None
+    before: Value | None
 
 
 class CollectionDone(Struct, frozen=True):
@@ -68,7 +68,7 @@ def rows(
 def _row(each: CollectionBegun | Finding | Unchecked | CollectionDone) -> dict[str, Any]:
     if isinstance(each, CollectionBegun):
         kept: dict[str, Any] = asdict(each)
-        return {"begun": kept | {"behind": _written(each.behind), "until": _written(each.until)}}
+        return {"begun": kept | {"since": _written(each.since), "before": _written(each.before)}}
     if isinstance(each, CollectionDone):
         return {"done": asdict(each)}
     if isinstance(each, Unchecked):
@@ -90,7 +90,7 @@ def _read(value: str | None) -> Value | None:
 def _made(row: dict[str, Any]) -> CollectionBegun | Finding | Unchecked | CollectionDone:
     ((kind, kept),) = row.items()
     if kind == "begun":
-        return CollectionBegun(**kept | {"behind": _read(kept["behind"]), "until": _read(kept["until"])})
+        return CollectionBegun(**kept | {"since": _read(kept["since"]), "before": _read(kept["before"])})
     if kind == "done":
         return CollectionDone(**kept)
     if kind == "unchecked":
@@ -200,7 +200,7 @@ def _part(name: str, lines: Iterable[str]) -> _Part:
 
 def _check(several: Sequence[_CollectionPart], of: int) -> None:
     """Raise ``Refused`` unless these are all parts of one collection, each beginning where the one before it ends."""
-    ends = [(each.begun.behind, each.begun.until) for each in several]
+    ends = [(each.begun.since, each.begun.before) for each in several]
     whole = len(several) == 1 and several[0].begun.whole
     joined = len(several) == of and ends[0][0] is None and ends[-1][1] is None
     fits = joined and all(before[1] == after[0] for before, after in pairwise(ends))

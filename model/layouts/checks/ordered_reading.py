@@ -36,7 +36,7 @@ class OrderedReading(Struct):
     documents: int = 0  # stored documents looked at so far
     histories: int = 0  # documents of the collection at hand, each once however many versions are stored
     after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
-    part: tuple[Value | None, Value | None] | None = None  # only ids behind the first, up to the second; None: no end
+    part: tuple[Value | None, Value | None] | None = None  # only ids from the first on, before the second; None: no end
     types: TypeNumbers = field(default_factory=TypeNumbers)
     _done: Value | bytes | None = None
     in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
@@ -71,15 +71,17 @@ class OrderedReading(Struct):
         return rows if self.part is None else self._in(self.part, rows, name)
 
     def _in(self, part: tuple[Value | None, Value | None], rows: Iterator[bytes], name: str) -> Iterator[bytes]:
-        behind, until = (None if end is None else key_of(end) for end in part)
+        since, before = (None if end is None else key_of(end) for end in part)
         array = bytes((c.ARRAY,)) + c.name_bytes(name) + b"\x00"
         while some := list(islice(rows, STEP)):
             last = _place(some[-1], name)
-            if until is None or (last is not None and not _above(last, until)):  # then all before it belong here, too
-                if behind is None or not any(map(contains, some, repeat(array))):
+            if before is None or (
+                last is not None and not _reaches(last, before)
+            ):  # then all before it belong here, too
+                if since is None or not any(map(contains, some, repeat(array))):
                     yield from some
                 else:
-                    yield from (raw for raw in some if array not in raw or _is_behind(_place(raw, name), behind))
+                    yield from (raw for raw in some if array not in raw or _is_since(_place(raw, name), since))
                 continue
             unread: list[bytes] = []
             for raw in chain(some, rows):
@@ -87,17 +89,17 @@ class OrderedReading(Struct):
                 if place is None:
                     unread.append(raw)
                     continue
-                if _above(place, until):
+                if _reaches(place, before):
                     return
                 yield from unread
                 unread = []
-                if behind is None or _is_behind(place, behind):
+                if since is None or _is_since(place, since):
                     yield raw
             yield from unread
 
 
-def _is_behind(place: Key | None, behind: Key) -> bool:
-    return place is None or not place or _above(place, behind)
+def _is_since(place: Key | None, since: Key) -> bool:
+    return place is None or not place or _reaches(place, since)
 
 
 def _place(raw: bytes, name: str) -> Key | None:
@@ -157,7 +159,7 @@ def runs(
         key: Key | None = None
         items: list[tuple[Value, T]] = []
         try:
-            where = None if behind is None else _behind(reading, ns, name, behind)
+            where = _wanted(reading, ns, name, behind)
             for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
                 reading.looked()
                 taken = take(raw)
@@ -196,12 +198,21 @@ def _above(a: Key, b: Key) -> bool:
         return False
 
 
-def _behind(reading: OrderedReading, ns: str, name: str, last: Value) -> Terms:
-    until = reading.part[1] if reading.part is not None else None
-    if until is not None and leapable(until) and key_of(until)[0] == key_of(last)[0]:
+def _reaches(a: Key, b: Key) -> bool:
+    return a == b or _above(a, b)
+
+
+def _wanted(reading: OrderedReading, ns: str, name: str, behind: Value | None) -> Terms | None:
+    """The filter for the documents to read: those behind an id, else those from the beginning of the part on."""
+    since, before = reading.part or (None, None)
+    last = since if behind is None else behind
+    if last is None:
+        return None
+    end = "$gte" if behind is None else "$gt"
+    if before is not None and key_of(before)[0] == key_of(last)[0]:
         # No other type sorts between them, so a router asks only the shards that have these ids.
-        return {name: {"$gt": last, "$lte": until}}
-    return beyond(name, last, False, lambda: reading.types.known(reading.port, ns))
+        return {name: {end: last, "$lt": before}}
+    return beyond(name, last, False, lambda: reading.types.known(reading.port, ns), end)
 
 
 def all_of(
@@ -219,7 +230,7 @@ def all_of(
     latest: bytes | None = None
     while True:
         try:
-            where = None if last is None else _behind(reading, ns, "_id", last)
+            where = _wanted(reading, ns, "_id", last)
             reading.in_order = last is not None or tries < TRIES - 1 or reading.part is not None
             order = {"_id": 1} if reading.in_order else None
             for raw in reading.within(reading.port.find(ns, where, sort=order, projection=projection), "_id"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import bson
+import pymongo
 import pytest
 from bson import ObjectId
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from model.findings import Finding, Unchecked
 from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.scan import parts
+from model.scan.division import Division
 from model.server.server import Server
 from model.session import Session
 from model.values import canonical as c
@@ -130,38 +132,124 @@ def test_a_large_collection_is_divided_and_the_others_belong_to_one_part_each(se
     assert min(looked) > max(looked) / 4
 
 
-def test_a_part_between_two_ids_asks_for_these_alone_as_a_router_sends_it_to_their_shards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@contextmanager
+def a_cluster(home: Path, edges: Sequence[tuple[Sequence[object], str]]) -> Iterator[tuple[LocalServer, Session]]:
+    """Ninety documents of three versions each, on shards; the third version of each is missing."""
+    with LocalServer(shard_keys={}) as cluster:
+        rows = [bson.encode({"_id": ObjectId(), "docId": f"d{at:03}", "v": v}) for at in range(90) for v in (1, 2, 4)]
+        cluster.load("shop.things", rows)
+        cluster.index("shop.things", [("docId", 1), ("v", 1)], unique=True)
+        cluster.shard("shop.things", ["docId", "v"] if edges and len(edges[0][0]) > 1 else ["docId"], edges)
+        with Session.open(cluster.uri, PROFILE, home=home) as session:
+            yield cluster, session
+
+
+def shards_of(filter: Any, cluster: LocalServer) -> set[str]:
+    """The shards that a router asks for what matches a filter."""
+    cluster.shards_asked("shop.things")
+    with Server.connect(cluster.uri) as server:
+        list(server.find("shop.things", filter))
+    (shards,) = cluster.shards_asked("shop.things")
+    return set(shards)
+
+
+FIRST = "shard 1"
+CHUNKS = [([f"d{at:03}"], "abc"[at // 30]) for at in range(1, 90)]
+
+
+@pytest.mark.parametrize(
+    ("edges", "bounds", "second"),
+    [
+        ([(["d029"], "b"), (["d061"], "c")], ("d029", "d061"), {"b"}),  # near enough
+        (CHUNKS, ("d030", "d060"), {"b"}),
+        ([(["d003"], "b"), (["d088"], "c")], ("", ""), {"b"}),  # inside of the long one
+        ([(["d030", 2], "b"), (["d060", 1], "c")], ("d030", "d060"), {FIRST, "b"}),  # d030 lies on two shards
+        ([], ("", ""), {FIRST}),
+    ],
+    ids=["a chunk for each part", "many chunks", "one long chunk", "a document on two shards", "one chunk"],
+)
+def test_a_part_ends_where_chunks_meet_and_a_router_asks_their_shards_alone(
+    edges: Any, bounds: tuple[str, str], second: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    streamed: list[Any] = []
     find = Server.find
 
     def noted(server: Server, ns: str, *terms: Any, **more: Any) -> Any:
         filter, sort, _, _, limit = (*terms, *[None] * 5)[:5]
-        if sort and not limit:
-            asked.append(filter)
+        if ns == "shop.things" and sort and not (limit or more.get("limit")):
+            streamed.append(filter)
         return find(server, ns, *terms, **more)
 
-    monkeypatch.setattr(Server, "find", noted)
-    with LocalServer(shard_keys={"things": ["docId"]}) as cluster:
-        rows = [bson.encode({"_id": ObjectId(), "docId": f"d{at:03}", "v": v}) for at in range(90) for v in (1, 2, 4)]
-        cluster.load("shop.things", rows)
-        cluster.index("shop.things", [("docId", 1), ("v", 1)], unique=True)
-        with Session.open(cluster.uri, PROFILE, home=tmp_path) as session:
-            found = []
-            for number in (1, 2, 3):
-                asked.clear()
-                found += [
-                    each for each in session.scan(["shop.things"]).in_part(number, 3) if isinstance(each, Finding)
-                ]
-                if number == 2:
-                    assert [sorted(filter["docId"]) for filter in asked] == [["$gt", "$lte"]]
-    assert len(found) == 90
+    with a_cluster(tmp_path, edges) as (cluster, session):
+        found, begun = [], []
+        for number in (1, 2, 3):
+            with monkeypatch.context() as patched:
+                patched.setattr(Server, "find", noted)
+                rows = list(session.scan(["shop.things"]).in_part(number, 3))
+            found += [each for each in rows if isinstance(each, Finding)]
+            begun += [each for each in rows if isinstance(each, parts.CollectionBegun)]
+        assert len({each.id for each in found}) == len(found) == 90
+        filters = [filter for filter in streamed if filter and "docId" in filter]
+        assert len(filters) == 1
+        assert shards_of(filters[0], cluster) == second
+        assert shards_of(None, cluster) == {FIRST, *(shard for _, shard in edges)}
+    met = [each.before.python() for each in begun[:2] if each.before is not None]
+    for at, expected in zip(met, bounds, strict=True):
+        assert at == expected if expected else "d027" < at < "d064"
+
+
+@pytest.mark.parametrize("why", ["may not be read", "is hashed", "begins with another field"])
+def test_a_shard_key_that_says_nothing_of_the_order_of_ids_leaves_the_positions(why: str, tmp_path: Path) -> None:
+    with a_cluster(tmp_path, [(["d043"], "b")]) as (cluster, _), Server.connect(cluster.uri) as server:
+        division = Division(server, "shop.things", "docId", 270)
+        chunks = division.bounds(2)
+        cluster.hides_metadata = why == "may not be read"
+        key = {"docId": "hashed"} if why == "is hashed" else {"v": 1, "docId": 1}
+        with pymongo.MongoClient[Any](cluster.uri) as client:
+            client.config.collections.update_one({}, {"$set": {"key": key}}) if not cluster.hides_metadata else None
+        positions = division.bounds(2)
+    assert positions is not None
+    assert chunks != positions
+    assert 43 <= int(str(positions[0].python())[1:]) <= 47
+
+
+def test_chunks_are_found_on_clusters_before_5_and_under_a_key_that_a_shell_wrote(
+    tmp_path: Path,
+) -> None:
+    with a_cluster(tmp_path, [(["d043"], "b")]) as (cluster, _), Server.connect(cluster.uri) as server:
+        with pymongo.MongoClient[Any](cluster.uri) as client:
+            client.config.collections.update_one({}, {"$set": {"key": {"docId": 1.0}}})
+            client.config.chunks.update_many({}, {"$unset": {"uuid": 1}, "$set": {"ns": "shop.things"}})
+        assert Division(server, "shop.things", "docId", 270).bounds(2) == [Value.of("d043")]
+
+
+def test_processes_that_divide_while_others_write_find_the_same_bounds() -> None:
+    def bounds(documents: int) -> list[Value] | None:
+        with Server.connect(local.uri) as server:
+            return Division(server, "shop.things", "_id", documents).bounds(4)
+
+    r = random.Random(5)
+    ids = [f"{r.randrange(16**8):08x}" for _ in range(20_000)]
+    with LocalServer() as local:
+        local.load("shop.things", [bson.encode({"_id": id}) for id in sorted(set(ids))])
+        before = bounds(20_000)
+        local.load("shop.things", [bson.encode({"_id": f"{r.randrange(16**8):08x}."}) for _ in range(20)])
+        assert bounds(20_020) == before
+        assert bounds(19_950) == before
+        with pymongo.MongoClient[Any](local.uri) as client:
+            things = client.shop.things
+            assert before is not None
+            sure = [id.python() for id in before]
+            gone = [id for id in ids[::1000] if id not in sure]
+            assert things.delete_many({"_id": {"$in": gone}}).deleted_count == 20
+            by_position = [row["_id"] for row in things.find().sort("_id")][5000]
+        assert bounds(20_000) == before
+        assert by_position not in sure
 
 
 def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
     a, b, c = ([*lines(session, n, 3)] for n in (1, 2, 3))
-    other_bounds = [each.replace('"behind": "', '"behind": "1') if '"shop.things"' in each else each for each in b]
+    other_bounds = [each.replace('"since": "', '"since": "1') if '"shop.things"' in each else each for each in b]
     assert other_bounds != b
     cases: list[tuple[list[list[str]], str]] = [
         ([a, b], "There have to be the parts 1 to 3"),

@@ -1,0 +1,124 @@
+"""Where the parts of a scan meet: ids that processes find alike which know nothing of one another.
+
+Each process divides a collection by itself, perhaps hours after another, while applications write. So a bound is no
+position: of the ids near one it is that with the lowest digest, which stays the same while documents come and go around
+it. On a cluster whose shard key begins with the id, bounds are the edges of chunks where these are near, so that a part
+is read from few shards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from msgspec import Struct
+
+from model.errors import Refused, Unreachable
+from model.layouts.checks.id_order import key_of
+from model.layouts.newest_query import leapable
+from model.layouts.reserved_fields import legible_field
+from model.server.port import Port, Terms
+from model.values import canonical as c
+from model.values.canonical import Value
+
+NEAR = 0.05
+"""The share of a part by which it may be longer or shorter than the others."""
+
+LOOKED_AT = 10_000
+"""Ids among which a bound is chosen, at most."""
+
+COUNTED = 20
+"""Stretches for each part whose documents are counted, at most: chunks that lie side by side are one stretch."""
+
+
+class Division(Struct, frozen=True):
+    """A collection to be divided, and the field in whose order it is read, of which there is an index."""
+
+    server: Port
+    ns: str
+    name: str
+    documents: int  # as they were counted, about
+
+    def bounds(self, of: int) -> list[Value] | None:
+        """The ids that begin each part but the first, in order; None where it cannot be read in parts.
+
+        Raises the errors of :meth:`.Port.find`.
+        """
+        edges = self._edges()
+        if len(edges) > COUNTED * of:
+            edges = [edges[len(edges) * number // (COUNTED * of)] for number in range(COUNTED * of)]
+        stretches = [None, *edges]  # each from one edge on to the next
+        ends = list(accumulate(self._counts(edges))) if edges else [self.documents]
+        found: list[Value] = []
+        bound: Value | None
+        for number in range(1, of):
+            at = ends[-1] * number // of
+            which = min(bisect_right(ends, at), len(ends) - 1)
+            begins = ends[which - 1] if which else 0
+            near = ends[-1] / of * NEAR
+            if which and at - begins <= near:
+                bound = edges[which - 1]
+            elif which < len(edges) and ends[which] - at <= near:
+                bound = edges[which]
+            else:
+                within = _between(self.name, stretches[which], edges[which] if which < len(edges) else None)
+                bound = self._chosen(within, at - begins, max(1, min(LOOKED_AT, int(near))))
+            if bound is None or not leapable(bound):
+                return None
+            found.append(bound)
+        return found
+
+    def _chosen(self, within: Terms | None, at: int, some: int) -> Value | None:
+        """Of some ids near a position the one with the lowest digest: it stays while others come and go."""
+        shown = {self.name: 1} if self.name == "_id" else {self.name: 1, "_id": 0}  # what the index holds
+        skip = max(0, at - some // 2)
+        rows = self.server.find(self.ns, within, sort={self.name: 1}, projection=shown, skip=skip, limit=some)
+        ids = [id for raw in rows if (id := legible_field(raw, self.name)) is not None and leapable(id)]
+        return min(ids, key=lambda id: hashlib.sha1(bytes((id.type,)) + id.data).digest(), default=None)
+
+    # --- on a sharded cluster
+
+    def _edges(self) -> list[Value]:
+        """The ids where chunks meet, in order; [] where they say nothing of the order of ids, or cannot be seen.
+
+        Source: "Config Database" in the MongoDB manual. From 5.0 on chunks name their collection by its UUID, before
+        that by its namespace.
+        """
+        if self.server.facts().topology != "sharded":
+            return []
+        try:
+            row = next(self.server.find("config.collections", {"_id": self.ns}, limit=1), None)
+            key = None if row is None else c.get(row, ("key",))
+            first = None if key is None else next(iter(c.fields(key.data)), None)
+            if row is None or first is None or first[0] != self.name or key_of(first[1]) != _UP:
+                return []
+            whose = c.get(row, ("uuid",))
+            rows = [] if whose is None else self._chunks({"uuid": whose})
+            rows = rows or self._chunks({"ns": self.ns})
+        except Unreachable:
+            raise
+        except Refused:  # as a user may who can read the documents
+            return []
+        found = [v for raw in rows if (v := c.get(raw, ("min", self.name))) is not None and v.type != c.MIN_KEY]
+        if not all(map(leapable, found)) or len({key_of(id)[0] for id in found}) > 1:
+            return []  # no filter tells the documents between ids of two types
+        return [id for before, id in pairwise([None, *found]) if id is not None and id != before]
+
+    def _chunks(self, whose: Terms) -> list[bytes]:
+        return list(self.server.find("config.chunks", whose, sort={"min": 1}, projection={"min": 1}))
+
+    def _counts(self, edges: Sequence[Value]) -> list[int]:
+        """About how many documents there are from the beginning to the first edge, and from each to the next."""
+        ends = pairwise([*edges, None])
+        counts = [self.server.count(self.ns, _between(self.name, since, before), None) or 0 for since, before in ends]
+        return [max(0, self.documents - sum(counts)), *counts]
+
+
+_UP = key_of(Value.of(1))  # shells write 1.0
+
+
+def _between(name: str, since: Value | None, before: Value | None) -> Terms | None:
+    ends = {"$gte": since, "$lt": before}
+    return {name: {end: id for end, id in ends.items() if id is not None}} if since or before else None
