@@ -87,25 +87,27 @@ def _steps(value: Value, rest: str) -> list[str | int]:
     return steps
 
 
-def rebuilt(rows: Iterable[bytes], own: Collection[str]) -> bytes:
+def rebuilt(rows: Iterable[bytes], own: Collection[str], base: bytes = c.EMPTY) -> bytes:
     """The state after some stored versions that remove nothing, oldest first, whose ``own`` fields are no content.
 
-    Equal to :func:`folded`, and many times as fast. Raises ``Unreadable`` where the fields of one cannot be told.
+    ``base`` is the state before them. Equal to :func:`folded`, and many times as fast. Raises ``Unreadable`` where the
+    fields of one cannot be told.
     """
     skipped = frozenset(map(c.name_bytes, own))
-    state: dict[bytes, bytes] = {}
+    state = _fields_set(base, ())
     for raw in rows:
         state.update(_fields_set(raw, skipped))
     return c.joined(state.values())
 
 
-def newest_states(rows: Iterable[bytes], own: Collection[str]) -> Iterator[bytes]:
+def newest_states(rows: Iterable[bytes], own: Collection[str], base: bytes = c.EMPTY) -> Iterator[bytes]:
     """The state after each of such versions, oldest first: the newest state comes first, and the others on request.
 
-    Equal to what a :class:`Fold` gives. Raises ``Unreadable`` before the first of them.
+    ``base`` is the state before them. Equal to what a :class:`Fold` gives. Raises ``Unreadable`` before the first of
+    them.
     """
     skipped = frozenset(map(c.name_bytes, own))
-    state: dict[bytes, bytes] = {}
+    state = _fields_set(base, ())
     undo: list[list[tuple[bytes, bytes | None]]] = []
     for raw in rows:
         fields = _fields_set(raw, skipped)

@@ -12,6 +12,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.layouts import folded_page
 from model.layouts.content_hashes import Sealed, hash_trouble
 from model.layouts.delta_folding import Delta, Fold, folded, newest_states, rebuilt, removed_by
+from model.layouts.delta_snapshots import LONG, DeltaSnapshots
 from model.layouts.field_reader import FieldReader
 from model.layouts.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
 from model.layouts.newest_query import TOGETHER
@@ -50,6 +51,7 @@ class DeltaStates:
         self._judged = [c.name_bytes(name) + b"\x00" for name in (p.deleted, p.hash) if name]
         """Names of fields beside which a version is not what its number and its other fields say."""
         self._removes = c.name_bytes(p.removed) + b"\x00" if p.removed else b""
+        self._snapshots: DeltaSnapshots | None = None  # of the long history that was read last
 
     def exists(self, *ids: Value) -> bool:
         """Whether there is a version of a document with exactly one of these ids."""
@@ -144,9 +146,12 @@ class DeltaStates:
     def _undoubted(self, stored: Sequence[bytes]) -> Iterator[Version] | None:
         """The versions with their states, each made when it is asked for; None where they have to be judged."""
         try:
-            if not self._newest_number(stored) or self._remove_fields(stored):
+            if (snapshots := self._snapshots_of(stored)) is not None:
+                states = snapshots.newest_states(stored)
+            elif not self._newest_number(stored) or self._remove_fields(stored):
                 return None
-            states = newest_states(reversed(stored), self.own.names)
+            else:
+                states = newest_states(reversed(stored), self.own.names)
             newest = next(states)
         except Unreadable:
             return None
@@ -223,16 +228,30 @@ class DeltaStates:
         tombstone, or has a hash.
         """
         try:
-            newest = self._newest_number(stored)
+            snapshots = self._snapshots_of(stored)
+            newest = len(stored) if snapshots is not None else self._newest_number(stored)
             place = 0 if v is None else newest - (number_of(v) or 0)
             if not 0 <= place < newest:
                 return None
+            if snapshots is not None:
+                return stored[place], snapshots.state(stored, newest - place)
             rows = stored[: place - 1 if place else None : -1]
             removing = self._remove_fields(rows)
             content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
         except Unreadable:
             return None
         return stored[place], content
+
+    def _snapshots_of(self, stored: Sequence[bytes]) -> DeltaSnapshots | None:
+        """The snapshots of a long history in which nothing is in doubt or removed; raises ``Unreadable``."""
+        if len(stored) < LONG:
+            return None
+        known = self._snapshots
+        if known is None or not known.are_of(stored):
+            if not self._newest_number(stored) or self._remove_fields(stored):
+                return None
+            known = self._snapshots = DeltaSnapshots.of(stored, self.own.names)
+        return known
 
     def _remove_fields(self, rows: Iterable[bytes]) -> bool:
         """Whether any of some stored versions may list fields that it removes."""

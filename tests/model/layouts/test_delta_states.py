@@ -8,12 +8,14 @@ from types import ModuleType
 from typing import Any
 
 import bson
+import pymongo
 import pytest
 from bson import Int64, ObjectId
 
 from model.errors import NotFound
-from model.layouts import delta_states
+from model.layouts import delta_snapshots, delta_states
 from model.layouts.base import Layout
+from model.layouts.delta_snapshots import DeltaSnapshots
 from model.layouts.delta_states import DeltaStates
 from model.localserver import LocalServer
 from model.records import Version
@@ -80,10 +82,20 @@ def drawn(lives: int) -> Iterator[tuple[Layout, DeltaStates, list[bytes]]]:
             yield layout, reader, list(reader.documents.of(Value.of("K")))
 
 
-@pytest.mark.usefixtures("each_walk")
+@pytest.fixture(params=["as it is", "with snapshots", "with few snapshots"])
+def snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short histories are read as they are, or as long ones."""
+    if request.param != "as it is":
+        monkeypatch.setattr(delta_states, "LONG", 3)
+        monkeypatch.setattr(delta_snapshots, "STEP", 2)
+    if request.param == "with few snapshots":
+        monkeypatch.setattr(delta_snapshots, "HELD", 30)
+
+
+@pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
     rebuilt = 0
-    for layout, reader, stored in drawn(support.by_depth(40, 600)):
+    for layout, reader, stored in drawn(support.by_depth(100, 600)):
         if not stored:
             continue
         seen: set[Value | None] = set()
@@ -98,7 +110,7 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
     assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
 
 
-@pytest.mark.usefixtures("each_walk")
+@pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged() -> None:
     undoubted = 0
     for _, reader, stored in drawn(support.by_depth(200, 600)):
@@ -128,3 +140,49 @@ def test_a_version_of_a_sound_history_is_rebuilt_without_judging_the_others(
         ]  # fmt: skip
         assert made == []
         assert len(in_history(layout)) == len(made) == 300
+
+
+def test_snapshots_of_a_long_history_serve_until_any_byte_of_it_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta_snapshots, "STEP", 100)
+    folded: list[int] = []
+    rebuilt = delta_snapshots.rebuilt
+
+    def counted(rows: Any, own: Any, base: bytes) -> bytes:
+        folded.append(len(rows))
+        return rebuilt(rows, own, base)
+
+    monkeypatch.setattr(delta_snapshots, "rebuilt", counted)
+    rows = [{"_id": v, "docId": "K", "v": v, "_w": v, f"n{v % 7}": v} for v in range(1, 2101)]
+    with LocalServer() as local, Server.connect(local.uri) as server, pymongo.MongoClient[Any](local.uri) as client:
+        local.load("shop.things", map(bson.encode, rows))
+        layout = layout_of(server, "shop", "deltas")
+
+        def state(v: int) -> dict[str, Any]:
+            content = layout.version(Value.of("K"), Value.of(v)).content
+            return bson.decode(content or b"")
+
+        assert state(1299) == {f"n{n % 7}": n for n in range(1, 8)} | {f"n{n % 7}": n for n in range(1293, 1300)}
+        assert folded == [100] * 21 + [99]
+        folded.clear()
+        assert state(2100)["n0"] == 2100
+        assert [each.bytes for each in layout.history(Value.of("K"))][-1] == len(bson.encode({"n1": 1}))
+        assert folded == [0]
+        client.shop.things.update_one({"v": 3}, {"$set": {"late": True}})
+        assert state(2) == {"n1": 1, "n2": 2}
+        assert state(1299)["late"] is True
+        client.shop.things.update_one({"v": 1200}, {"$set": {"n5": "other"}})
+        assert state(1200)["n5"] == "other"
+        client.shop.things.delete_one({"v": 1200})
+        assert layout.version(Value.of("K"), Value.of(1299)).state == "unproven"
+
+
+def test_snapshots_take_no_more_than_they_may() -> None:
+    stored = [bson.encode({"_id": v, "v": v, f"n{v}": "x" * 100}) for v in range(3000, 0, -1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delta_snapshots, "STEP", 10)
+        patch.setattr(delta_snapshots, "HELD", 2_000_000)
+        found = DeltaSnapshots.of(stored, ["_id", "v"])
+    assert sum(map(len, found.states)) < 2_000_000 + len(found.states[-1])
+    assert len(found.states) > 5
+    assert found.states[1] == found.state(stored, found.step)
+    assert len(bson.decode(found.state(stored, 2999))) == 2999
