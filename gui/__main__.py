@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 _WITHOUT_DISPLAY = (
@@ -34,7 +36,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = 130
     if argv is None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # while Python ends its threads it would print a traceback
+        if "PySide6.QtCore" not in sys.modules:
+            _end(status)
     return status
+
+
+def _end(status: int) -> None:
+    """End this process at once, where nothing is left to do in it: what a command opened is closed.
+
+    Python would wait for the threads of PyMongo, which sleep for half a second before they see that they are to end,
+    and take all modules to pieces.
+    """
+    with contextlib.suppress(OSError, ValueError):  # said by Python, with a status of its own
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+            os._exit(status)
 
 
 def _run(words: list[str]) -> int:

@@ -398,3 +398,27 @@ def test_ctrl_c_stops_with_a_word() -> None:
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "Stopped.\n")
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_a_command_waits_for_a_thread_that_is_at_work_and_for_no_other(at_work: bool) -> None:
+    code = (
+        "import atexit, sys, threading; from gui.__main__ import main\n"
+        "atexit.register(print, 'ended by Python')  # who registers anything may wait, as the driver does\n"
+        "def work():\n"
+        "    sys.stdin.readline()\n"
+        "    print('worked', flush=True)\n"
+        f"threading.Thread(target=work, daemon={not at_work}).start()\n"
+        "sys.argv = ['palimpsest', 'diff', 'nowhere.json', 'nothing.json']\n"
+        "sys.exit(main())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stderr is not None
+        assert b"nowhere.json" in process.stderr.readline()  # the command is done
+        if not at_work:
+            process.wait(60)  # nobody writes the line that the thread reads
+        out, _ = process.communicate(b"\n" if at_work else None, timeout=60)
+        assert process.returncode == 2
+        assert out.startswith(b"worked\n") if at_work else not out
