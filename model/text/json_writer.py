@@ -6,7 +6,7 @@ list of its fields, and an array whose stored positions are not 0, 1, 2 … as t
     {"$fields": [["$oid", "no id"], ["a", {"$numberInt": "1"}], ["a", null]]}
     {"$elements": [["0", true], ["7", false]]}
 
-Nesting may be of any depth: nothing here recurses.
+Nesting may be of any depth: nothing here recurses. What holds nothing out of the ordinary is written by the walker.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ RESERVED = frozenset(
         b"$fields", b"$elements", b"$raw",
     }
 )  # fmt: skip
+_NOTATIONS = ("canonical", "relaxed", "exact")
+_TRIES = 8
+"""How often the walker may look at all bytes in vain, until a document whose depths are odd is written without it."""
+
 _REF = frozenset({b"$ref", b"$id"})
 _HOLDERS = frozenset((c.OBJECT, c.ARRAY, c.SCOPED_CODE))
 
@@ -100,9 +104,13 @@ class _Writer:
         self.relax = style.mode != "canonical"
         self.fields: dict[bytes, str] = {}  # a name as it stands before its value
         self.pairs: dict[bytes, str] = {}  # and in a list of fields
+        self.form = (_NOTATIONS.index(style.mode), self.colon, self.comma, style.indent)
+        self.walker = None if style.ascii_only else c.walker
+        self.hope = 0  # bytes that the walker may still look at in vain
 
     def write(self, value: Value) -> str:
         stack: list[_OpenContainer] = []
+        self.hope = _TRIES * len(value.data)
         self.value(value.type, value.data, 0, len(value.data), stack, "")
         out = self.out
         while stack:
@@ -111,6 +119,10 @@ class _Writer:
             for name, kind, a, b in frame.parts:
                 label = "" if labels is None else labels.get(name) or self.label(labels, name)
                 if kind in _HOLDERS:
+                    if (text := self.at_once(kind, raw, a, b, len(stack))) is not None:
+                        out.append(f"{before}{label}{text}{after}")
+                        before = frame.between
+                        continue
                     out.append(before + label)
                     frame.before = frame.between
                     self.value(kind, raw, a, b, stack, after)
@@ -134,7 +146,11 @@ class _Writer:
     def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
         """Write the value between two offsets: copied at each level, a deep document would fill the memory."""
         if kind in (c.OBJECT, c.ARRAY):
-            self.container(kind, raw, start, end, stack, tail)
+            text = None if stack else self.at_once(kind, raw, start, end, 0)  # where it stands in another, it was tried
+            if text is None:
+                self.container(kind, raw, start, end, stack, tail)
+            else:
+                self.out.append(text)
             return
         data = raw[start:end]
         scope = scalars.scope_parts(data) if kind == c.SCOPED_CODE else None
@@ -144,6 +160,17 @@ class _Writer:
             self.container(c.OBJECT, scope[1], 0, len(scope[1]), stack, "}" + tail)
             return
         self.out.append(self.scalar(kind, data) + tail)
+
+    def at_once(self, kind: int, raw: bytes, start: int, end: int, level: int) -> str | None:
+        """The text of a document or an array as the walker writes it; None where it does not, and at last never."""
+        if self.walker is None or kind == c.SCOPED_CODE:
+            return None
+        text: str | None = self.walker.text(raw, start, end, kind == c.ARRAY, self.form, level, self.scalar)
+        if text is None:
+            self.hope -= end - start
+            if self.hope < 0:
+                self.walker = None
+        return text
 
     def scalar(self, kind: int, data: bytes) -> str:
         """A value that holds no others."""

@@ -1,5 +1,5 @@
-/* One pass over the bytes of BSON: the places of fields, a layout's own fields apart from the content, and whether a
- * document survives being read and written again by a driver.
+/* One pass over the bytes of BSON: the places of fields, a layout's own fields apart from the content, whether a document
+ * survives being read and written again by a driver, and its text as Extended JSON.
  *
  * It says nothing of its own about damage: where bytes are in doubt it hands over to the same code in Python, which it
  * is given by `begin`, or tells that it does not know. So both behave alike, and this only makes it faster.
@@ -623,6 +623,17 @@ static int is_new_name(Names *names, bytes_at raw, const Field *f)
     return 1;
 }
 
+/* Whether the name of an element is its place in an array. */
+static int is_position(bytes_at name, Py_ssize_t length, Py_ssize_t place)
+{
+    char digits[24];
+    Py_ssize_t n = sizeof digits;
+    do
+        digits[--n] = (char)('0' + place % 10);
+    while (place /= 10);
+    return length == (Py_ssize_t)sizeof digits - n && memcmp(name, digits + n, (size_t)length) == 0;
+}
+
 static int sure(bytes_at raw, Py_ssize_t size, int array, int depth);
 
 static int sure_value(bytes_at at, const Field *f, int depth)
@@ -663,12 +674,7 @@ static int sure(bytes_at raw, Py_ssize_t size, int array, int depth)
         bytes_at name = raw + f.name;
         Py_ssize_t length = f.begin - 1 - f.name;
         if (array) { /* its names are counted anew by whoever writes it */
-            char digits[24];
-            Py_ssize_t n = sizeof digits, left = count;
-            do
-                digits[--n] = (char)('0' + left % 10);
-            while (left /= 10);
-            if (length != (Py_ssize_t)sizeof digits - n || memcmp(name, digits + n, (size_t)length) != 0)
+            if (!is_position(name, length, count))
                 return 0;
         } else if ((length && name[0] == '$') || !is_text(name, length) || !is_new_name(&names, raw, &f))
             return 0; /* {"$ref": …} is another type to a driver */
@@ -831,6 +837,237 @@ static PyObject *changed(PyObject *module, PyObject *args)
     return both;
 }
 
+/* --- text(raw, start, stop, array, form, level, scalar): a document or an array as Extended JSON; None in doubt. A form
+ * is the notation of numbers and dates, what stands behind a name and between two fields, and the indentation of a
+ * level or None. Values that take more than a few lines here, and odd texts, go through `scalar`, by type and payload. */
+
+enum { CANONICAL, RELAXED, EXACT };
+
+#define STRETCH 65536 /* bytes of text after which other threads have their turn */
+#define YEAR_10000 253402300800000LL
+
+typedef struct {
+    Buffer out;
+    Py_ssize_t turn; /* the length of the text at which the next turn of others is due */
+    int notation;
+    const char *colon, *comma, *indent; /* no indentation: all on one line */
+    PyObject *scalar;
+} Writing;
+
+static int say(Writing *w, const char *text)
+{
+    return put(&w->out, text, (Py_ssize_t)strlen(text));
+}
+
+/* Whether a text stands in JSON as it is: printable ASCII without quotes. */
+static int is_plain(bytes_at at, Py_ssize_t size)
+{
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (at[i] < 0x20 || at[i] > 0x7E || at[i] == '"' || at[i] == '\\')
+            return 0;
+    return 1;
+}
+
+static int say_plain(Writing *w, bytes_at at, Py_ssize_t size)
+{
+    return put(&w->out, "\"", 1) && put(&w->out, at, size) && put(&w->out, "\"", 1);
+}
+
+static int say_number(Writing *w, const char *before, int64_t number, const char *after)
+{
+    char digits[32];
+    PyOS_snprintf(digits, sizeof digits, "%lld", (long long)number);
+    return say(w, before) && say(w, digits) && say(w, after);
+}
+
+static int say_double(Writing *w, bytes_at at)
+{
+    int64_t bits = int64_at(at);
+    double number;
+    memcpy(&number, &bits, 8);
+    char *digits = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL), *power;
+    if (digits == NULL)
+        return 0;
+    if ((power = strchr(digits, 'e')) != NULL)
+        *power = 'E';
+    int relaxed = w->notation != CANONICAL;
+    int done = say(w, relaxed ? "" : "{\"$numberDouble\": \"") && say(w, digits) && say(w, relaxed ? "" : "\"}");
+    PyMem_Free(digits);
+    return done;
+}
+
+/* A time from 1970 to 9999, by the days since March of the year 0, in which each leap day is the last of its year. */
+static int say_date(Writing *w, int64_t milliseconds)
+{
+    char text[64], fraction[8] = "";
+    long days = (long)(milliseconds / 86400000) + 719468, seconds = (long)(milliseconds / 1000 % 86400);
+    long era = days / 146097, of_era = days % 146097;
+    long years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    long of_year = of_era - (365 * years + years / 4 - years / 100), month = (5 * of_year + 2) / 153;
+    long day = of_year - (153 * month + 2) / 5 + 1, year = years + era * 400 + (month >= 10);
+    if (milliseconds % 1000)
+        PyOS_snprintf(fraction, sizeof fraction, ".%03d", (int)(milliseconds % 1000));
+    PyOS_snprintf(text, sizeof text, "{\"$date\": \"%04ld-%02ld-%02ldT%02ld:%02ld:%02ld%sZ\"}", year,
+                  month < 10 ? month + 3 : month - 9, day, seconds / 3600, seconds / 60 % 60, seconds % 60, fraction);
+    return say(w, text);
+}
+
+static int say_id(Writing *w, bytes_at at)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[24];
+    for (int i = 0; i < 12; i++)
+        text[2 * i] = digits[at[i] >> 4], text[2 * i + 1] = digits[at[i] & 15];
+    return say(w, "{\"$oid\": \"") && put(&w->out, text, 24) && say(w, "\"}");
+}
+
+/* Say a value as Python writes it. */
+static int say_by(Writing *w, unsigned char kind, PyObject *data)
+{
+    Py_ssize_t length = 0;
+    PyObject *number = PyLong_FromLong(kind), *text = NULL;
+    if (number != NULL && data != NULL)
+        text = PyObject_CallFunctionObjArgs(w->scalar, number, data, NULL);
+    const char *found = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
+    int done = found != NULL && put(&w->out, found, length);
+    Py_XDECREF(number), Py_XDECREF(data), Py_XDECREF(text);
+    return done;
+}
+
+static int say_name(Writing *w, bytes_at name, Py_ssize_t length)
+{
+    if (is_plain(name, length))
+        return say_plain(w, name, length) && say(w, w->colon);
+    Buffer text = {NULL, 0, 0};
+    int done = put_int32(&text, length + 1) && put(&text, name, length) && put(&text, "", 1)
+        && say_by(w, 2, PyBytes_FromStringAndSize(text.bytes, text.used)) && say(w, w->colon);
+    PyMem_Free(text.bytes);
+    return done;
+}
+
+static int say_container(Writing *w, bytes_at raw, Py_ssize_t size, int array, Py_ssize_t level, int depth);
+
+static int say_value(Writing *w, bytes_at at, const Field *f, Py_ssize_t level, int depth)
+{
+    Py_ssize_t size = f->stop - f->begin;
+    int relaxed = w->notation != CANONICAL;
+    int64_t number;
+    switch (f->kind) {
+    case 1:
+        if ((int64_at(at) & 0x7FF0000000000000LL) != 0x7FF0000000000000LL)
+            return say_double(w, at);
+        break;
+    case 2:
+        if (at[size - 1] == 0 && is_plain(at + 4, size - 5))
+            return say_plain(w, at + 4, size - 5);
+        break;
+    case 3: case 4:
+        return say_container(w, at, size, f->kind == 4, level + 1, depth + 1);
+    case 7:
+        return say_id(w, at);
+    case 8:
+        if (at[0] < 2)
+            return say(w, at[0] ? "true" : "false");
+        break;
+    case 9:
+        number = int64_at(at);
+        if (!relaxed)
+            return say_number(w, "{\"$date\": {\"$numberLong\": \"", number, "\"}}");
+        if (number >= 0 && number < YEAR_10000)
+            return say_date(w, number);
+        break;
+    case 10:
+        return say(w, "null");
+    case 15:
+        return 0;
+    case 16:
+        return say_number(w, relaxed ? "" : "{\"$numberInt\": \"", int32_at(at), relaxed ? "" : "\"}");
+    case 18:
+        number = int64_at(at);
+        if (w->notation == EXACT && number >= INT32_MIN && number <= INT32_MAX)
+            relaxed = 0;
+        return say_number(w, relaxed ? "" : "{\"$numberLong\": \"", number, relaxed ? "" : "\"}");
+    }
+    return say_by(w, f->kind, some_of(at, 0, size));
+}
+
+static int say_line(Writing *w, Py_ssize_t level)
+{
+    int done = w->indent == NULL || say(w, "\n");
+    for (; w->indent != NULL && done && level > 0; level--)
+        done = say(w, w->indent);
+    return done;
+}
+
+/* Whether no name of a document comes twice, however many fields it has. */
+static int all_differ(bytes_at raw, Py_ssize_t end)
+{
+    PyObject *names = PySet_New(NULL);
+    Py_ssize_t count = 0;
+    Field f;
+    for (Py_ssize_t at = 4; names != NULL && at < end; at = f.stop, count++) {
+        PyObject *name = field_at(raw, at, end, &f) ? some_of(raw, f.name, f.begin - 1) : NULL;
+        if (name == NULL || PySet_Add(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    int differ = names != NULL && PySet_Size(names) == count;
+    Py_XDECREF(names);
+    return differ;
+}
+
+/* Say a document or an array; 0 in doubt, or for an error, which is set then. */
+static int say_container(Writing *w, bytes_at raw, Py_ssize_t size, int array, Py_ssize_t level, int depth)
+{
+    Names names;
+    Py_ssize_t end = end_of(raw, size, 0), count = 0;
+    Field f;
+    names.count = 0;
+    if (end < 0 || end != size - 1 || depth > DEEPEST || !say(w, array ? "[" : "{"))
+        return 0;
+    for (Py_ssize_t at = 4; at < end; at = f.stop, count++) {
+        if (!field_at(raw, at, end, &f))
+            return 0;
+        bytes_at name = raw + f.name;
+        Py_ssize_t length = f.begin - 1 - f.name;
+        if (array ? !is_position(name, length, count) : length && name[0] == '$')
+            return 0; /* it is written as the list of its fields, or may be */
+        if (!array && (count < MOST_FIELDS ? !is_new_name(&names, raw, &f)
+                                           : count == MOST_FIELDS && !all_differ(raw, end)))
+            return 0;
+        if ((count && !say(w, w->comma)) || !say_line(w, level + 1) || (!array && !say_name(w, name, length))
+            || !say_value(w, raw + f.begin, &f, level, depth))
+            return 0;
+        if (w->out.used >= w->turn) {
+            PyEval_RestoreThread(PyEval_SaveThread());
+            w->turn = w->out.used + STRETCH;
+        }
+    }
+    return (!count || say_line(w, level)) && say(w, array ? "]" : "}");
+}
+
+static PyObject *text(PyObject *module, PyObject *args)
+{
+    PyObject *raw, *found = NULL;
+    Py_ssize_t start, stop, level;
+    int array;
+    Writing w = {{NULL, 0, 0}, STRETCH, CANONICAL, NULL, NULL, NULL, NULL};
+    if (!PyArg_ParseTuple(args, "Snnp(issz)nO:text", &raw, &start, &stop, &array, &w.notation, &w.colon, &w.comma,
+                          &w.indent, &level, &w.scalar))
+        return NULL;
+    bytes_at bytes = (bytes_at)PyBytes_AsString(raw);
+    if (start >= 0 && start <= stop && stop <= PyBytes_Size(raw)
+        && say_container(&w, bytes + start, stop - start, array, level, 0))
+        found = PyUnicode_DecodeUTF8(w.out.bytes, w.out.used, NULL);
+    PyMem_Free(w.out.bytes);
+    if (found != NULL)
+        return found;
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return NULL; /* somebody wants to stop */
+    PyErr_Clear(); /* Python says what is wrong, or writes what only it can */
+    Py_RETURN_NONE;
+}
+
 /* --- the module */
 
 static PyObject *begin(PyObject *module, PyObject *args)
@@ -856,6 +1093,7 @@ static PyMethodDef methods[] = {
     {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
     {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
     {"glance", glance, METH_VARARGS, "Id, version and time of a document that surely survives; None in doubt."},
+    {"text", text, METH_VARARGS, "A document or an array as Extended JSON; None in doubt."},
     {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},
     {"changed", changed, METH_VARARGS, "The fields that differ; None unless both have the same names in one order."},
     {NULL, NULL, 0, NULL},

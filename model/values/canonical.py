@@ -518,7 +518,7 @@ try:
 except ImportError:  # installed where nothing could build it; all of it is here in Python, too, and slower
     walker = None
 else:
-    if hasattr(walker, "glance"):
+    if hasattr(walker, "text"):
         walker.begin(walked, walked_from, Value)
     else:
         walker = None  # it was built from an older source than this, and the installation was not run again

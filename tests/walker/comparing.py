@@ -14,12 +14,16 @@ from model.layouts.checks import bson_damage
 from model.layouts.checks.facts import FactReader
 from model.profile import stated
 from model.server import port
+from model.text import json_writer
 from model.values import canonical
 from tests.walker.building import using
 
 Outcome = tuple[Any, ...]
 NAMES = (b"_id", b"v", b"a", b"", b"name", b"0", b"1", b"$ref", b"na\xc3\xafve", b"\xff", b"a" * 40)
-TEXTS = (b"", b"lorem ipsum", b"\xc3\xa9", b"\xc3", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\xf4\x90\x80\x80", b"a\0b")
+TEXTS = (
+    *(b"", b"lorem ipsum", b'"quoted"', b"a\\b\n\x7f", b"\xe2\x80\xae", b"\xc3\xa9", b"\xc3", b"\xed\xa0\x80"),
+    *(b"\xf0\x9f\x98\x80", b"\xf4\x90\x80\x80", b"a\0b"),
+)
 SIZES = {1: 8, 6: 0, 7: 12, 8: 1, 9: 8, 10: 0, 16: 4, 17: 8, 18: 8, 19: 16, 127: 0, 255: 0}
 KINDS = (*SIZES, 2, 3, 4, 5, 11, 12, 13, 14, 15)
 
@@ -39,12 +43,15 @@ def document(r: random.Random, depth: int = 0, array: bool = False) -> bytes:
 def payload(r: random.Random, kind: int, depth: int) -> bytes:
     """A payload of a type."""
     if kind == 1:
-        return struct.pack("<d", r.choice((0.0, -0.0, 1.5, float("inf"), float("nan"), r.random())))
+        odd = (0.0, -0.0, 1.5, 1e16, 1e-7, 5e-324, float("inf"), float("nan"), r.random())
+        return struct.pack("<d", r.choice(odd)) if r.random() < 0.8 else r.randbytes(8)
     if kind == 8:
         return bytes((r.choice((0, 1, 1, 0, 2)),))
     if kind == 9:
-        edges = (0, bson_damage.FIRST_DATE, bson_damage.LAST_DATE, bson_damage.LAST_DATE + 1, r.randrange(10**12))
-        return struct.pack("<q", r.choice(edges))
+        edges = (0, -1, bson_damage.FIRST_DATE, bson_damage.LAST_DATE, bson_damage.LAST_DATE + 1)
+        return struct.pack("<q", r.choice((*edges, r.randrange(10**12), r.randrange(bson_damage.LAST_DATE))))
+    if kind == 18:
+        return struct.pack("<q", r.choice((0, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, r.randrange(-(2**63), 2**63))))
     if kind in SIZES:
         return r.randbytes(SIZES[kind])
     if kind in (3, 4):
@@ -107,7 +114,7 @@ def wide(r: random.Random) -> bytes:
     """A document of many fields, as many as the walker compares the names of and more, perhaps one of them twice."""
     names = [b"f%d" % at for at in range(r.choice((15, 16, 17, 40, 255, 256, 257, 300)))]
     if r.random() < 0.5:
-        names[r.randrange(len(names))] = r.choice(names)
+        names[r.choice((-1, r.randrange(len(names))))] = r.choice(names)
     body = b"".join(b"\x10%b\0\x01\0\0\0" % name for name in names)
     return struct.pack("<i", len(body) + 5) + body + b"\0"
 
@@ -185,6 +192,8 @@ def terms(raw: bytes) -> dict[str, Any]:
     return found
 
 
+SHAPES = ((None, False, False), ("  ", False, False), ("", True, False), (None, True, True))
+STYLES = tuple(json_writer.Style(mode, *shape) for mode in ("canonical", "relaxed", "exact") for shape in SHAPES)  # type: ignore[arg-type]
 READERS = tuple(
     FactReader(reserved_fields.own_of(each), each, each.id)
     for each in (
@@ -212,6 +221,7 @@ def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
         "names that none can have": lambda: canonical.without(a, ["a\0", "v"]) + canonical.without(a, ["\ud800"]),
         "a filter": lambda: port.bson_of(terms(a)),
         "damage": lambda: bson_damage.damage_of(a),
+        "text": lambda: json_writer.write(canonical.Value(canonical.OBJECT, a), STYLES[len(a) % len(STYLES)]),
         "round trip": lambda: reserved_fields.unreadable(a),
         "the fields that differ": lambda: field_changes.differences(walk.Pair(a, b), 0, 0),
         "diff": lambda: (list(diff(a, b)), diff(a, b).coarse),

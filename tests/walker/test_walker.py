@@ -8,8 +8,10 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import bson
 import pytest
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 from model.errors import Unreadable
 from model.layouts.checks.bson_damage import damage_of
 from model.server.port import _value, bson_of
+from model.text import json_writer, scalars
 from model.values import canonical as c
 from tests.model.diff.bson_strategies import documents
 from tests.support import ROOT, by_depth, examples
@@ -112,8 +115,59 @@ def test_both_walks_write_deep_terms_and_long_ones(walker: ModuleType, depth: in
         assert fast == bson_of(terms)
 
 
+FORM = (0, ": ", ", ", None)
+
+
+def test_a_stop_in_the_middle_of_a_text_is_no_doubt(walker: ModuleType) -> None:
+    def stopped(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    raw = bson.encode({"a": "\u00e9"})
+    with pytest.raises(KeyboardInterrupt):
+        walker.text(raw, 0, len(raw), False, FORM, 0, stopped)
+    assert walker.text(raw, 0, len(raw), False, FORM, 0, len) is None
+    assert walker.text(raw, 3, len(raw), False, FORM, 0, scalars.scalar_text) is None
+    assert walker.text(raw, 0, len(raw) + 1, False, FORM, 0, scalars.scalar_text) is None
+
+
+def test_other_threads_have_their_turn_while_a_long_text_is_written(walker: ModuleType) -> None:
+    raw = bson.encode({f"f{at}": {"text": "x" * 1000, "n": at} for at in range(12_000)})
+    written, turns = threading.Event(), 0
+
+    def write() -> None:
+        walker.text(raw, 0, len(raw), False, FORM, 0, scalars.scalar_text)
+        written.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while not written.wait(0.0001):
+        turns += 1
+    thread.join()
+    assert turns > 2
+
+
+def test_depths_that_are_odd_are_not_walked_again_and_again(walker: ModuleType) -> None:
+    asked = 0
+
+    def counted(*given: object) -> object:
+        nonlocal asked
+        asked += 1
+        return walker.text(*given)
+
+    raw = bson.encode({"$oid": "x"})
+    for _ in range(3000):
+        raw = c.document([("a", c.Value.of("x" * 100)), ("b", c.Value(c.OBJECT, raw))])
+    with building.using(cast("ModuleType", SimpleNamespace(**vars(walker) | {"text": counted}))):
+        fast = json_writer.write(c.Value(c.OBJECT, raw))
+    with building.using(None):
+        assert fast == json_writer.write(c.Value(c.OBJECT, raw))
+    assert 3 < asked < 30
+
+
 def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
     raw = bson.encode({"_id": 1, "a": "text", "b": [1, 2, 3], "c": {"d": 1}})
+    wide = bson.encode({f"f{at}": "\u00e9" for at in range(300)})
+    twice = c.document([("a", c.Value.of(1)), ("a", c.Value.of(2))])
     works: list[Callable[[], object]] = [
         lambda: list(walker.elements(raw)),
         lambda: next(walker.elements(raw)),
@@ -122,6 +176,7 @@ def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
         lambda: walker.places(raw[24:-1], 0),
         lambda: walker.changed(raw, 0, raw.replace(b"text", b"next"), 0),
         lambda: walker.survives(raw),
+        lambda: [walker.text(some, 0, len(some), False, FORM, 0, scalars.scalar_text) for some in (raw, wide, twice)],
         lambda: [
             walker.glance(raw, names) for names in (("a", "_id", "z", ""), ("", "a", "b", "c"), ("z", "z", "", "\0"))
         ],
