@@ -1,4 +1,4 @@
-"""The sample, built once and kept in a file: building it takes a second, and reading what a command asks for little.
+"""The sample, built once and kept in a file: building it takes two seconds, and reading what a command asks for little.
 
 The file holds the documents of each collection in compressed blocks, each unpacked when its first document is asked
 for, and the order of them in each index, so that nothing has to be sorted. Its name is made of the code that builds the
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _FORM = b"palimpsest sample 2\n"
 _BUILT_FOR = 1_700_000_000, 1_711_111_111  # two moments: what differs between them is dated from the opening
 _BLOCK = 128 << 10  # bytes of documents that are unpacked together
+_FAST = 3  # half the time of zlib's own choice, and a quarter more bytes
 _KEPT = 30 * 24 * 3600  # seconds after which the file of another program goes
 _DIGEST = hashlib.sha256().digest_size
 _head = struct.Struct("<I")
@@ -90,7 +91,7 @@ def _packed() -> bytes:
 
     def kept(data: bytes) -> tuple[int, int]:
         """Where a piece is put, and its length there."""
-        at, piece = len(packed), zlib.compress(data)
+        at, piece = len(packed), zlib.compress(data, _FAST)
         packed.extend(piece)
         return at, len(piece)
 
@@ -142,11 +143,10 @@ def _blocks(documents: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]
 def _orders(made: Collection, later: Collection) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
     """The positions in the order of each index that has one key of each document, and those of which it is dated."""
     for name, index in made.indexes.items():
-        keys, others = ([index.keys_of(raw) for raw in built.docs.values()] for built in (made, later))
-        if not index.multikey and all(len(each) == 1 for each in keys):
-            dated = [at for at, (key, other) in enumerate(zip(keys, others, strict=True)) if key != other]
-            rest = sorted((key, at) for at, key in enumerate(keys) if at not in dated)
-            yield name, [at for _, at in rest], dated
+        keys, others = made.keys(index), later.keys(later.indexes[name])
+        if keys is not None and others is not None:
+            dated = {at for at, key in keys.items() if key != others[at]}
+            yield name, [at for at in keys if at not in dated], sorted(dated)
 
 
 def _dated(position: int, raw: bytes, other: bytes) -> Iterator[Dated]:

@@ -325,6 +325,11 @@ class Collection:
             index.entries = sorted((key, pos) for pos, raw in self._held.items() for key in index.keys_of(raw))
         return index.entries
 
+    def keys(self, index: Index) -> dict[int, tuple[Key, ...]] | None:
+        """The key of each document by its position, in the order of an index; None where any has several or none."""
+        entries = self._built(index)
+        return None if index.multikey or len(entries) != self.count else {at: key for key, at in entries}
+
     def _key(self, index: Index, position: int) -> tuple[Key, ...]:
         return index.keys_of(self.docs[position])[0]
 
