@@ -1,10 +1,14 @@
-"""Copies to the clipboard: small ones at once, large ones in a task, so that the window answers meanwhile."""
+"""Copies to the clipboard: small ones at once, large ones in a task, so that the window answers meanwhile.
+
+A large one is put there as the bytes of its text: to make one of Qt's own texts of 15 MB takes up to half a second, in
+which nothing else moves, and is left to whoever pastes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QByteArray, QMimeData, QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +17,7 @@ from gui.language import tr
 from gui.style import wording
 from model.errors import Refused
 
+_STRETCH = 1 << 18  # characters that are encoded at once, between which other threads have their turn
 AT_ONCE = 64 * 1024  # bytes that are written out; twice as many take longer than a window may stand still
 
 
@@ -25,10 +30,12 @@ class _Copying(QObject):
         super().__init__(owner)
         self._owner, self._said = owner, said
 
-    def done(self, words: str) -> None:
-        put(words)
-        size = wording.size(len(words.encode("utf-8", "replace")))
-        messages.copied(self._owner, f"{self._said or tr('It is copied')}, {size}")
+    def done(self, encoded: QByteArray) -> None:
+        _drop_latest()
+        copied = QMimeData()
+        copied.setData("text/plain", encoded)
+        QGuiApplication.clipboard().setMimeData(copied)
+        messages.copied(self._owner, f"{self._said or tr('It is copied')}, {wording.size(encoded.size())}")
         self.deleteLater()
 
     def failed(self, error: BaseException) -> None:
@@ -46,7 +53,9 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str =
     if size is None or size > AT_ONCE:
         ends = _Copying(owner, said)
         title = tr("Copying") if size is None else tr("Copying {size}", size=wording.size(size))
-        _Copying.latest = tasks.run(lambda _: words(), done=ends.done, failed=ends.failed, owner=ends, title=title)
+        _Copying.latest = tasks.run(
+            lambda _: _encoded(words()), done=ends.done, failed=ends.failed, owner=ends, title=title
+        )
         return
     try:
         made = words()
@@ -62,6 +71,13 @@ def put(words: str) -> None:
     """Put words on the clipboard at once; a copy still under way does not take their place."""
     _drop_latest()
     QGuiApplication.clipboard().setText(words)
+
+
+def _encoded(words: str) -> QByteArray:
+    made = QByteArray()
+    for at in range(0, len(words), _STRETCH):
+        made.append(words[at : at + _STRETCH].encode("utf-8", "replace"))
+    return made
 
 
 def _drop_latest() -> None:

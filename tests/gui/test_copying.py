@@ -63,6 +63,17 @@ def test_the_copy_key_takes_the_whole_value_or_path_and_not_the_words_shown(qtbo
     assert '"op"' in found[SYMBOL]
 
 
+@pytest.mark.parametrize("odd", ["é", "😀", "\u202e", "a\r\nb\tc", "\udce9"])
+def test_a_large_copy_is_the_text_to_the_letter(qtbot: QtBot, odd: str) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    words = (odd + "x" * 70_000) * 9
+    copying.copy(owner, len(words), lambda: words)
+    settle(qtbot)
+    assert clipboard() == words.encode("utf-8", "replace").decode()
+    assert QGuiApplication.clipboard().mimeData().hasText()
+
+
 def test_a_large_value_is_written_out_beside_the_window(qtbot: QtBot) -> None:
     many = [{"_id": n, "name": f"number {n}"} for n in range(20_000)]
     shown = Shown(qtbot, {"a": many, "b": 1}, {"b": 2})
