@@ -212,5 +212,26 @@ def test_pymongo_gets_no_reference_that_is_cut_short_and_behind_which_it_would_r
     assert read == ([] if cut else [raw])
 
 
+@pytest.mark.parametrize("kind", [c.OBJECT_ID, c.DECIMAL128])
+@pytest.mark.parametrize("cut", [0, 1, 2, 5])
+@pytest.mark.usefixtures("each_walk")
+def test_pymongo_gets_no_array_whose_last_value_is_cut_short(
+    kind: int, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 12 if kind == c.OBJECT_ID else 16
+    inside = _enclosed(bytes((kind,)) + b"0\0" + b"x" * (size - cut))
+    read: list[bytes] = []
+    decoded = bson.decode
+    monkeypatch.setattr(bson, "decode", lambda data, options: [read.append(data), decoded(data, options)][1])
+    for raw in (_enclosed(b"\x04a\0" + inside), _enclosed(b"\x03a\0" + _enclosed(b"\x04a\0" + inside))):
+        read.clear()
+        if cut:
+            with pytest.raises(Unreadable):
+                c.decode(raw)
+        else:
+            assert "a" in c.decode(raw)
+        assert read == ([] if cut else [raw])
+
+
 def _enclosed(body: bytes) -> bytes:
     return struct.pack("<i", len(body) + 5) + body + b"\0"
