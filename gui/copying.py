@@ -43,11 +43,11 @@ class _Copying(QObject):
         self.deleteLater()
 
 
-def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str = "") -> None:
+def copy(owner: QWidget, size: int | None, words: Callable[[], str | bytes], said: str = "") -> None:
     """Put words on the clipboard and say so, where ``said`` says how.
 
-    ``size`` is that of the document or value they are made from, in bytes; None where it has to be read first. Where it
-    cannot be written out, a message says so and the clipboard stays as it was.
+    ``size`` is that of the document or value they are made from, in bytes; None where it has to be read first. They may
+    come in UTF-8. Where they cannot be written out, a message says so and the clipboard stays as it was.
     """
     _drop_latest()
     if size is None or size > AT_ONCE:
@@ -62,7 +62,7 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str], said: str =
     except Refused as refusal:
         messages.fail(owner, refusal)
         return
-    put(made)
+    put(made if isinstance(made, str) else made.decode())
     if said:
         messages.copied(owner, said)
 
@@ -73,11 +73,11 @@ def put(words: str) -> None:
     QGuiApplication.clipboard().setText(words)
 
 
-def _encoded(words: str) -> QByteArray:
-    made = QByteArray()
-    for at in range(0, len(words), _STRETCH):
-        made.append(words[at : at + _STRETCH].encode("utf-8", "replace"))
-    return made
+def _encoded(words: str | bytes) -> QByteArray:
+    if isinstance(words, bytes):
+        return QByteArray(words)
+    parts = (words[at : at + _STRETCH].encode("utf-8", "replace") for at in range(0, len(words), _STRETCH))
+    return QByteArray(b"".join(parts))
 
 
 def _drop_latest() -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         readable,
         relaxed,
         to_text,
+        to_utf8,
         value_from_text,
         value_text,
     )
@@ -58,6 +59,7 @@ __all__ = [
     "relaxed",
     "shown",
     "to_text",
+    "to_utf8",
     "value_from_text",
     "value_text",
     "visible",
@@ -66,7 +68,7 @@ __all__ = [
 _PARTS = {
     "display": ("shown",),
     "extended_json": (
-        *("from_text", "json_object", "loose", "loose_value", "readable", "relaxed", "to_text"),
+        *("from_text", "json_object", "loose", "loose_value", "readable", "relaxed", "to_text", "to_utf8"),
         *("value_from_text", "value_text"),
     ),
     "json_writer": ("Style",),

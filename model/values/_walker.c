@@ -837,8 +837,8 @@ static PyObject *changed(PyObject *module, PyObject *args)
     return both;
 }
 
-/* --- text(raw, start, stop, array, form, level, scalar): a document or an array as Extended JSON; None in doubt. A form
- * is the notation of numbers and dates, what stands behind a name and between two fields, and the indentation of a
+/* --- text(raw, start, stop, array, form, level, scalar): a document or an array as Extended JSON in UTF-8; None in
+ * doubt. A form is the notation of numbers and dates, what stands behind a name and between two fields, and the indentation of a
  * level or None. Values that take more than a few lines here, and odd texts, go through `scalar`, by type and payload. */
 
 enum { CANONICAL, RELAXED, EXACT };
@@ -859,18 +859,50 @@ static int say(Writing *w, const char *text)
     return put(&w->out, text, (Py_ssize_t)strlen(text));
 }
 
-/* Whether a text stands in JSON as it is: printable ASCII without quotes. */
-static int is_plain(bytes_at at, Py_ssize_t size)
+/* The bytes of the character that a text goes on with, where it stands in JSON as it is; 0 where it does not, or may
+ * not: what nobody sees is written as its code, and Python knows what that is. The text ends in a NUL. */
+static int plain_at(bytes_at at)
 {
-    for (Py_ssize_t i = 0; i < size; i++)
-        if (at[i] < 0x20 || at[i] > 0x7E || at[i] == '"' || at[i] == '\\')
+    unsigned c = at[0];
+    if (c < 0x80)
+        return c >= 0x20 && c != 0x7F && c != '"' && c != '\\';
+    int more = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
+    if (c < 0xC2 || c > 0xF0)
+        return 0;
+    c &= 0x3Fu >> more;
+    for (int i = 1; i <= more; i++) {
+        if ((at[i] & 0xC0) != 0x80)
             return 0;
-    return 1;
+        c = c << 6 | (at[i] & 0x3Fu);
+    }
+    if (more == 1)
+        return c >= 0xA0 && c != 0xAD && c != 0x34F && c != 0x61C ? 2 : 0;
+    if (more == 2) /* dashes, quotation marks and signs, and most of what is written in Asia */
+        return (c >= 0x2010 && c <= 0x2027) || (c >= 0x2030 && c <= 0x205F) || (c >= 0x2070 && c <= 0x3163)
+                || (c >= 0x3165 && c <= 0xD7FF) ? 3 : 0;
+    return c >= 0x1F000 && c <= 0x1FAFF ? 4 : 0; /* pictures */
 }
 
-static int say_plain(Writing *w, bytes_at at, Py_ssize_t size)
+/* Say a text in quotes, behind which there is a NUL; 0 where there is a character in it that Python has to write. */
+static int say_text(Writing *w, bytes_at at, Py_ssize_t size)
 {
-    return put(&w->out, "\"", 1) && put(&w->out, at, size) && put(&w->out, "\"", 1);
+    bytes_at end = at + size;
+    Py_ssize_t used = w->out.used;
+    if (!put(&w->out, "\"", 1))
+        return 0;
+    while (at < end) {
+        bytes_at from = at;
+        for (int length; at < end && (length = plain_at(at)) > 0;)
+            at += length;
+        const char *code = at == end ? "" : *at == '\n' ? "\\n" : *at == '\r' ? "\\r" : *at == '\t' ? "\\t"
+            : *at == '"' ? "\\\"" : *at == '\\' ? "\\\\" : NULL;
+        if (code == NULL || !put(&w->out, from, at - from) || !say(w, code)) {
+            w->out.used = used;
+            return 0;
+        }
+        at++;
+    }
+    return put(&w->out, "\"", 1);
 }
 
 static int say_number(Writing *w, const char *before, int64_t number, const char *after)
@@ -936,8 +968,10 @@ static int say_by(Writing *w, unsigned char kind, PyObject *data)
 
 static int say_name(Writing *w, bytes_at name, Py_ssize_t length)
 {
-    if (is_plain(name, length))
-        return say_plain(w, name, length) && say(w, w->colon);
+    if (say_text(w, name, length))
+        return say(w, w->colon);
+    if (PyErr_Occurred())
+        return 0;
     Buffer text = {NULL, 0, 0};
     int done = put_int32(&text, length + 1) && put(&text, name, length) && put(&text, "", 1)
         && say_by(w, 2, PyBytes_FromStringAndSize(text.bytes, text.used)) && say(w, w->colon);
@@ -958,8 +992,10 @@ static int say_value(Writing *w, bytes_at at, const Field *f, Py_ssize_t level, 
             return say_double(w, at);
         break;
     case 2:
-        if (at[size - 1] == 0 && is_plain(at + 4, size - 5))
-            return say_plain(w, at + 4, size - 5);
+        if (at[size - 1] == 0 && say_text(w, at + 4, size - 5))
+            return 1;
+        if (PyErr_Occurred())
+            return 0;
         break;
     case 3: case 4:
         return say_container(w, at, size, f->kind == 4, level + 1, depth + 1);
@@ -1016,6 +1052,17 @@ static int all_differ(bytes_at raw, Py_ssize_t end)
     return differ;
 }
 
+/* Let other threads go on that wait, and Ctrl-C come: Python looks for both where a function of its own begins. To let
+ * go of its lock this often would leave them waiting, as each time the clock of who waits begins anew. */
+static int give_turn(Writing *w)
+{
+    Py_ssize_t used = w->out.used;
+    int done = say_by(w, 10, PyBytes_FromStringAndSize(NULL, 0));
+    w->out.used = used;
+    w->turn = used + STRETCH;
+    return done;
+}
+
 /* Say a document or an array; 0 in doubt, or for an error, which is set then. */
 static int say_container(Writing *w, bytes_at raw, Py_ssize_t size, int array, Py_ssize_t level, int depth)
 {
@@ -1038,10 +1085,8 @@ static int say_container(Writing *w, bytes_at raw, Py_ssize_t size, int array, P
         if ((count && !say(w, w->comma)) || !say_line(w, level + 1) || (!array && !say_name(w, name, length))
             || !say_value(w, raw + f.begin, &f, level, depth))
             return 0;
-        if (w->out.used >= w->turn) {
-            PyEval_RestoreThread(PyEval_SaveThread());
-            w->turn = w->out.used + STRETCH;
-        }
+        if (w->out.used >= w->turn && !give_turn(w))
+            return 0;
     }
     return (!count || say_line(w, level)) && say(w, array ? "]" : "}");
 }
@@ -1058,7 +1103,7 @@ static PyObject *text(PyObject *module, PyObject *args)
     bytes_at bytes = (bytes_at)PyBytes_AsString(raw);
     if (start >= 0 && start <= stop && stop <= PyBytes_Size(raw)
         && say_container(&w, bytes + start, stop - start, array, level, 0))
-        found = PyUnicode_DecodeUTF8(w.out.bytes, w.out.used, NULL);
+        found = PyBytes_FromStringAndSize(w.out.bytes, w.out.used);
     PyMem_Free(w.out.bytes);
     if (found != NULL)
         return found;
@@ -1093,7 +1138,7 @@ static PyMethodDef methods[] = {
     {"parted", parted, METH_VARARGS, "Some fields by name, and the document without them; None in doubt."},
     {"survives", survives, METH_O, "Whether a driver surely reads and writes a document as it is."},
     {"glance", glance, METH_VARARGS, "Id, version and time of a document that surely survives; None in doubt."},
-    {"text", text, METH_VARARGS, "A document or an array as Extended JSON; None in doubt."},
+    {"text", text, METH_VARARGS, "A document or an array as Extended JSON in UTF-8; None in doubt."},
     {"places", places, METH_VARARGS, "Where an array's elements begin, with its end, and the type of all or 0."},
     {"changed", changed, METH_VARARGS, "The fields that differ; None unless both have the same names in one order."},
     {NULL, NULL, 0, NULL},

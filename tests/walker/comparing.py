@@ -21,8 +21,26 @@ from tests.walker.building import using
 Outcome = tuple[Any, ...]
 NAMES = (b"_id", b"v", b"a", b"", b"name", b"0", b"1", b"$ref", b"na\xc3\xafve", b"\xff", b"a" * 40)
 TEXTS = (
-    *(b"", b"lorem ipsum", b'"quoted"', b"a\\b\n\x7f", b"\xe2\x80\xae", b"\xc3\xa9", b"\xc3", b"\xed\xa0\x80"),
-    *(b"\xf0\x9f\x98\x80", b"\xf4\x90\x80\x80", b"a\0b"),
+    *(
+        b"",
+        b"lorem ipsum",
+        b'"quoted"',
+        b"a\\b\r\n\t\x7f",
+        b"a\0b",
+        b"\x1b[0m",
+        b"\xc2\xa0\xc2",
+        b"\xc2\xad\xcd\x8f\xd8\x9c",
+    ),
+    *(
+        b"\xc3\xa9",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xe2\x80\xae",
+        b"\xe2\x80",
+        b"\xe2\x80\x9c\xe2\x82\xac\xe3\x82\xab",
+        b"\xe0\x80\xa2",
+    ),
+    *(b"\xf0\x9f\x98\x80", b"\xf0\x9f\x98", b"\xf4\x90\x80\x80", b"\xf3\xa0\x80\x81", b"\xe3\x85\xa4", b"\xc0\xa2"),
 )
 SIZES = {1: 8, 6: 0, 7: 12, 8: 1, 9: 8, 10: 0, 16: 4, 17: 8, 18: 8, 19: 16, 127: 0, 255: 0}
 KINDS = (*SIZES, 2, 3, 4, 5, 11, 12, 13, 14, 15)
@@ -221,6 +239,7 @@ def operations(a: bytes, b: bytes) -> dict[str, Callable[[], Any]]:
         "names that none can have": lambda: canonical.without(a, ["a\0", "v"]) + canonical.without(a, ["\ud800"]),
         "a filter": lambda: port.bson_of(terms(a)),
         "damage": lambda: bson_damage.damage_of(a),
+        "text in UTF-8": lambda: json_writer.encoded(canonical.Value(canonical.ARRAY, a), STYLES[len(b) % len(STYLES)]),
         "text": lambda: json_writer.write(canonical.Value(canonical.OBJECT, a), STYLES[len(a) % len(STYLES)]),
         "round trip": lambda: reserved_fields.unreadable(a),
         "the fields that differ": lambda: field_changes.differences(walk.Pair(a, b), 0, 0),

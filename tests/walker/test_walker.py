@@ -122,7 +122,7 @@ def test_a_stop_in_the_middle_of_a_text_is_no_doubt(walker: ModuleType) -> None:
     def stopped(*_: object) -> str:
         raise KeyboardInterrupt
 
-    raw = bson.encode({"a": "\u00e9"})
+    raw = bson.encode({"a": "\u202e"})
     with pytest.raises(KeyboardInterrupt):
         walker.text(raw, 0, len(raw), False, FORM, 0, stopped)
     assert walker.text(raw, 0, len(raw), False, FORM, 0, len) is None
@@ -130,8 +130,22 @@ def test_a_stop_in_the_middle_of_a_text_is_no_doubt(walker: ModuleType) -> None:
     assert walker.text(raw, 0, len(raw) + 1, False, FORM, 0, scalars.scalar_text) is None
 
 
+def test_every_character_is_written_alike_by_both(walker: ModuleType) -> None:
+    # C leaves all that is higher to Python.
+    every = [chr(at) for at in range(0x20000) if not 0xD800 <= at < 0xE000]
+    lists = [
+        bson.encode({"a": every[at : at + 4096], "b": "".join(every[at : at + 4096])})
+        for at in range(0, len(every), 4096)
+    ]
+    for raw in lists:
+        with building.using(walker):
+            fast = json_writer.write(c.Value(c.OBJECT, raw))
+        with building.using(None):
+            assert fast == json_writer.write(c.Value(c.OBJECT, raw))
+
+
 def test_other_threads_have_their_turn_while_a_long_text_is_written(walker: ModuleType) -> None:
-    raw = bson.encode({f"f{at}": {"text": "x" * 1000, "n": at} for at in range(12_000)})
+    raw = bson.encode({f"f{at}": {"text": "x" * 1000, "n": at} for at in range(30_000)})
     written, turns = threading.Event(), 0
 
     def write() -> None:
@@ -166,7 +180,7 @@ def test_depths_that_are_odd_are_not_walked_again_and_again(walker: ModuleType) 
 
 def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
     raw = bson.encode({"_id": 1, "a": "text", "b": [1, 2, 3], "c": {"d": 1}})
-    wide = bson.encode({f"f{at}": "\u00e9" for at in range(300)})
+    wide = bson.encode({f"f{at}": "\u202e" for at in range(300)})
     twice = c.document([("a", c.Value.of(1)), ("a", c.Value.of(2))])
     works: list[Callable[[], object]] = [
         lambda: list(walker.elements(raw)),

@@ -703,7 +703,7 @@ class BrowserPanel(QWidget):
         return "\n".join(text.to_text(session.stored(ns, row.raw)) for row in rows if row.readable)
 
     def _copy(self, row: Row) -> None:
-        copying.copy(self, len(row.raw), lambda: text.to_text(self._session.stored(self.ns, row.raw), 2))
+        copying.copy(self, len(row.raw), lambda: text.to_utf8(self._session.stored(self.ns, row.raw), 2))
 
     def _fill_json(self) -> None:
         rows = list(self.model.rows)

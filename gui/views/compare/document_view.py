@@ -106,7 +106,7 @@ class DocumentView(QWidget):
             copying.copy(
                 self,
                 len(raw),
-                lambda: text.to_text(raw, 2),
+                lambda: text.to_utf8(raw, 2),
                 tr("{name} is copied as Extended JSON", name=self.name.text()),
             )
 

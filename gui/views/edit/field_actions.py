@@ -207,7 +207,7 @@ class FieldActions(QObject):
         """Put the whole content on the clipboard as canonical Extended JSON."""
         content = self._edit().content
         copying.copy(
-            self._tree, len(content), lambda: text.to_text(content, 2), tr("Copied the document as Extended JSON")
+            self._tree, len(content), lambda: text.to_utf8(content, 2), tr("Copied the document as Extended JSON")
         )
 
     def expand_all(self) -> None:
