@@ -265,7 +265,7 @@ class HistoryImport(Struct, dict=True):
 
     def _there(self, id: Value) -> list[Version]:
         try:
-            found = [each for each in self.target.history(id, contents=True) if each.state != "missing"]
+            found = [each for each in self.target.history(id, contents="all") if each.state != "missing"]
         except NotFound:
             return []
         found.reverse()

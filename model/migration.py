@@ -105,7 +105,7 @@ class Migration:
 
     def _versions(self, layout: Layout, id: Value) -> list[Version]:
         """The stored versions of a document, oldest first."""
-        found = [each for each in layout.history(id, contents=True) if each.state != "missing"]
+        found = [each for each in layout.history(id, contents="all") if each.state != "missing"]
         found.reverse()
         return found
 

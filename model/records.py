@@ -21,6 +21,9 @@ Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 Doubt: TypeAlias = Literal["gap", "undated", "clock", "content", "above", "deleted"]
 
+Contents: TypeAlias = Literal[False, True, "all"]
+"""Whether versions come with their contents; "all" where every one of them is going to be read: by one query then."""
+
 Raw: TypeAlias = bytes
 """A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
 

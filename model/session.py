@@ -593,7 +593,7 @@ class Session:
         layout, holds = self._catalogue.layout(ns), following.condition(filter)
         for done, id in enumerate(ids, 1):
             judged = []
-            for version in layout.history(id, contents=True):
+            for version in layout.history(id, contents="all"):
                 checkpoint(done, len(ids))
                 judged.append((version, version.content is not None and holds(self._seen(layout, id, version))))
             yield following.matches(id, judged)
@@ -665,7 +665,7 @@ class Session:
 
         def versions() -> Iterator[Version]:
             self._histories_read(ns)
-            return self._aside(ns).history(id, contents=True)
+            return self._aside(ns).history(id, contents="all")
 
         return ChainReading(versions, lambda: self._aside(ns).last(id), lambda: self._keys(ns, keys))
 
@@ -709,7 +709,7 @@ class Session:
     def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
         """The versions newest first, with their contents, one at a time."""
         total = 0
-        for done, version in enumerate(self._aside(ns).history(id, contents=True), 1):
+        for done, version in enumerate(self._aside(ns).history(id, contents="all"), 1):
             if done == 1 and version.v is not None and version.v.type in (canonical.INT32, canonical.INT64):
                 total = int(version.v.python())
             checkpoint(done, total if total >= done else None)

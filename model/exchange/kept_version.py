@@ -119,7 +119,7 @@ def kept_versions(layout: Layout, id: Value, left: list[str]) -> Iterator[KeptVe
     newest: Version | None = None
     is_there = False
     missing: list[Version] = []  # the first and the last of those behind the one that is held
-    for version in layout.history(id, contents=True):
+    for version in layout.history(id, contents="all"):
         newest, is_there = newest or version, is_there or version.current
         if version.content is None and not version.deleted:
             missing = [*missing[:1], version]

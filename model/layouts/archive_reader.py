@@ -39,7 +39,7 @@ from model.layouts.reserved_fields import (
 from model.layouts.stamp import Stamp
 from model.layouts.version_pages import newest_down
 from model.names import id_name, version_name
-from model.records import Outcome, Outline, Row, State, Stored, Version
+from model.records import Contents, Outcome, Outline, Row, State, Stored, Version
 from model.server import guards
 from model.server.retry import Terms
 from model.values import canonical as c
@@ -83,29 +83,29 @@ class ArchiveReader:
         """The rows of exactly this document, newest first; with ``filter`` only those that match."""
         return (raw for raw in self._alike(id, filter) if self._ids.has(raw, id))
 
-    def _alike(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
+    def _alike(self, id: Value, filter: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
         """These rows among those of documents whose ids a server finds equal."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
-        return newest_down(self.server, self.ns, where, p.archive_id, p.version)
+        return newest_down(self.server, self.ns, where, p.archive_id, p.version, whole)
 
     def version_of(self, raw: bytes) -> Version:
         """A row as a version."""
         times = (self.profile.token, "_id")
         return made_version(raw, self.own, self.profile, "archive", contents=True, times=times)
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """Current and archived versions, and those that neither holds."""
         try:
             current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
             current = None
-        rows, found = self._alike(id), False
+        rows, found = self._alike(id, whole=contents == "all"), False
         if current is not None:
             above, rows = self._above(current, id, rows)
             if above is not None:
                 yield above if contents else above.but(content=None, raw=None)
-                rows, _ = yield from self._lazily.stretch(rows, id, contents, number_of(current.v))
+                rows, _ = yield from self._lazily.stretch(rows, id, bool(contents), number_of(current.v))
                 current, found = None, True
         versions = newest_first(self.version_of(raw) for raw in rows if self._ids.has(raw, id))
         for version in with_gaps(self._joined(current, versions), loss(self.profile)):

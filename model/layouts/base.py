@@ -33,7 +33,7 @@ from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import Made, SwapSteps
 from model.layouts.tombstones import says_deleted
 from model.layouts.version_place import VersionPlace
-from model.records import Checkpoint, Outcome, Outline, Row, Version, no_checkpoint
+from model.records import Checkpoint, Contents, Outcome, Outline, Row, Version, no_checkpoint
 from model.server.retry import Port, Terms, Write, run
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -54,7 +54,7 @@ class LayoutReader(Protocol):
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The history of each document in miniature, in the order of ``ids``, with few queries."""
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions newest first, one for each missing number too; ``content`` only where asked for.
 
         Raises ``NotFound`` where there is no version at all.
@@ -282,7 +282,7 @@ class Layout(ABC):
         """The history of each document in miniature, in the order of ``ids``, with few queries."""
         return self.reader.outline(ids)
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions newest first, one for each missing number too; ``content`` only where asked for.
 
         Raises ``NotFound`` where there is no version at all.

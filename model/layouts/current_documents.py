@@ -17,7 +17,7 @@ from model.layouts.lazy_version import LazyVersions
 from model.layouts.page_query import PageQuery, with_own
 from model.layouts.reserved_fields import Own, legible_field, made_version, unreadable
 from model.names import id_name, version_name
-from model.records import Outline, Row, Stored, Version
+from model.records import Contents, Outline, Row, Stored, Version
 from model.server import guards
 from model.server.guards import Abilities
 from model.server.retry import Port, Terms
@@ -164,9 +164,9 @@ class CurrentDocuments:
             raise NotFound(f"{id_name(id)} has no version {version_name(v)}; {self.ns} keeps the current one alone.")
         return current
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The document itself, as its only version."""
-        yield self.made(self.raw(id), contents)
+        yield self.made(self.raw(id), bool(contents))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """One mark for each document; contents are read only where there is a hash to check."""

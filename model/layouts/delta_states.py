@@ -29,7 +29,7 @@ from model.layouts.reserved_fields import (
 from model.layouts.tombstones import MARK, SAID
 from model.layouts.version_documents import VersionDocuments
 from model.names import id_name, version_name
-from model.records import Outline, Row, Version
+from model.records import Contents, Outline, Row, Version
 from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -134,9 +134,9 @@ class DeltaStates:
         fields = tuple(c.fields(self.own.content(raw)))
         return Delta(fields, tuple(removed_by(c.get(raw, (name,)))) if name else ())
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The states by number, and those that are missing."""
-        stored = list(self.documents.of(id))
+        stored = list(self.documents.of(id, whole=True))
         if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
         versions = self._undoubted(stored) or self._folded(self._states(stored))
@@ -204,7 +204,7 @@ class DeltaStates:
 
     def _of(self, id: Value) -> list[bytes]:
         """The stored versions of a document, the highest number first; raises ``NotFound`` where there is none."""
-        stored = list(self.documents.of(id))
+        stored = list(self.documents.of(id, whole=True))
         if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
         return stored

@@ -18,7 +18,7 @@ from model.layouts.page_query import PageQuery, truthy, with_own
 from model.layouts.reserved_fields import Own, legible_field, number_of, place_of, same_version
 from model.layouts.reserved_fields import version_damage as damage_of_type
 from model.names import id_name, version_name
-from model.records import Outline, Row, Stored, Version
+from model.records import Contents, Outline, Row, Stored, Version
 from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -95,7 +95,7 @@ class EmbeddedHistory:
         except Unreadable:
             return []
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The current version, then the array from its end."""
         raw = self.current.raw(id)
         current = self.current.made(raw)

@@ -19,7 +19,7 @@ from model.layouts.gaps import outlined
 from model.layouts.page_query import PageQuery, truthy, with_own
 from model.layouts.reserved_fields import Own, legible, made_version, number_of, time_of, unreadable
 from model.names import id_name, version_name
-from model.records import Outline, Row, Version
+from model.records import Contents, Outline, Row, Version
 from model.server import guards
 from model.server.retry import Port, Terms
 from model.values import canonical as c
@@ -55,7 +55,7 @@ class LogReader:
         v = Value.of(number)
         return made_version(raw, self.own, self.profile, "document", newest, True, ("_id",), v, counted=False)
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The entries newest first; the oldest one is 1."""
         keys = [c.get(raw, ("_id",)) for raw in self._of(id, {self.id: 1})]
         if not keys:

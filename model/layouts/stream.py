@@ -34,7 +34,7 @@ from model.layouts.reserved_fields import own_of, place_of
 from model.layouts.stamp import Stamp
 from model.layouts.swap_steps import SwapSteps
 from model.names import version_name
-from model.records import Outcome, Version
+from model.records import Contents, Outcome, Version
 from model.server import guards
 from model.server.retry import Port
 from model.values import canonical as c
@@ -83,7 +83,7 @@ class Stream(Layout):
         way = ", by polling" if place.way == "polling" else ""
         return f"{place.words[0].upper()}{place.words[1:]}{way}."
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions of an archive's history; those that the feed has not brought yet, or never could, say so."""
         known: dict[tuple[str, int | None], dt.datetime | None] | None = None
         waiting = lost = False

@@ -26,7 +26,7 @@ from model.layouts.reserved_fields import (
 from model.layouts.tombstones import MARK, SAID, is_marked, is_tombstone
 from model.layouts.version_pages import newest_down
 from model.names import id_name, version_name
-from model.records import Outline, Row, Stored, Version
+from model.records import Contents, Outline, Row, Stored, Version
 from model.server import guards
 from model.server.retry import Port, Terms
 from model.values import canonical as c
@@ -54,14 +54,17 @@ class VersionDocuments:
         self._lazily = LazyVersions(profile, profile.id, own, self.made)
         self.row = RowReader(profile.id, profile.version, (profile.at, "_id", profile.token)).row
 
-    def of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
-        """The stored versions of exactly this document, the highest number first; only those that meet ``where``."""
-        return (raw for raw in self._of(id, where) if self._ids.has(raw, id))
+    def of(self, id: Value, where: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
+        """The stored versions of exactly this document, the highest number first; only those that meet ``where``.
 
-    def _of(self, id: Value, where: Terms | None = None) -> Iterator[bytes]:
+        ``whole`` says that all of them will be read.
+        """
+        return (raw for raw in self._of(id, where, whole) if self._ids.has(raw, id))
+
+    def _of(self, id: Value, where: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
         """The stored versions of a document and of those whose ids a server finds equal: 1 and 1.0 come mixed."""
         p = self.profile
-        return newest_down(self.server, self.ns, {p.id: {"$eq": id}, **(where or {})}, p.id, p.version)
+        return newest_down(self.server, self.ns, {p.id: {"$eq": id}, **(where or {})}, p.id, p.version, whole)
 
     def of_each(self, ids: Sequence[Value]) -> Iterator[list[bytes]]:
         """The stored versions of each of these documents, the highest number first, by the order of the ids."""
@@ -120,9 +123,9 @@ class VersionDocuments:
             if c.get(raw, (p.id,)) == id and v is not None and v.type in WHOLE:
                 yield raw
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions by number, and those that are missing."""
-        rest, found = yield from self._lazily.stretch(self._of(id), id, contents)
+        rest, found = yield from self._lazily.stretch(self._of(id, whole=contents == "all"), id, bool(contents))
         rest = (raw for raw in rest if self._ids.has(raw, id))
         versions = self._marked(newest_first(map(self.made, rest)), not found)
         for version in with_gaps(versions, loss(self.profile), self.claim):

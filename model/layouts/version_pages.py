@@ -22,9 +22,15 @@ SURE = (c.INT32, c.INT64, c.DATE)
 """Types of versions behind which a query can go on: what a server sorts below them is there by mistake only."""
 
 
-def newest_down(server: Port, ns: str, where: Terms, id: str, version: str) -> Iterator[bytes]:
-    """The versions of one document that ``where`` finds, the highest first; none comes twice."""
+def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whole: bool = False) -> Iterator[bytes]:
+    """The versions of one document that ``where`` finds, the highest first; none comes twice.
+
+    Who reads them all, ``whole``, gets them by one query.
+    """
     order = {id: 1, version: -1}
+    if whole:
+        yield from server.find(ns, where, sort=order)
+        return
     first: list[bytes] = []
     for raw in server.find(ns, where, sort=order, limit=PAGE):
         first.append(raw if len(raw) <= SMALL else c.only(raw, ("_id", version)))

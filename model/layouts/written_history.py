@@ -24,7 +24,7 @@ from model.mql.filters import predicate
 from model.names import id_name, version_name
 from model.patches import tree_of
 from model.patches.tree import DoesNotApply, alike, equal
-from model.records import Outline, Row, State, Stored, Version
+from model.records import Contents, Outline, Row, State, Stored, Version
 from model.server import guards
 from model.server.retry import Port, Terms, bson_of
 from model.values import canonical as c
@@ -52,7 +52,7 @@ class WrittenHistory:
         """The whole stored document."""
         return version.raw or c.EMPTY
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions newest first, each number that is not there among them."""
         found = False
         for version in with_gaps(self._versions(id)):

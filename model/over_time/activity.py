@@ -147,7 +147,7 @@ def _touches(path: Path, asked: Path) -> bool:
 
 def changes(layout: Layout, id: Value) -> Iterator[Activity]:
     """What each version of a document did, newest first; raises ``NotFound``."""
-    versions = (unsigned(layout, each) for each in layout.history(id, contents=True))
+    versions = (unsigned(layout, each) for each in layout.history(id, contents="all"))
     made = [_Made(version, paths) for version, paths in _steps(versions)]
     if made and not (made[0].version.deleted or any(each.version.current for each in made)):
         yield Activity(layout.ns, id, None, None, None, None, "deleted")

@@ -67,7 +67,7 @@ def judged(layout: Layout, id: Value) -> tuple[list[WatchTurn], list[str]]:
     """
     watches = [(each.name, Bisector(condition(each.filter))) for each in layout.profile.watches]
     there = False
-    for version in layout.history(id, contents=True):
+    for version in layout.history(id, contents="all"):
         there = there or version.current
         for _, bisector in watches:
             bisector.take(version)

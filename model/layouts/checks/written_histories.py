@@ -14,7 +14,7 @@ from model.errors import NotFound, Refused
 from model.findings import Evidence, Finding, Unchecked
 from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of
 from model.names import version_name
-from model.records import Version
+from model.records import Contents, Version
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -24,7 +24,7 @@ DIFFERS = "differs from its newest row"
 class Histories(Protocol):
     """What the check reads."""
 
-    def history(self, id: Value, contents: bool = False) -> Iterator[Version]:
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions newest first."""
 
 
