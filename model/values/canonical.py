@@ -484,23 +484,22 @@ def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
 def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dict[str, Any]:
     """Decode, with the forgiving options unless others are named; raises ``Unreadable`` where these fail."""
     try:
-        if _may_lead_astray(raw) and not (walker is not None and walker.survives(raw)):
+        if DB_POINTER in raw:
             _bounded(raw)
+        elif ARRAY in raw and (OBJECT_ID in raw or DECIMAL128 in raw):
+            return bson.decode(memoryview(raw + _READ_BEHIND)[: len(raw)], options)
         return bson.decode(raw, options)
     except (bson.errors.BSONError, struct.error, ValueError, OverflowError, RecursionError, TypeError) as error:
         raise Unreadable(f"The document does not decode: {error}.") from None
 
 
-def _may_lead_astray(raw: bytes) -> bool:
-    """Whether there may be a value that PyMongo reads on behind where it is cut short, up to sixteen bytes.
-
-    It does so behind a DBPointer, and in an array behind an ObjectId and a Decimal128.
-    """
-    return DB_POINTER in raw or (ARRAY in raw and (OBJECT_ID in raw or DECIMAL128 in raw))
+_READ_BEHIND = bytes(16)
+"""Bytes of ours behind a document: PyMongo reads as many behind an ObjectId or a Decimal128 that is cut short in an
+array, before it says that this is damaged."""
 
 
 def _bounded(raw: bytes) -> None:
-    """Raise ``Unreadable`` where a value leads out of its document."""
+    """Raise ``Unreadable`` where a value leads out of its document: PyMongo reads on behind a DBPointer cut short."""
     inside = [(0, len(raw))]
     while inside:
         start, stop = inside.pop()
