@@ -49,22 +49,22 @@ class Division(Struct, frozen=True):
         edges = self._edges()
         if len(edges) > COUNTED * of:
             edges = [edges[len(edges) * number // (COUNTED * of)] for number in range(COUNTED * of)]
-        stretches = [None, *edges]  # each from one edge on to the next
-        ends = list(accumulate(self._counts(edges))) if edges else [self.documents]
+        ends = list(accumulate(self._counts(edges))) if edges else [self.documents]  # of each stretch between edges
+        near = ends[-1] / of * NEAR
         found: list[Value] = []
-        bound: Value | None
         for number in range(1, of):
             at = ends[-1] * number // of
             which = min(bisect_right(ends, at), len(ends) - 1)
             begins = ends[which - 1] if which else 0
-            near = ends[-1] / of * NEAR
-            if which and at - begins <= near:
-                bound = edges[which - 1]
-            elif which < len(edges) and ends[which] - at <= near:
-                bound = edges[which]
+            since = edges[which - 1] if which else None
+            before = edges[which] if which < len(edges) else None
+            if since is not None and at - begins <= near:
+                bound: Value | None = since
+            elif before is not None and ends[which] - at <= near:
+                bound = before
             else:
-                within = _between(self.name, stretches[which], edges[which] if which < len(edges) else None)
-                bound = self._chosen(within, at - begins, max(1, min(LOOKED_AT, int(near))))
+                some = max(1, min(LOOKED_AT, int(near)))
+                bound = self._chosen(_between(self.name, since, before), at - begins, some)
             if bound is None or not leapable(bound):
                 return None
             found.append(bound)
@@ -120,5 +120,5 @@ _UP = key_of(Value.of(1))  # shells write 1.0
 
 
 def _between(name: str, since: Value | None, before: Value | None) -> Terms | None:
-    ends = {"$gte": since, "$lt": before}
-    return {name: {end: id for end, id in ends.items() if id is not None}} if since or before else None
+    ends = {end: id for end, id in (("$gte", since), ("$lt", before)) if id is not None}
+    return {name: ends} if ends else None
