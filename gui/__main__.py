@@ -80,12 +80,12 @@ def _run(words: list[str]) -> int:
     gc.disable()  # loading modules makes no garbage, and a window has a sweeper of its own
     if trouble := why_no_window():
         return _say(trouble)
-    from gui import footprint
+    from gui.starting import footprint
 
     footprint.import_plainly()
     footprint.keep_little()
     _choose_language()
-    from gui.window import running_instance  # all that a start needs which hands over to a running program
+    from gui.starting import running_instance  # all that a start needs which hands over to a running program
 
     request = {
         "source": _from_anywhere(asked.words[0]) if asked.words else None,
@@ -121,7 +121,7 @@ def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | No
     from model.commands import grammar
 
     if words:
-        from model import sources
+        from model.catalogue import sources
 
         if not sources.is_source(words[0]):
             return grammar.unknown(words[0])
@@ -176,7 +176,7 @@ def why_no_window() -> str:
 
 def _missing_for(platform: str) -> str:
     """The library that Qt or its platform plugin lacks on this system, as a sentence; "" where nothing is missing."""
-    from gui.kept_code import kept_code
+    from gui.starting.kept_code import kept_code
 
     try:
         with kept_code():

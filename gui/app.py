@@ -11,7 +11,8 @@ from types import TracebackType
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui import language, tasks
+from gui import language
+from gui.starting.sweeper import Sweeper
 from gui.style import focus_ring, motion, preferences, theme, zooming
 
 _log = logging.getLogger(__name__)
@@ -29,8 +30,8 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         app = QApplication([*(argv or ["palimpsest"])])
-    if not app.findChildren(tasks.Sweeper):
-        tasks.Sweeper(app)
+    if not app.findChildren(Sweeper):
+        Sweeper(app)
     # Workers hold the interpreter for 5 ms by default, which a window that draws 60 times a second feels.
     sys.setswitchinterval(0.0005)
     app.setApplicationName("palimpsest")

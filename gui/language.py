@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from model.hidden_characters import visible
+from model.foundation.hidden_characters import visible
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 """The languages there are, each by its own name."""

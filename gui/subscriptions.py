@@ -11,10 +11,10 @@ from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
-from model import news
+from model.foundation import news
 
 if TYPE_CHECKING:
-    from model.news import News
+    from model.foundation.news import News
     from model.values.canonical import Value
 
 

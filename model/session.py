@@ -21,49 +21,27 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from model.checkpoints import Checkpoint, no_checkpoint
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
 
 if TYPE_CHECKING:
     from bson import ObjectId
 
-    from model import sources, text
-    from model.address import DOTS, Address
-    from model.batches import Batches, Deleted, DeletionPlan, InsertionPlan
+    from model import text
     from model.browsing.explanation import Explained
     from model.browsing.field_survey import FieldSurvey, FieldUse
     from model.browsing.indexes_in_use import Indexes, IndexUse
-    from model.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
+    from model.catalogue import sources
+    from model.catalogue.catalogue import ALL, Catalogue, Comparison, filter_terms, sort_terms
+    from model.catalogue.kept_recognition import KeptRecognition
+    from model.catalogue.layout_statements import LayoutStatements
+    from model.catalogue.sources import address_trouble, start_early, try_source
     from model.counting.pending import in_turn
     from model.exchange.history_files import ExportedDocument, ExportedHistory, Form
     from model.feed import Fed
-    from model.guarantees import Guarantee
-    from model.guarantees.server_verdicts import Measured, ServerVerdicts
-    from model.health import Health
-    from model.history import following
-    from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
-    from model.history.chain_reading import ChainReading
-    from model.history_import import ArrivingDocument, HistoryImport, ImportPlan
-    from model.kept_recognition import KeptRecognition
-    from model.layout_statements import LayoutStatements
-    from model.layouts import document_ids, registry
-    from model.layouts.base import Layout
-    from model.layouts.composite_ids import CompositeIds, as_sent, stored
-    from model.layouts.log import Log
-    from model.layouts.page_query import PageQuery
-    from model.layouts.stamp import Stamp
-    from model.migration import Migration
-    from model.names import id_name, version_name
-    from model.news import News, tell
-    from model.over_time.activity import ActivityList
-    from model.over_time.as_of import AsOf, Compared
-    from model.over_time.document_history import DocumentHistory
-    from model.over_time.history_list import HistoryList
-    from model.over_time.tail import Tail
-    from model.over_time.watched import Watched
-    from model.profile import Profile
-    from model.profile.profile_file import ProfileEdit
-    from model.records import (
+    from model.foundation.address import DOTS, Address
+    from model.foundation.news import News, tell
+    from model.foundation.records import (
         CollectionInfo,
         Draft,
         Entry,
@@ -78,12 +56,36 @@ if TYPE_CHECKING:
         ServerFacts,
         Version,
     )
+    from model.guarantees import Guarantee
+    from model.guarantees.server_verdicts import Measured, ServerVerdicts
+    from model.health import Health
+    from model.history import following
+    from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+    from model.history.chain_reading import ChainReading
+    from model.layouts import registry
+    from model.layouts.base import Layout
+    from model.layouts.log import Log
+    from model.operations.batches import Batches, Deleted, DeletionPlan, InsertionPlan
+    from model.operations.history_import import ArrivingDocument, HistoryImport, ImportPlan
+    from model.operations.migration import Migration
+    from model.operations.taking_back import TakingBack
+    from model.over_time.activity import ActivityList
+    from model.over_time.as_of import AsOf, Compared
+    from model.over_time.document_history import DocumentHistory
+    from model.over_time.history_list import HistoryList
+    from model.over_time.tail import Tail
+    from model.over_time.watched import Watched
+    from model.profile import Profile
+    from model.profile.profile_file import ProfileEdit
     from model.repair import Repairs
     from model.scan import Mark, Pace, Scan, ScanEstimate
     from model.server.connection_steps import ConnectionStep
-    from model.sources import address_trouble, start_early, try_source
-    from model.taking_back import TakingBack
+    from model.storage import document_ids
+    from model.storage.composite_ids import CompositeIds, as_sent, stored
+    from model.storage.newest_query import PageQuery
+    from model.storage.swap_steps import Stamp
     from model.text.moments import moment_from_text
+    from model.text.names import id_name, version_name
     from model.text.paths import fitted
     from model.text.row_file import Written
     from model.things_to_try import Thing
@@ -156,20 +158,20 @@ SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
 _HANDED_ON = {
-    "model.address": ("DOTS", "Address"),
-    "model.batches": ("Batches", "Deleted", "DeletionPlan", "InsertionPlan"),
+    "model.foundation.address": ("DOTS", "Address"),
+    "model.operations.batches": ("Batches", "Deleted", "DeletionPlan", "InsertionPlan"),
     "model.browsing.explanation": ("Explained",),
     "model.browsing.field_survey": ("FieldSurvey", "FieldUse"),
     "model.browsing.indexes_in_use": ("Indexes", "IndexUse"),
-    "model.catalogue": ("Comparison",),
+    "model.catalogue.catalogue": ("Comparison",),
     "model.counting.pending": ("in_turn",),
     "model.exchange.history_files": ("ExportedDocument", "ExportedHistory", "Form"),
     "model.guarantees": ("Guarantee",),
     "model.guarantees.server_verdicts": ("Measured",),
-    "model.history_import": ("ArrivingDocument", "HistoryImport", "ImportPlan"),
-    "model.records": ("Draft", "Entry"),
+    "model.operations.history_import": ("ArrivingDocument", "HistoryImport", "ImportPlan"),
+    "model.foundation.records": ("Draft", "Entry"),
     "model.server.connection_steps": ("ConnectionStep",),
-    "model.sources": ("address_trouble", "start_early", "try_source"),
+    "model.catalogue.sources": ("address_trouble", "start_early", "try_source"),
     "model.things_to_try": ("Thing",),
     "model.userdata.connections": ("Connections", "SavedConnection", "label", "needs_password", "without_password"),
     "model.userdata.drafts": ("Drafts",),
@@ -406,7 +408,7 @@ class Session:
     @property
     def statements(self) -> LayoutStatements:
         """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
-        from model.layout_statements import LayoutStatements
+        from model.catalogue.layout_statements import LayoutStatements
 
         return LayoutStatements(self._catalogue, self._port)
 
@@ -1213,7 +1215,7 @@ class Session:
 
     def history_import(self, ns: str, path: str | FilePath, layout: str = "") -> HistoryImport:
         """The import of what :meth:`export_history` wrote, into a collection that is there or not."""
-        from model.history_import import HistoryImport
+        from model.operations.history_import import HistoryImport
 
         allowed = lambda ns: self._check_allowed(ns)  # noqa: E731
         return HistoryImport(self._writer, allowed, ns, FilePath(path), layout, self._is_production)
@@ -1301,14 +1303,14 @@ class Session:
     @property
     def batches(self) -> Batches:
         """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
-        from model.batches import Batches
+        from model.operations.batches import Batches
 
         return Batches(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
     @property
     def taking_back(self) -> TakingBack:
         """Changes taken back out of several documents, with a plan before and a way back for all of them."""
-        from model.taking_back import TakingBack
+        from model.operations.taking_back import TakingBack
 
         return TakingBack(self._writer, lambda ns: self._check_allowed(ns), self._is_production)
 
@@ -1360,7 +1362,7 @@ class Session:
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
         """The move of a collection to another layout. Reading and comparing need no permission to write."""
-        from model.migration import Migration
+        from model.operations.migration import Migration
 
         return Migration.of(self._writer, partial(self._check_allowed, ns), ns, to, target, fields or {}, newest_only)
 

@@ -7,24 +7,26 @@ from __future__ import annotations
 
 from bson import ObjectId
 
-from model import sources, text
-from model.address import Address
-from model.catalogue import ALL, Catalogue, filter_terms, sort_terms
+from model import text
+from model.catalogue import sources
+from model.catalogue.catalogue import ALL, Catalogue, filter_terms, sort_terms
+from model.catalogue.kept_recognition import KeptRecognition
+from model.foundation.address import Address
+from model.foundation.news import News, tell
+from model.foundation.records import Opened, Outcome, Row
 from model.health import Health
 from model.history import following
 from model.history.chain import bisect, key_at
-from model.kept_recognition import KeptRecognition
-from model.layouts import document_ids, registry
-from model.layouts.composite_ids import CompositeIds, as_sent, stored
+from model.layouts import registry
 from model.layouts.log import Log
-from model.layouts.page_query import PageQuery
-from model.layouts.stamp import Stamp
-from model.names import id_name, version_name
-from model.news import News, tell
 from model.over_time.document_history import DocumentHistory
 from model.profile import Profile
-from model.records import Opened, Outcome, Row
+from model.storage import document_ids
+from model.storage.composite_ids import CompositeIds, as_sent, stored
+from model.storage.newest_query import PageQuery
+from model.storage.swap_steps import Stamp
 from model.text.moments import moment_from_text
+from model.text.names import id_name, version_name
 from model.text.paths import fitted
 from model.userdata import folders
 from model.userdata.drafts import Drafts

@@ -35,7 +35,7 @@ import pymongo.common
 from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
-from model import sources
+from model.catalogue import sources
 from model.diff import walk
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit

@@ -18,7 +18,7 @@ from tests import depth, support
 
 ONE_OF_NINE = "tests/processes/test_processes.py"
 """Eight cases of one test, and a deep one."""
-MANY = "tests/model/layouts/test_tombstones.py"
+MANY = "tests/model/storage/test_tombstones.py"
 """Tests of which many are deep."""
 SECOND_SERVER = "tests/model/browsing/test_explanation.py"
 """Tests of which some are on the second server in any run."""

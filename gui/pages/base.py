@@ -18,8 +18,8 @@ from gui.style import boxes, preferences, wording
 if TYPE_CHECKING:
     from gui.subscriptions import DraftNews
     from gui.views.compare.diff_panel import DiffPanel
-    from model.news import News
-    from model.records import Outcome
+    from model.foundation.news import News
+    from model.foundation.records import Outcome
     from model.session import Conflict, Session
     from model.values.canonical import Path, Value
 

@@ -16,8 +16,8 @@ from gui.style import wording
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.history_in_sheet import HistoryInSheet, HistoryPlaceSheet
 from gui.views.browse.insert_sheet import InsertSheet
-from model.batches import Documents, Run
-from model.records import Kind, Outcome
+from model.foundation.records import Kind, Outcome
+from model.operations.batches import Documents, Run
 from model.session import DeletionPlan, ImportPlan, InsertionPlan, Session
 from model.text.file_documents import documents_of
 from model.values.canonical import Value

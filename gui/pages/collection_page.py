@@ -31,8 +31,8 @@ from gui.views.browse.query import EVERYTHING
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
-from model.news import News
-from model.records import Row, Version
+from model.foundation.news import News
+from model.foundation.records import Row, Version
 from model.session import Session, totals
 from model.values import canonical
 from model.values.canonical import Path, Value
@@ -188,7 +188,7 @@ class CollectionPage(Page):
         self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
 
     def _take_back(self, id: Value, v: Value) -> None:
-        from model.taking_back import Chosen
+        from model.operations.taking_back import Chosen
 
         self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((Chosen(id, (v,)),))))
 

@@ -24,8 +24,8 @@ from gui.views.edit.editor_panel import EditorPanel
 from gui.views.merge.conflict_prompt import ConflictPrompt
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
-from model.news import News
-from model.records import CollectionInfo, Draft, Opened, Outcome
+from model.foundation.news import News
+from model.foundation.records import CollectionInfo, Draft, Opened, Outcome
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value
 

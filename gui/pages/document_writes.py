@@ -24,7 +24,7 @@ from gui.views.edit.new_document import NewDocument
 from gui.views.edit.once_sheet import FormLine, OnceSheet
 from model.diff import diff
 from model.errors import Refused
-from model.records import Outcome, Version
+from model.foundation.records import Outcome, Version
 from model.session import Conflict, Session
 from model.values import canonical
 from model.values.canonical import Path, Value

@@ -22,9 +22,9 @@ from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.field_panel import FieldPanel
 from model.errors import Refused
+from model.foundation.news import News
+from model.foundation.records import CollectionInfo, Version
 from model.history.chain import Key, TrackedElement, key_text, locate
-from model.news import News
-from model.records import CollectionInfo, Version
 from model.session import Session
 from model.values.canonical import Path, Value
 

@@ -70,7 +70,7 @@ class PageKind(Struct, frozen=True):
 
 
 def _document(page: Callable[..., Page], session: Session, asked: PageRequest, production: bool) -> Page:
-    from model.records import Draft
+    from model.foundation.records import Draft
 
     draft = asked.start if isinstance(asked.start, Draft) else None
     return page(session, asked.ns, asked.document, draft, production)

@@ -11,9 +11,9 @@ from gui.views.browse.query import EVERYTHING, Query
 
 if TYPE_CHECKING:
     from gui.parts.document_side import DocumentSide
-    from model.records import Draft
+    from model.foundation.records import Draft
+    from model.operations.taking_back import Chosen
     from model.session import Conflict, Session
-    from model.taking_back import Chosen
     from model.values.canonical import Path, Value
 
 

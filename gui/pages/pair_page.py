@@ -12,7 +12,7 @@ from gui.pages.page_request import PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide
 from gui.style import wording
 from gui.views.compare.pair_panel import PairPanel
-from model.news import News
+from model.foundation.news import News
 from model.session import Session
 from model.values.canonical import Path
 

@@ -14,7 +14,7 @@ from gui.style import wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
-from model.news import News
+from model.foundation.news import News
 from model.session import Conflict, Session
 from model.values.canonical import Value
 

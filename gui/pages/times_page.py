@@ -14,7 +14,7 @@ from gui.parts.document_side import DocumentSide
 from gui.style import boxes
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.compare.times_panel import TimesPanel, version_of
-from model.news import News
+from model.foundation.news import News
 from model.over_time.as_of import Compared
 from model.session import Session
 from model.values.canonical import Value

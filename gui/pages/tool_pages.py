@@ -19,8 +19,8 @@ from gui.views.tools.migrate_panel import MigratePanel
 from gui.views.tools.pending_panel import PendingPanel
 from model import text
 from model.errors import Refused
-from model.news import News
-from model.records import Draft, Entry
+from model.foundation.news import News
+from model.foundation.records import Draft, Entry
 from model.session import Conflict, Session
 
 

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui import subscriptions, tasks
 from gui.subscriptions import DraftNews
-from model.records import Draft, Version
+from model.foundation.records import Draft, Version
 
 if TYPE_CHECKING:
     from model.session import Session

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from gui import copying
 from gui.language import tr, translated
 from gui.messages import MessageLine
-from gui.style import wording
-from model.records import EDIT_IN_DOUBT, Outcome
+from gui.style import symbols, theme, wording
+from gui.style.states import PlainLabel
+from model.foundation.records import EDIT_IN_DOUBT, Outcome
+from model.text import plain
 
 if TYPE_CHECKING:
     from gui.style.states import Choice
@@ -85,3 +89,31 @@ class Notices(QWidget):
 
     def _fit(self) -> None:
         self.setVisible(any(not line.isHidden() for line in self.lines.values()))
+
+
+class Pill(PlainLabel):
+    """A badge as a widget: words in a token's colours, with a symbol where one is given.
+
+    It is a label, so that screen readers read it as text.
+    """
+
+    def __init__(self, said: str = "", ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.put(said, ink, ground, symbol)
+        theme.signals.changed.connect(self.updateGeometry)
+
+    def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
+        """Say something else; nothing hides it."""
+        self.said, self._ink, self._ground, self._symbol = plain(said), ink, ground, symbol
+        self.setAccessibleName(self.said)
+        if self.parent() is not None or not said:  # shown without a parent it would be a window
+            self.setVisible(bool(said))
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(int(symbols.badge_width(self.said, self._symbol)) + 1, theme.px(18))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        symbols.badge(QPainter(self), 0, self.height() / 2, self.said, self._ink, self._ground, self._symbol)

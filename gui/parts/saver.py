@@ -16,7 +16,7 @@ from model.errors import Refused
 from model.values.canonical import INT32, INT64, Value
 
 if TYPE_CHECKING:
-    from model.records import Outcome, Version
+    from model.foundation.records import Outcome, Version
     from model.session import Conflict, Session
 
 

@@ -18,7 +18,7 @@ from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain, value
 
 if TYPE_CHECKING:
-    from model.records import Version, WatchTurn
+    from model.foundation.records import Version, WatchTurn
     from model.values.canonical import Value
 
 MARK, VERSION, AT, AUTHOR, REASON, OPERATION, WATCHED, STORED, CHANGED, SIZE, HASH = range(11)

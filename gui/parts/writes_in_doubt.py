@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, tasks
 from gui.language import tr
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.session import Session
+
+if TYPE_CHECKING:
+    from model.foundation.records import Doubt
 
 
 class WritesInDoubt:
@@ -47,3 +51,13 @@ class WritesInDoubt:
     def _looked(self, ends: list[Outcome]) -> None:
         self._found(ends)
         self.tell(ends)
+
+
+DOUBTS: Mapping[Doubt, str] = {
+    "gap": tr("A version is missing"),
+    "undated": tr("No time was kept"),
+    "clock": tr("A clock ran backwards"),
+    "content": tr("Content not proven"),
+    "above": tr("Above the current version"),
+    "deleted": tr("Deleted, time unknown"),
+}

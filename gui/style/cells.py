@@ -57,8 +57,8 @@ from PySide6.QtWidgets import (
 
 from gui.style import focus_ring, icons, preferences, symbols, theme, wording
 from gui.style.live_resize import StandsStill
-from model.hidden_characters import plain as seen
-from model.hidden_characters import visible
+from model.foundation.hidden_characters import plain as seen
+from model.foundation.hidden_characters import visible
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
 MEASURED = 100  # rows whose words say how wide a column should be

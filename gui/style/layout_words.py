@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gui.language import tr, translated
 
 if TYPE_CHECKING:
-    from model.records import CollectionInfo
+    from model.foundation.records import CollectionInfo
 
 
 def layout_sentence(info: CollectionInfo) -> str:

@@ -14,7 +14,7 @@ from model import text
 from model.errors import Refused
 
 if TYPE_CHECKING:
-    from model.records import Outcome
+    from model.foundation.records import Outcome
     from model.values.canonical import Value
 
 MONTHS = (

@@ -41,7 +41,7 @@ from gui.window.opening import Opening
 from gui.window.window import Window
 from model import text
 from model.errors import Refused
-from model.records import Draft
+from model.foundation.records import Draft
 from model.session import Connections, SavedConnection, Session
 from model.values import canonical
 from model.values.canonical import Value

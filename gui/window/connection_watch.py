@@ -19,7 +19,7 @@ from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
 
 if TYPE_CHECKING:
-    from model.records import ServerFacts
+    from model.foundation.records import ServerFacts
     from model.session import Session
 
 EVERY = 10_000  # milliseconds between two questions to a server that answers

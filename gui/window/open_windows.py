@@ -14,9 +14,9 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QFileOpenEvent
 
 from gui import app
+from gui.starting.early_imports import EarlyImports
+from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
-from gui.window.early_imports import EarlyImports
-from gui.window.running_instance import RunningInstance
 from gui.window.window import Window
 from model import session
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 from gui import tasks
 from gui.language import tr, translated
-from gui.style import wording
+from gui.style import boxes, wording
+from gui.style.states import StateView
 from model.errors import Refused
 from model.session import (
     Connections,
@@ -232,3 +235,20 @@ def keep(opening: Opening) -> str:
     except Refused as refusal:
         return translated(str(refusal))
     return ""
+
+
+class OpeningPage(QWidget):
+    """Holds nothing that the first frame would wait for."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        boxes.ground(self, "surface")
+        self.state: StateView | None = None
+
+    def say(self, title: str, stop: Callable[[], object]) -> None:
+        """Name what is being opened; the button calls ``stop``."""
+        if self.state is None:
+            self.state = StateView(self)
+            boxes.column(self).addWidget(self.state)
+        self.state.put("hourglass", "text2", title, "", [(tr("Stop"), stop)])
+        QTimer.singleShot(0, self.state, self.state.focus_choice)  # the button is not shown before

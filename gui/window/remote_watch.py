@@ -23,9 +23,9 @@ from shiboken6 import isValid
 from gui import tasks
 from gui.language import tr
 from gui.pages.base import Page
-from model import news
 from model.errors import Refused
-from model.news import News
+from model.foundation import news
+from model.foundation.news import News
 
 if TYPE_CHECKING:
     from gui.window.open_sessions import OpenSessions
@@ -105,7 +105,7 @@ class RemoteWatch(QObject):
             self._timer.start(EVERY)
 
     def _answered(self, found: _Found) -> None:
-        from model.records import Outcome
+        from model.foundation.records import Outcome
 
         session, before = found.session, self._known.get(id(found.session), {})
         self._known[id(session)] = found.marks

@@ -41,7 +41,7 @@ from model.errors import Unreachable
 from model.session import SavedConnection, Session
 
 if TYPE_CHECKING:
-    from model.records import CollectionInfo
+    from model.foundation.records import CollectionInfo
 
 WIDTH = 273  # with the line at its right
 RAIL = 48

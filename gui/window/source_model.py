@@ -13,7 +13,7 @@ from gui.style import wording
 from gui.style.cells import Badge, Cell, CellModel, Index, Span
 
 if TYPE_CHECKING:
-    from model.records import CollectionInfo
+    from model.foundation.records import CollectionInfo
     from model.session import SavedConnection, Session
 
 BADGE = tr("Click the badge to see the grounds, or to state another layout")

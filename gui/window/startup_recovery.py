@@ -20,7 +20,7 @@ from gui.style.wording import many
 if TYPE_CHECKING:
     from gui.messages import MessageLine
     from gui.style.states import Choice
-    from model.records import Entry, Outcome
+    from model.foundation.records import Entry, Outcome
     from model.session import Session
 
 

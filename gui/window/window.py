@@ -18,9 +18,9 @@ from gui.language import tr
 from gui.messages import MessageArea
 from gui.pages.page_registry import ACTIONS
 from gui.pages.page_request import PageRequest
+from gui.starting import desktop_entry
 from gui.style import boxes, logo, preferences, theme, wording
 from gui.style.focus_keeper import FocusKeeper
-from gui.window import desktop_entry
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
 from gui.window.large_dumps import LargeDumps
@@ -35,7 +35,7 @@ from gui.window.workspace import Workspace
 
 if TYPE_CHECKING:
     from gui.window.opening import Opening
-    from model.news import News
+    from model.foundation.news import News
     from model.session import Session
 
 FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown

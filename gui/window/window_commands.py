@@ -15,9 +15,9 @@ from gui.actions import TITLES, Actions, Item, keys_text, resolve
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
+from gui.starting import desktop_entry
 from gui.style import focus_keeper, preferences, theme, wording, zooming
-from gui.window import desktop_entry
-from gui.window.hit import Hit
+from gui.window.palette import Hit
 from resources import manual
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gui.window.connecting import Connecting
     from gui.window.open_sessions import OpenSessions
     from gui.window.workspace import Workspace
-    from model.records import ServerFacts
+    from model.foundation.records import ServerFacts
     from model.session import Session
 
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, theme, wording
-from gui.window.opening_page import OpeningPage
+from gui.window.opening import OpeningPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gui.window.tab_area import TabArea
     from gui.window.welcome_panel import WelcomePanel
     from gui.window.work_area import WorkArea
-    from model.news import News
+    from model.foundation.news import News
     from model.session import SavedConnection, Session
 
 NARROW = 1160  # below it the sidebar folds by itself

@@ -13,13 +13,13 @@ from msgspec import Struct, field
 
 from model import text
 from model.browsing.indexes_in_use import keys_text
-from model.catalogue import Catalogue
+from model.catalogue import recognise
+from model.catalogue.catalogue import Catalogue
 from model.errors import Unreadable
-from model.layouts import recognise
-from model.layouts.composite_ids import CompositeIds
-from model.layouts.page_query import PageQuery
 from model.server.port import Port, Terms
 from model.server.server import Server
+from model.storage.composite_ids import CompositeIds
+from model.storage.newest_query import PageQuery
 from model.values import canonical
 from model.values.canonical import Value
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from model.errors import Unreadable
-from model.records import Row
+from model.foundation.records import Row
 from model.values import canonical
 from model.values.canonical import Value
 

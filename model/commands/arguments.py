@@ -9,8 +9,8 @@ import sys
 from model.commands.output import Progress
 from model.commands.standard_streams import say
 from model.errors import NotFound
-from model.layouts import document_ids
 from model.session import Session
+from model.storage import document_ids
 from model.values.canonical import Value
 
 

@@ -16,10 +16,10 @@ from model.commands.standard_streams import say
 from model.commands.write import outcome_json
 from model.counting.pending import effect, token_name
 from model.errors import Refused
-from model.names import id_name
-from model.records import Outcome, PendingToken
+from model.foundation.records import Outcome, PendingToken
 from model.repair.running import new_run
 from model.session import Session
+from model.text.names import id_name
 from model.userdata.lock import Held, Holder, held
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, number, table
 from model.commands.standard_streams import say
-from model.names import id_name
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.session import ArrivingDocument, ExportedHistory, Form
+from model.text.names import id_name
 
 SHOWN = 20  # names in one message
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from model import __version__
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
-from model.layouts.numbering_ways import WAYS
+from model.storage.numbering import WAYS
 
 TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
 if TYPE_CHECKING:
@@ -425,7 +425,7 @@ def unknown(word: str) -> str:
     """The refusal of a word that is neither a command nor a source; one sentence with the nearest commands."""
     import difflib
 
-    from model.sources import shown
+    from model.catalogue.sources import shown
 
     known, typed = (*names(), "tour"), word.lower()
     begun = [name for name in known if len(typed) > 1 and name.startswith(typed)]

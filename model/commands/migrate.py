@@ -10,8 +10,8 @@ from model.commands.arguments import choose_layout, open_session
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.migration import Checked
-from model.records import Outcome
+from model.foundation.records import Outcome
+from model.operations.migration import Checked
 
 _SHOWN = 20  # documents that are named one by one, unless all are asked for by --json
 

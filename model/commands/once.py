@@ -13,9 +13,9 @@ from model import text
 from model.commands.arguments import choose_layout, find_id, open_session
 from model.commands.write import report
 from model.errors import Refused
-from model.layouts.document_ids import meant
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.session import Session
+from model.storage.document_ids import meant
 from model.values.canonical import Value
 from model.writing.exactly_once import BY_HASH
 

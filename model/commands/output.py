@@ -16,7 +16,7 @@ from typing import Literal
 
 from model import text
 from model.commands.standard_streams import say
-from model.hidden_characters import plain
+from model.foundation.hidden_characters import plain
 from model.text import scalars
 from model.text.pace import Pace
 from model.text.sizes import size_text

@@ -14,13 +14,13 @@ from model.commands.output import Progress, json_row, moment, table
 from model.commands.standard_streams import say
 from model.commands.stop_signals import until_stopped
 from model.errors import Refused, Unreachable
-from model.names import id_name, version_name
+from model.foundation.records import Row
 from model.over_time.activity import Activity
 from model.over_time.as_of import DOUBTS, AsOf, Compared, StateAt
 from model.over_time.span import Span
-from model.records import Row
 from model.session import Session
 from model.text.moments import moment_from_text
+from model.text.names import id_name, version_name
 from model.text.paths import path_from_text, path_text
 from model.text.row_file import write_rows
 from model.userdata import folders

@@ -29,7 +29,7 @@ def hide(words: Sequence[str]) -> None:
     import ctypes
     from pathlib import Path
 
-    from model.address import Address
+    from model.foundation.address import Address
 
     secrets = {each for word in addresses if (address := Address.parse(word)) is not None for each in address.secrets}
     if not secrets or not sys.platform.startswith("linux"):
@@ -72,12 +72,12 @@ def _password(args: argparse.Namespace) -> str | None:
         return _first_line(path)
     if not isinstance(source, str) or "://" not in source:
         return None
-    from model.address import Address
+    from model.foundation.address import Address
 
     address = Address.parse(source)
     if address is None or not address.lacks_password or not sys.stdin.isatty():
         return None
-    from model.sources import with_kept_password  # the keyring is asked where there is something to ask for
+    from model.catalogue.sources import with_kept_password  # the keyring is asked where there is something to ask for
 
     kept = Address.parse(with_kept_password(str(source)))
     if kept is None or not kept.lacks_password:

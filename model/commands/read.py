@@ -10,10 +10,10 @@ from model.commands.arguments import choose_layout, document, open_session, tell
 from model.commands.output import Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts.numbering_ways import WAYS
-from model.names import id_name, version_name
-from model.records import CollectionInfo, Version
+from model.foundation.records import CollectionInfo, Version
 from model.session import Session
+from model.storage.numbering import WAYS
+from model.text.names import id_name, version_name
 from model.values.canonical import Value
 
 

@@ -11,10 +11,10 @@ from model.commands.output import Progress, json_row, table
 from model.commands.over_time import moment_given
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.names import id_name
-from model.records import Kind, Outcome
+from model.foundation.records import Kind, Outcome
+from model.operations.taking_back import Chosen, TakenBack
 from model.session import Session
-from model.taking_back import Chosen, TakenBack
+from model.text.names import id_name
 
 ALL = 2**31 - 2
 

@@ -10,21 +10,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from model import sources
+from model.catalogue import sources
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.repair import keep_plan
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.findings import Finding, Unchecked
+from model.foundation.findings import Finding, Unchecked
+from model.foundation.records import WatchTurn
 from model.health import Health, compared, counted, told
-from model.names import id_name, version_name
 from model.over_time.watched import Watched
-from model.records import WatchTurn
 from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
 from model.scan import Summary, parts
 from model.session import Session
+from model.text.names import id_name, version_name
 from model.values.canonical import Value
 
 TURNS = 1000  # of a watched condition, in a table; --json has no end

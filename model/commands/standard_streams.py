@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from model.hidden_characters import visible
+from model.foundation.hidden_characters import visible
 
 TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
 if TYPE_CHECKING:

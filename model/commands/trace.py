@@ -9,7 +9,7 @@ from model.commands.arguments import document, open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.standard_streams import say
 from model.history.chain import Bisection, Blame, Turn, key_text
-from model.names import version_name
+from model.text.names import version_name
 
 
 def blame(args: argparse.Namespace) -> int:

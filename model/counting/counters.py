@@ -17,14 +17,14 @@ from msgspec import Struct
 
 from model import text
 from model.errors import OF_CIRCUMSTANCE, Refused
-from model.layouts.foreign_guard import raised_with
-from model.layouts.recognition.patterns import waiting_list
-from model.layouts.reserved_fields import number_of, whole_number
-from model.names import id_name
-from model.records import Outcome
+from model.foundation.records import Outcome
+from model.recognition.patterns import waiting_list
 from model.server.guards import by_id, exact, refuse_twin
 from model.server.known_types import takes_types
 from model.server.retry import Port, Write, run
+from model.storage.foreign_guard import raised_with
+from model.storage.reserved_fields import number_of, whole_number
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

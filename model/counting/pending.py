@@ -30,13 +30,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
-from model.collection_profile import CollectionProfile
 from model.errors import Refused, Unreadable
-from model.layouts.foreign_guard import raised_with
-from model.names import id_name
-from model.records import Checkpoint, Outcome, PendingToken, no_checkpoint
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Checkpoint, Outcome, PendingToken, no_checkpoint
 from model.server.guards import by_id, exact
 from model.server.retry import End, Port, Write, run
+from model.storage.foreign_guard import raised_with
+from model.text.names import id_name
 from model.values import canonical
 from model.values.canonical import Value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
 from model.counting import pending
 from model.errors import Refused
-from model.records import Checkpoint, PendingToken, Sending
+from model.foundation.records import Checkpoint, PendingToken, Sending
 from model.server.code_preview import sending
 from model.server.retry import Port
 

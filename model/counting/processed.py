@@ -20,11 +20,11 @@ from msgspec import Struct
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts.foreign_guard import raised_with
-from model.names import id_name
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.server.guards import by_id, exact, refuse_twin
 from model.server.retry import End, Port, Write, run
+from model.storage.foreign_guard import raised_with
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

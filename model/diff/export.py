@@ -9,7 +9,7 @@ from rapidfuzz.distance import Prefix
 from model.diff.json_patch import json_patch
 from model.diff.operations import Diff, Move, Operation, Reorder, Retype, TextEdit
 from model.errors import Refused
-from model.hidden_characters import plain
+from model.foundation.hidden_characters import plain
 from model.text import name_text, path_text, shown
 from model.values.canonical import BINARY, CODE, STRING, SYMBOL, Value
 

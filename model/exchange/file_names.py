@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from model.names import id_name
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from model import text
+from model.checks.external_sort import ExternalSort
 from model.errors import Refused, Unreadable
 from model.exchange import git_program
 from model.exchange.file_names import file_name, folder_name
@@ -25,9 +26,8 @@ from model.exchange.git_program import GitProgram
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, as_name, kept_version
 from model.exchange.known_versions import KnownVersions, known_versions
-from model.layouts.checks.external_sort import ExternalSort
-from model.names import id_name, version_name
-from model.records import Checkpoint
+from model.foundation.records import Checkpoint
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from model.checks.external_sort import ExternalSort
 from model.errors import NotFound
 from model.exchange import git_program
 from model.exchange.git_history import GitHistory, git_export
@@ -16,11 +17,10 @@ from model.exchange.history_origin import HistoryOrigin
 from model.exchange.kept_version import KeptVersion, kept_versions
 from model.exchange.version_folder import VersionFolder, folder_export
 from model.exchange.version_lines import VersionLines, lines_export
+from model.foundation.records import Checkpoint, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.history_batches import together
-from model.layouts.reserved_fields import place_of
-from model.records import Checkpoint, no_checkpoint
+from model.storage.reserved_fields import place_of
 from model.values.canonical import Value
 
 Form: TypeAlias = Literal["git", "folder", "jsonl"]

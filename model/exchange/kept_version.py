@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from model.errors import Unreadable
+from model.foundation.records import Raw, Version
 from model.layouts.base import Layout
-from model.layouts.reserved_fields import time_of
-from model.names import id_name, version_name
-from model.records import Raw, Version
+from model.storage.reserved_fields import time_of
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

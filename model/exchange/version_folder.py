@@ -17,9 +17,9 @@ from model.errors import NotFound, Refused, Unreadable
 from model.exchange.file_names import file_name, folder_name, version_file_name
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, kept_version
-from model.names import id_name, version_name
-from model.records import Checkpoint
+from model.foundation.records import Checkpoint
 from model.text.file_documents import decoded
+from model.text.names import id_name, version_name
 
 ORIGIN = "palimpsest-history.json"
 

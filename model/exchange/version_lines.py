@@ -20,9 +20,9 @@ from model.errors import NotFound, Refused, Unreadable
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, kept_version
 from model.exchange.known_versions import KnownVersions, known_versions
-from model.names import id_name, version_name
-from model.records import Checkpoint
+from model.foundation.records import Checkpoint
 from model.text.file_documents import decoded
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

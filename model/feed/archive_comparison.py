@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from model.errors import Cancelled
 from model.feed.archive_rows import ArchiveRows, in_batches
 from model.feed.fed import Fed
-from model.layouts.reserved_fields import legible, number_of, place_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
-from model.names import id_name, version_name
+from model.storage.reserved_fields import legible, number_of, place_of, unreadable, version_damage, whole_number
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -9,12 +9,12 @@ from bson import ObjectId
 
 from model.errors import Refused
 from model.feed.ledger import trouble
-from model.layouts.indexes import create_unique, is_unique
-from model.layouts.reserved_fields import number_of, place_of
 from model.layouts.stream import Stream
-from model.names import id_name, version_name
 from model.server.guards import LARGEST
 from model.server.retry import Port, Write, run
+from model.storage.indexes import create_unique, is_unique
+from model.storage.reserved_fields import number_of, place_of
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

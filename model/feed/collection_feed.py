@@ -18,26 +18,58 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Literal, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from model.errors import Cancelled, NotAllowed, Refused
 from model.feed import change_event
 from model.feed.archive_comparison import compared, gap_below, told
 from model.feed.archive_rows import ArchiveRows
-from model.feed.batch_size import BatchSize
 from model.feed.change_event import ChangeEvent
 from model.feed.fed import Fed
 from model.feed.ledger import Ledger, What
 from model.feed.recent_documents import RecentDocuments
-from model.layouts.feed_state import TAKEN_BACK, Place
-from model.layouts.reserved_fields import number_of, unreadable, version_damage, whole_number
 from model.layouts.stream import Stream
-from model.names import id_name, version_name
 from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
 from model.server.guards import by_id
 from model.server.retry import Port
+from model.storage.feed_state import TAKEN_BACK, Place
+from model.storage.reserved_fields import number_of, unreadable, version_damage, whole_number
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+FIRST, MOST = 4, 200
+
+
+class BatchSize(Struct):
+    """The size asked for now, and for how many events still."""
+
+    take: Take = "many"
+    left: int = 0
+    stretch: int = FIRST  # events that are taken one by one the next time that one is too large
+
+    def narrower(self) -> bool:
+        """Ask for less, as an answer was too large; False where there is no less."""
+        if self.take == "bare":
+            return False
+        if self.take == "one":
+            self.take, self.left = "bare", 1
+        else:
+            self.take, self.left, self.stretch = "one", self.stretch, min(2 * self.stretch, MOST)
+        return True
+
+    def taken(self) -> bool:
+        """Count an event that is dealt with; returns whether to ask for more from here on."""
+        if self.take == "many":
+            self.stretch = FIRST
+            return False
+        self.left -= 1
+        if self.left:
+            return False
+        self.take, self.left = ("one", self.stretch) if self.take == "bare" else ("many", 0)
+        return True
+
 
 KEPT_EVERY = 200  # events behind which the place is kept, at the latest
 KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept

@@ -20,9 +20,9 @@ from typing import Literal
 from bson import ObjectId
 
 from model.errors import Refused, Unreachable
-from model.layouts.feed_state import DELETED, IN_PLACE, SUFFIX, TAKEN_BACK, Place, note_key, place_in
 from model.server import guards
 from model.server.retry import End, Port, Write, run
+from model.storage.feed_state import DELETED, IN_PLACE, SUFFIX, TAKEN_BACK, Place, note_key, place_in
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from model.errors import Cancelled, NotAllowed, Refused, Unreachable
+from model.foundation.records import Checkpoint, no_checkpoint
 from model.guarantees import fidelity, races, replies
 from model.guarantees.races import WRITERS, Race
 from model.guarantees.scratch import Scratch
-from model.records import Checkpoint, no_checkpoint
 from model.server import guards
 from model.server.retry import Server
 from model.values.canonical import EMPTY

@@ -10,8 +10,8 @@ from bson import ObjectId
 from msgspec import Struct
 
 from model.errors import Refused, Unreachable
+from model.foundation.records import Checkpoint
 from model.guarantees.scratch import Scratch
-from model.records import Checkpoint
 from model.server.guards import by_id
 from model.server.retry import Write, run
 from model.values import canonical as c

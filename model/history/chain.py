@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from model import text
 from model.errors import Unreadable
+from model.foundation.records import Condition, Version
 from model.history.tracking import (
     ChildOrders,
     FieldEvent,
@@ -34,8 +35,7 @@ from model.history.tracking import (
     places,
 )
 from model.history.unkeyed_arrays import SetBy, UnkeyedArray, followed
-from model.names import id_name
-from model.records import Condition, Version
+from model.text.names import id_name
 from model.values import canonical
 from model.values.canonical import ARRAY, Path, Value
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial as bound
 from typing import TypeAlias
 
+from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.history.chain import Chain, Follower
-from model.records import Checkpoint, Version, no_checkpoint
 from model.values import canonical
 from model.values.canonical import Value
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from model import text
 from model.errors import Unreadable
+from model.foundation.records import Checkpoint, Condition, Matches, Version
 from model.history.chain import Blame, Follower, Pause
 from model.mql.filters import looked_at, predicate
-from model.names import version_name
-from model.records import Checkpoint, Condition, Matches, Version
+from model.text.names import version_name
 from model.values.canonical import Value
 
 

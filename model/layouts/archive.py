@@ -35,25 +35,24 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.chains import Chains
 from model.errors import NotFound, Refused
-from model.layouts import document_ids, numbering, update_operators
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome, Version
 from model.layouts.archive_reader import ArchiveReader
 from model.layouts.base import Layout
-from model.layouts.checks.chains import Chains
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
-from model.layouts.indexes import create_unique, is_unique
-from model.layouts.put_back import put_back
-from model.layouts.recognition import find_archives
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import number_of, own_of, place_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.names import id_name, version_name
-from model.records import Outcome, Version
+from model.recognition import find_archives
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import End, Port, Terms, Write, run
+from model.storage import document_ids, numbering, update_operators
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.indexes import create_unique, is_unique
+from model.storage.outcomes import put_back
+from model.storage.reserved_fields import number_of, own_of, place_of
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -13,19 +13,22 @@ from typing import Any
 from bson import ObjectId
 from msgspec.structs import replace
 
+from model.checks.archives import with_archive
+from model.checks.chains import Chains, Part
+from model.checks.facts import FactReader
 from model.errors import NotFound
-from model.layouts import numbering, stored_form
-from model.layouts.checks.archives import with_archive
-from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import FactReader
-from model.layouts.content_hashes import hash_damage
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.field_reader import FieldReader
-from model.layouts.filter_rewriting import renamed
-from model.layouts.gaps import loss, newest_first, outlined, with_gaps
-from model.layouts.lazy_version import LazyVersions
-from model.layouts.page_query import PageQuery, with_own
-from model.layouts.reserved_fields import (
+from model.foundation.records import Contents, Outcome, Outline, Row, State, Stored, Version
+from model.server import guards
+from model.server.retry import Terms
+from model.storage import numbering, stored_form
+from model.storage.content_hashes import hash_damage
+from model.storage.current_documents import CurrentDocuments
+from model.storage.field_reader import FieldReader
+from model.storage.filter_rewriting import renamed
+from model.storage.gaps import loss, newest_first, outlined, with_gaps
+from model.storage.lazy_version import LazyVersions
+from model.storage.newest_query import PageQuery, with_own
+from model.storage.reserved_fields import (
     WHOLE_NUMBERS,
     Own,
     made_version,
@@ -36,12 +39,9 @@ from model.layouts.reserved_fields import (
     version_damage,
     whole_number,
 )
-from model.layouts.stamp import Stamp
-from model.layouts.version_pages import newest_down
-from model.names import id_name, version_name
-from model.records import Contents, Outcome, Outline, Row, State, Stored, Version
-from model.server import guards
-from model.server.retry import Terms
+from model.storage.swap_steps import Stamp
+from model.storage.version_pages import newest_down
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -15,28 +15,25 @@ from typing import ClassVar, Protocol
 
 from bson import ObjectId
 
-from model.collection_profile import CollectionProfile
+from model.checks.base import Check
+from model.checks.ordered_reading import OrderedReading
 from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
-from model.findings import Finding, Unchecked
-from model.layouts import document_ids, indexes
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Finding, Unchecked
+from model.foundation.records import Checkpoint, Contents, Outcome, Outline, Row, Version, no_checkpoint
 from model.layouts.archive_reader import ArchiveReader
-from model.layouts.checks.base import Check
-from model.layouts.checks.ordered_reading import OrderedReading
-from model.layouts.foreign_guard import ForeignGuard
-from model.layouts.outcomes import Outcomes
-from model.layouts.page_query import PageQuery
-from model.layouts.put_back import put_back
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, unreadable, version_damage
-from model.layouts.row_writer import RowWriter
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import Made, SwapSteps
-from model.layouts.tombstones import says_deleted
-from model.layouts.version_place import VersionPlace
-from model.records import Checkpoint, Contents, Outcome, Outline, Row, Version, no_checkpoint
+from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port, Terms, Write, run
+from model.storage import document_ids, indexes
+from model.storage.foreign_guard import ForeignGuard
+from model.storage.newest_query import PageQuery
+from model.storage.numbering import VersionPlace
+from model.storage.outcomes import Outcomes, put_back
+from model.storage.reserved_fields import Own, says_deleted, unreadable, version_damage
+from model.storage.swap_steps import Made, Stamp, SwapSteps
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writers.row_writer import RowWriter
 
 
 class LayoutReader(Protocol):

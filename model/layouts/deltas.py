@@ -23,27 +23,25 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.chains import Chains, Part
+from model.checks.facts import FactReader
+from model.checks.own_documents import own_documents
 from model.errors import NotFound, Refused
-from model.layouts import numbering, stored_form
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.own_documents import own_documents
-from model.layouts.content_hashes import next_hash
-from model.layouts.delta_folding import Delta, delta_between
-from model.layouts.delta_states import DeltaStates
-from model.layouts.recognition import find_version_documents
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import compose, own_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.tombstones import says_deleted
-from model.layouts.version_documents import VersionDocuments, claim_of
-from model.layouts.version_writer import VersionWriter
-from model.names import version_name
-from model.records import Version
+from model.recognition import find_version_documents
+from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
+from model.storage import numbering, stored_form
+from model.storage.content_hashes import next_hash
+from model.storage.delta_folding import Delta, delta_between
+from model.storage.delta_states import DeltaStates
+from model.storage.reserved_fields import compose, own_of, says_deleted
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.storage.version_documents import VersionDocuments, claim_of
+from model.storage.version_writer import VersionWriter
+from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -20,26 +20,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from model.collection_profile import CollectionProfile
+from model.checks.embedded_chain import embedded_chain
+from model.checks.facts import FactReader
+from model.checks.single_documents import SingleDocuments
 from model.errors import Refused
-from model.layouts import numbering, overflow_archive, update_operators
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.layouts.checks.embedded_chain import embedded_chain
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
-from model.layouts.embedded_history import EmbeddedHistory
-from model.layouts.recognition import find_embedded
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own, compose, stamp_names
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.update_operators import check_size, is_surely_taken
-from model.names import id_name, version_name
-from model.records import Outcome, Version
+from model.recognition import find_embedded
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
+from model.storage import numbering, overflow_archive, update_operators
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.embedded_history import EmbeddedHistory
+from model.storage.reserved_fields import Own, compose, stamp_names
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.storage.update_operators import check_size, is_surely_taken
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

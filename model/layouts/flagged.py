@@ -25,25 +25,24 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.chains import Chains, Part
+from model.checks.facts import FactReader
+from model.checks.own_documents import flagged
 from model.errors import Refused
-from model.layouts import numbering
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.own_documents import flagged
-from model.layouts.outlines import is_flagged
-from model.layouts.recognition import find_version_documents
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import own_of, place_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.version_documents import VersionDocuments, claim_of
-from model.layouts.version_writer import VersionWriter
-from model.names import id_name, version_name
-from model.records import Outcome, Version
+from model.recognition import find_version_documents
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import End, Port, Write, run
+from model.storage import numbering
+from model.storage.outlines import is_flagged
+from model.storage.reserved_fields import own_of, place_of
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.storage.version_documents import VersionDocuments, claim_of
+from model.storage.version_writer import VersionWriter
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

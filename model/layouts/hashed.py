@@ -24,25 +24,24 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.facts import FactReader
+from model.checks.single_documents import SingleDocuments
 from model.errors import NotFound, Refused, Unreadable
-from model.layouts import update_operators
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.content_hashes import Sealed, content_hash, hashed_part, hashes_any, recipe_after, settled
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, HashGuard
-from model.layouts.recognition import find_embedded
-from model.layouts.recognition.key_candidates import is_version_name, version_fields
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import own_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import Made, SwapSteps
-from model.names import version_name
-from model.records import Outcome, Version
+from model.recognition import find_embedded
+from model.recognition.key_candidates import is_version_name, version_fields
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, run
+from model.storage import update_operators
+from model.storage.content_hashes import Sealed, content_hash, hashed_part, hashes_any, recipe_after, settled
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, HashGuard
+from model.storage.reserved_fields import own_of
+from model.storage.swap_steps import Made, Stamp, SwapSteps
+from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

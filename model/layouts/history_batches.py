@@ -15,12 +15,12 @@ from typing import Any, TypeAlias, cast
 
 from model.errors import Refused, Unreachable, Unreadable
 from model.layouts.base import Layout
-from model.layouts.field_reader import FieldReader
-from model.layouts.reserved_fields import place_of
-from model.layouts.row_paths import value_at
-from model.layouts.version_place import VersionPlace
 from model.mql.filters import predicate
 from model.server.retry import Port, Terms, bson_of
+from model.storage.field_reader import FieldReader
+from model.storage.numbering import VersionPlace
+from model.storage.reserved_fields import place_of
+from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
 

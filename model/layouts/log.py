@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from model.collection_profile import CollectionProfile
+from model.checks.facts import FactReader
+from model.checks.single_documents import SingleDocuments
+from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.log_reader import LogReader
-from model.layouts.read_only_writer import ReadOnlyWriter
-from model.layouts.recognition import find_logs
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own
-from model.layouts.version_place import VersionPlace
+from model.recognition import find_logs
+from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
+from model.storage.numbering import VersionPlace
+from model.storage.read_only_writer import ReadOnlyWriter
+from model.storage.reserved_fields import Own
+from model.writers.log_reader import LogReader
 
 
 class Log(Layout):

@@ -22,31 +22,30 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.embedded_chain import embedded_chain
+from model.checks.facts import FactReader
+from model.checks.rules import CheckContext, DamageDraft
+from model.checks.single_documents import SingleDocuments
 from model.errors import Refused
-from model.layouts import numbering, update_operators
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.checks.embedded_chain import embedded_chain
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.rules import CheckContext, DamageDraft
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
-from model.layouts.embedded_history import EmbeddedHistory
-from model.layouts.recognition.field_names import BEFORE, bare
-from model.layouts.recognition.find_embedded import inner
-from model.layouts.recognition.key_candidates import is_version_name, names_a_part, version_fields
-from model.layouts.recognition.metadata_fields import stamps
-from model.layouts.recognition.sampling import Document, Proposal, Sample, chain_of, of
-from model.layouts.recognition.version_order import Inside, judged_inside
-from model.layouts.reserved_fields import Own, compose, legible_field, own_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.update_operators import Whole, check_size
-from model.names import version_name
-from model.records import Version
+from model.recognition.field_names import BEFORE, bare
+from model.recognition.find_embedded import inner
+from model.recognition.key_candidates import is_version_name, names_a_part, version_fields
+from model.recognition.metadata_fields import stamps
+from model.recognition.sampling import Document, Proposal, Sample, chain_of, of
+from model.recognition.version_order import Inside, judged_inside
 from model.server import guards
 from model.server.retry import Port, Write
+from model.storage import numbering, update_operators
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.embedded_history import EmbeddedHistory
+from model.storage.reserved_fields import Own, compose, legible_field, own_of
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.storage.update_operators import Whole, check_size
+from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -19,15 +19,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
-from model.collection_profile import CollectionProfile
+from model.checks.written_histories import WrittenHistories
+from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
-from model.layouts.checks.written_histories import WrittenHistories
 from model.layouts.history_batches import together
-from model.layouts.read_only_writer import ReadOnlyWriter
-from model.layouts.row_writer import written_back
-from model.layouts.version_place import VersionPlace
-from model.layouts.written_history import history_by_rows
 from model.server.retry import Port
+from model.storage.numbering import VersionPlace
+from model.storage.read_only_writer import ReadOnlyWriter
+from model.writers.row_writer import written_back
+from model.writers.written_history import history_by_rows
 
 
 class Patches(Layout):

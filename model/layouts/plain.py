@@ -14,19 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.collection_profile import CollectionProfile
+from model.checks.facts import FactReader
+from model.checks.single_documents import SingleDocuments
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, WholeGuard
-from model.layouts.recognition.metadata_fields import TOKEN, free
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import Own
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.records import Version
+from model.recognition.metadata_fields import TOKEN, free
+from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, WholeGuard
+from model.storage.reserved_fields import Own
+from model.storage.swap_steps import Stamp, SwapSteps
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
 from model.errors import Refused
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import CollectionInfo
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
@@ -19,16 +20,15 @@ from model.layouts.flagged import Flagged
 from model.layouts.hashed import Hashed
 from model.layouts.log import Log
 from model.layouts.nested import Nested
-from model.layouts.numbering import promise
 from model.layouts.patches import Patches
 from model.layouts.plain import Plain
-from model.layouts.recognition.patterns import PATTERNS, Pattern
 from model.layouts.shadow import Shadow
 from model.layouts.stream import Stream
 from model.layouts.versions import Versions
-from model.layouts.writers import title
-from model.records import CollectionInfo
+from model.recognition.patterns import PATTERNS, Pattern
 from model.server.retry import Port
+from model.storage.numbering import promise
+from model.writers.writers import title
 
 LAYOUTS: dict[str, type[Layout]] = {
     each.name: each

@@ -18,25 +18,24 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
+from model.checks.chains import Chains
+from model.checks.rules import DamageDraft
 from model.errors import Refused
-from model.layouts import document_ids, feed_state, numbering
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Contents, Outcome, Version
 from model.layouts.archive_reader import BEHIND, PHANTOM, ArchiveReader
 from model.layouts.base import Layout
-from model.layouts.checks.chains import Chains
-from model.layouts.checks.rules import DamageDraft
-from model.layouts.current_documents import CurrentDocuments
-from model.layouts.current_writer import CurrentWriter, Landing, VersionGuard
-from model.layouts.gaps import missing
-from model.layouts.recognition import find_archives
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import own_of, place_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.names import version_name
-from model.records import Contents, Outcome, Version
+from model.recognition import find_archives
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port
+from model.storage import document_ids, feed_state, numbering
+from model.storage.current_documents import CurrentDocuments
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.gaps import missing
+from model.storage.reserved_fields import own_of, place_of
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -21,22 +21,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from model.collection_profile import CollectionProfile
-from model.layouts import numbering
+from model.checks.chains import Chains, Part
+from model.checks.facts import FactReader
+from model.checks.own_documents import own_documents
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.checks.chains import Chains, Part
-from model.layouts.checks.facts import FactReader
-from model.layouts.checks.own_documents import own_documents
-from model.layouts.recognition import find_version_documents
-from model.layouts.recognition.sampling import Proposal, Sample
-from model.layouts.reserved_fields import own_of
-from model.layouts.stamp import Stamp
-from model.layouts.swap_steps import SwapSteps
-from model.layouts.version_documents import VersionDocuments, claim_of
-from model.layouts.version_writer import VersionWriter
-from model.names import version_name
-from model.records import Version
+from model.recognition import find_version_documents
+from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
+from model.storage import numbering
+from model.storage.reserved_fields import own_of
+from model.storage.swap_steps import Stamp, SwapSteps
+from model.storage.version_documents import VersionDocuments, claim_of
+from model.storage.version_writer import VersionWriter
+from model.text.names import version_name
 from model.values.canonical import Value
 
 

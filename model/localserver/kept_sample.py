@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 import model
 from model import values
+from model.foundation.whole_files import whole_file
 from model.localserver import store
 from model.localserver.kept_documents import Dated, KeptDocuments, Order
 from model.localserver.local_server import LocalServer
 from model.mql import order
 from model.values import canonical as c
-from model.whole_files import whole_file
 
 if TYPE_CHECKING:
     from model.localserver.sample import IndexSpec

@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from model.errors import Refused, Unreadable
+from model.foundation.whole_files import whole_file
 from model.localserver.disk_order import DiskEntries, Entry, sorted_on_disk, write_entries
 from model.localserver.documents_on_disk import CHUNK, DocumentsOnDisk, id_key
 from model.localserver.dump_cache import DumpCache
@@ -32,7 +33,6 @@ from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql.command_error import CommandError
 from model.mql.order import Key
 from model.values import canonical as c
-from model.whole_files import whole_file
 
 HEAD_BYTES, HEAD_MOST = 4 << 20, 2000
 """The first documents, which are there at once: about so many bytes of them, and no more than so many."""

@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from model.checks.external_sort import ExternalSort
 from model.errors import NotFound, Unreadable
+from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.checks.external_sort import ExternalSort
 from model.layouts.history_batches import together
 from model.over_time.span import Span, candidates, narrows
-from model.records import Checkpoint, Version, no_checkpoint
 from model.text.paths import path_text
 from model.text.plain_values import plain_moment, plain_value
 from model.values import canonical as c

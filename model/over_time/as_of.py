@@ -15,12 +15,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.records import Checkpoint, Doubt, Row, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
 from model.mql import order
 from model.over_time.activity import unsigned
 from model.over_time.span import everyone
-from model.records import Checkpoint, Doubt, Row, Version, no_checkpoint
 from model.text.plain_values import plain_document, plain_moment, plain_value
 from model.values import canonical as c
 from model.values.canonical import Value

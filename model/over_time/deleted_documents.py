@@ -12,12 +12,12 @@ from itertools import islice
 from msgspec import Struct, field
 
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.records import Row, Version
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
-from model.layouts.page_query import PageQuery
-from model.layouts.tombstones import SAID
 from model.over_time.span import everyone
-from model.records import Row, Version
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import SAID
 from model.values.canonical import Value
 
 AT_ONCE = 200  # documents that are looked for together

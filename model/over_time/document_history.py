@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from model.records import Version
+from model.foundation.records import Version
 from model.text.plain_values import plain_document, plain_moment, plain_value
 from model.values.canonical import Value
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.records import Checkpoint, Doubt, Page, Row, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.mql import order
-from model.records import Checkpoint, Doubt, Page, Row, Version, no_checkpoint
 from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -10,10 +10,10 @@ from msgspec import Struct
 from model import text
 from model.diff import diff, export
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.names import id_name, version_name
 from model.over_time.span import Span, candidates
-from model.records import Checkpoint, Version, no_checkpoint
+from model.text.names import id_name, version_name
 from model.text.web_page import escaped, moment, page
 from model.values.canonical import Value
 

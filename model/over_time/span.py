@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from model.errors import Refused
 from model.layouts.base import Layout
-from model.layouts.page_query import PageQuery
+from model.storage.newest_query import PageQuery
 from model.values import canonical as c
 from model.values.canonical import Value
 

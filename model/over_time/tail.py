@@ -20,13 +20,13 @@ from model.errors import NotAllowed, Refused
 from model.feed import change_event
 from model.feed.change_event import ChangeEvent
 from model.layouts.base import Layout
-from model.layouts.reserved_fields import legible_field
 from model.over_time.activity import Activity
 from model.over_time.told_version import Place, ToldVersion, completed
 from model.over_time.version_events import TOLD, VersionEvents
 from model.over_time.version_poll import VersionPoll, outermost
 from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
 from model.server.port import Port, Terms
+from model.storage.reserved_fields import legible_field
 from model.values.canonical import Value
 
 MOST = 5_000

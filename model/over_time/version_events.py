@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from model.feed.change_event import ChangeEvent
 from model.layouts.base import Layout
-from model.layouts.composite_ids import CompositeId
-from model.layouts.reserved_fields import legible_field, number_of, time_of, words
-from model.layouts.tombstones import is_marked, is_tombstone
 from model.over_time.activity import Activity, Deed
 from model.server.guards import by_id
+from model.storage.composite_ids import CompositeId
+from model.storage.reserved_fields import is_marked, is_tombstone, legible_field, number_of, time_of, words
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 

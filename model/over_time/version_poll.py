@@ -13,10 +13,10 @@ from typing import Any
 
 from bson import ObjectId
 
-from model.layouts.reserved_fields import legible_field
 from model.over_time.activity import Activity
 from model.over_time.version_events import VersionEvents
 from model.server.port import Port, Terms
+from model.storage.reserved_fields import legible_field
 from model.values import canonical as c
 from model.values.canonical import Value
 

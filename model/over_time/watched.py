@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.records import Checkpoint, WatchTurn, no_checkpoint
 from model.history.chain import Bisector
 from model.history.following import condition
 from model.layouts.base import Layout
-from model.names import id_name
 from model.over_time.span import everyone
-from model.records import Checkpoint, WatchTurn, no_checkpoint
+from model.text.names import id_name
 from model.values.canonical import Value
 
 LONGEST_REST = 2.0  # seconds

@@ -15,15 +15,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile, Watch
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile, Watch
 from model.history.following import condition
-from model.layouts import row_keys
-from model.layouts.composite_ids import name_of
 from model.layouts.log import Log
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
-from model.layouts.writers import preset
 from model.profile.profile_keys import ROWS, ProfileKey, keys_of
+from model.storage.composite_ids import name_of
+from model.writers import row_keys
+from model.writers.writers import preset
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 

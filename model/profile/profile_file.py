@@ -15,11 +15,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from model.collection_profile import CollectionProfile
 from model.errors import Refused
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.toml_text import to_line
+from model.foundation.whole_files import whole_file
 from model.profile import Profile, keys, minimal, whole
-from model.toml_text import to_line
-from model.whole_files import whole_file
 
 
 class ProfileEdit(Struct, frozen=True):

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model.layouts.registry import LAYOUTS, declared
-from model.layouts.writers import presets
 from model.patches import FORMS
+from model.writers.writers import presets
 
 KeyKind = Literal["field", "collection", "choice", "numbering", "span", "names", "value", "author"]
 KeyPlace = Literal["collection", "archive", "current"]

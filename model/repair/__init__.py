@@ -17,10 +17,9 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
-from model.findings import Finding, Unchecked
-from model.names import version_name
+from model.foundation.findings import Finding, Unchecked
+from model.foundation.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.profile import Profile, as_stated, table
-from model.records import Checkpoint, Kind, Outcome, no_checkpoint
 from model.repair import quarantine, reports, running, undoing
 from model.repair.damage_classes import REPAIRS
 from model.repair.items import Item
@@ -31,6 +30,7 @@ from model.repair.steps import DocumentChange, RepairContext, Verdict
 from model.repair.today import Today
 from model.scan import Scan
 from model.scan.doubt import DamageTally
+from model.text.names import version_name
 from model.userdata import folders
 from model.userdata.connections import without_password
 from model.userdata.journal import Record

@@ -12,16 +12,16 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from model.errors import Refused
-from model.layouts import numbering
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
-from model.layouts.indexes import is_unique
-from model.layouts.reserved_fields import number_of, place_of, whole_number
 from model.layouts.stream import Stream
-from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
+from model.storage import numbering
+from model.storage.indexes import is_unique
+from model.storage.reserved_fields import number_of, place_of, whole_number
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

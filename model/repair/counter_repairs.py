@@ -9,20 +9,20 @@ from functools import partial
 from bson.decimal128 import Decimal128
 
 from model import text
+from model.checks.rules import listed
 from model.counting import pending
 from model.counting.pending import TwoStepCounters
 from model.errors import Refused
+from model.foundation.records import PendingToken
 from model.layouts.base import Layout
-from model.layouts.checks.rules import listed
-from model.layouts.foreign_guard import raised
-from model.layouts.reserved_fields import INT64_MAX, number_of, whole_number
-from model.names import id_name
-from model.records import PendingToken
 from model.repair.items import Item
 from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, refused
 from model.scan import sequences
 from model.scan.sequences import Sequences, Target
 from model.server.known_types import takes_types
+from model.storage.foreign_guard import raised
+from model.storage.reserved_fields import INT64_MAX, number_of, whole_number
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 

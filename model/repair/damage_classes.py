@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from model.findings import Finding
-from model.layouts.checks import archives, bson_damage, embedded_chain, own_documents, rules, single_documents
+from model.checks import archives, bson_damage, embedded_chain, own_documents, rules, single_documents
+from model.foundation.findings import Finding
 from model.repair import (
     archive_repairs,
     counter_repairs,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.collection_profile import CollectionProfile
 from model.errors import Refused
+from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
-from model.layouts.content_hashes import Sealed, content_hash, fits, settled
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
 from model.layouts.hashed import Hashed
-from model.layouts.reserved_fields import place_of
-from model.names import id_name, version_name
 from model.repair.field_repairs import holding, parts, put_right
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
+from model.storage.content_hashes import Sealed, content_hash, fits, settled
+from model.storage.reserved_fields import place_of
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 

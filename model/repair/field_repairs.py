@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from model.layouts.embedded import Embedded
-from model.names import id_name
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.repair.questions import Choice
 from model.values.canonical import Value
 

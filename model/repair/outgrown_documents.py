@@ -10,17 +10,17 @@ import hashlib
 
 from msgspec.structs import replace
 
+from model.checks.embedded_chain import NEAR_FULL
 from model.errors import Refused
-from model.layouts import overflow_archive
-from model.layouts.checks.embedded_chain import NEAR_FULL
 from model.layouts.embedded import Embedded
-from model.layouts.indexes import is_unique
-from model.layouts.reserved_fields import number_of, version_damage
-from model.names import id_name, version_name
 from model.repair.field_repairs import holding
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused, seen
 from model.server.guards import LARGEST
+from model.storage import overflow_archive
+from model.storage.indexes import is_unique
+from model.storage.reserved_fields import number_of, version_damage
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

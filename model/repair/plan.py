@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.findings import Evidence, Finding, Unchecked
+from model.foundation.findings import Evidence, Finding, Unchecked
 from model.repair.damage_classes import CLASSES, asking, no_repair, repair_of, waits
 from model.repair.items import Do, Item, Seen, digest
 from model.userdata import folders

@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 
-from model.collection_profile import CollectionProfile
-from model.layouts.update_operators import check_size
+from model.foundation.collection_profile import CollectionProfile
 from model.server import guards
 from model.server.retry import Port, Write
+from model.storage.update_operators import check_size
 from model.values import canonical as c
 from model.values.canonical import Value
 

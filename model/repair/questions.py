@@ -7,8 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 from model import text
-from model.findings import Finding
-from model.names import id_name, version_name
+from model.foundation.findings import Finding
+from model.text.names import id_name, version_name
 from model.values import canonical
 from model.values.canonical import Value
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from model import text
-from model.names import id_name
 from model.repair.damage_classes import CLASSES
 from model.repair.items import Item
 from model.repair.plan import Plan
 from model.text import web_page
+from model.text.names import id_name
 from model.text.web_page import escaped as _e
 from model.text.web_page import moment as _moment
 

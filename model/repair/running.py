@@ -18,11 +18,8 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import Refused, Unreachable
-from model.layouts.stamp import Stamp
-from model.layouts.update_operators import equal_numbers, reordered
-from model.names import id_name
-from model.news import News, tell
-from model.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
+from model.foundation.news import News, tell
+from model.foundation.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.repair import quarantine
 from model.repair.damage_classes import REPAIRS, no_repair, waits
 from model.repair.items import Item, digest
@@ -33,6 +30,9 @@ from model.repair.steps import GONE, DocumentChange, Prepared, RepairContext, St
 from model.repair.today import Today
 from model.server.code_preview import sending
 from model.server.retry import End, Write, run
+from model.storage.swap_steps import Stamp
+from model.storage.update_operators import equal_numbers, reordered
+from model.text.names import id_name
 from model.userdata.journal import Intent
 from model.values.canonical import Value
 from model.writing.writer import Writer

@@ -14,14 +14,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct, field
 
 from model.errors import NotFound, Refused
-from model.layouts import update_operators
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
 from model.repair import quarantine
 from model.repair.items import Item, Seen, digest
 from model.repair.today import Today
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
+from model.storage import update_operators
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from model.findings import Finding, Unchecked
+from model.foundation.findings import Finding, Unchecked
 from model.values.canonical import Value
 
 

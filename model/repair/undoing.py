@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from model import text
 from model.counting import pending
 from model.errors import Refused, Unreachable
-from model.findings import Finding
-from model.names import id_name
+from model.foundation.findings import Finding
 from model.repair import quarantine
 from model.repair.items import Item, Seen
 from model.repair.steps import DocumentChange, Prepared, RepairContext, Step, nothing, physical
 from model.server.retry import Port, Write
+from model.text.names import id_name
 from model.userdata.journal import Record
 from model.values import canonical as c
 

@@ -11,13 +11,13 @@ from model.errors import Refused
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
 from model.layouts.embedded import Embedded
-from model.layouts.outlines import is_flagged
-from model.layouts.reserved_fields import number_of, place_of, version_damage, whole_number
-from model.names import id_name, version_name
 from model.repair import quarantine
 from model.repair.field_repairs import parts, put_right
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
+from model.storage.outlines import is_flagged
+from model.storage.reserved_fields import number_of, place_of, version_damage, whole_number
+from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

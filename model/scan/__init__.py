@@ -20,17 +20,16 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import Catalogue
-from model.collection_profile import CollectionProfile
+from model.catalogue import recognise
+from model.catalogue.catalogue import Catalogue
+from model.checks.base import Check
+from model.checks.chains import Chains
+from model.checks.ordered_reading import OrderedReading
+from model.checks.single_documents import SingleDocuments
 from model.errors import OF_CIRCUMSTANCE, Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
-from model.findings import Finding, Unchecked
-from model.layouts import recognise
-from model.layouts.checks.base import Check
-from model.layouts.checks.chains import Chains
-from model.layouts.checks.ordered_reading import OrderedReading
-from model.layouts.checks.single_documents import SingleDocuments
-from model.layouts.reserved_fields import legible_field
-from model.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Finding, Unchecked
+from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.scan.division import Division
 from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
@@ -38,6 +37,7 @@ from model.scan.parts import CollectionBegun, CollectionDone
 from model.scan.sequences import Sequences
 from model.scan.tokens import Tokens
 from model.server.retry import Port
+from model.storage.reserved_fields import legible_field
 from model.values import canonical
 from model.values.canonical import Value
 

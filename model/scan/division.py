@@ -16,10 +16,10 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 
 from model.errors import Refused, Unreachable
-from model.layouts.checks.id_order import key_of
-from model.layouts.newest_query import leapable
-from model.layouts.reserved_fields import legible_field
 from model.server.port import Port, Terms
+from model.storage.id_order import key_of
+from model.storage.newest_query import leapable
+from model.storage.reserved_fields import legible_field
 from model.values import canonical as c
 from model.values.canonical import Value
 

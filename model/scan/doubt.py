@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from model.findings import Finding, Unchecked
-from model.layouts.checks.rules import ORDER_ONLY
-from model.names import id_name
+from model.checks.rules import ORDER_ONLY
+from model.foundation.findings import Finding, Unchecked
+from model.text.names import id_name
 from model.values.canonical import Value
 
 FEWEST = 5  # documents with the same class

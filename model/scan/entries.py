@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from model import text
-from model.collection_profile import CollectionProfile
-from model.findings import Evidence, Finding, Unchecked
-from model.layouts.checks.chains import finding
-from model.layouts.checks.external_sort import ExternalSort
-from model.layouts.checks.ordered_reading import OrderedReading, by_ids
-from model.layouts.checks.rules import DamageDraft, listed
+from model.checks.chains import finding
+from model.checks.external_sort import ExternalSort
+from model.checks.ordered_reading import OrderedReading, by_ids
+from model.checks.rules import DamageDraft, listed
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Evidence, Finding, Unchecked
 from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c

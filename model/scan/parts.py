@@ -17,9 +17,9 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from model import text
+from model.checks.chains import left_out
 from model.errors import Refused, Unreadable
-from model.findings import Finding, Unchecked
-from model.layouts.checks.chains import left_out
+from model.foundation.findings import Finding, Unchecked
 from model.scan.doubt import DamageTally
 from model.values.canonical import Value
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from model.findings import Finding, Unchecked
-from model.layouts.checks.bson_damage import damage_of
-from model.layouts.checks.chains import left_out, unreadable
-from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids
-from model.layouts.reserved_fields import legible_field
+from model.checks.bson_damage import damage_of
+from model.checks.chains import left_out, unreadable
+from model.checks.ordered_reading import BrokenOff, OrderedReading, all_of, by_ids
+from model.foundation.findings import Finding, Unchecked
 from model.server.retry import Port
+from model.storage.reserved_fields import legible_field
 from model.values.canonical import Value
 
 

@@ -15,18 +15,18 @@ from bson.decimal128 import Decimal128
 from msgspec import Struct, field
 
 from model import text
-from model.collection_profile import CollectionProfile
+from model.checks.chains import finding
+from model.checks.external_sort import ExternalSort
+from model.checks.ordered_reading import BrokenOff, OrderedReading, all_of
+from model.checks.rules import DamageDraft, listed
 from model.errors import NotAllowed
-from model.findings import Evidence, Finding, Unchecked
-from model.layouts.checks.chains import finding
-from model.layouts.checks.external_sort import ExternalSort
-from model.layouts.checks.ordered_reading import BrokenOff, OrderedReading, all_of
-from model.layouts.checks.rules import DamageDraft, listed
-from model.layouts.recognition.field_names import bare
-from model.layouts.reserved_fields import legible_field
-from model.names import id_name
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Evidence, Finding, Unchecked
+from model.recognition.field_names import bare
 from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
+from model.storage.reserved_fields import legible_field
+from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 

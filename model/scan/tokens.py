@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from model import text
-from model.collection_profile import CollectionProfile
+from model.checks.chains import finding
+from model.checks.ordered_reading import OrderedReading
+from model.checks.rules import DamageDraft, listed
 from model.counting.pending import TwoStepCounters, named, token_name, tokens_of
-from model.findings import Evidence, Finding, Unchecked
-from model.layouts.checks.chains import finding
-from model.layouts.checks.ordered_reading import OrderedReading
-from model.layouts.checks.rules import DamageDraft, listed
-from model.records import PendingToken
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Evidence, Finding, Unchecked
+from model.foundation.records import PendingToken
 from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c

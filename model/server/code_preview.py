@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from bson.decimal128 import Decimal128
 from msgspec import Struct
 
-from model.hidden_characters import escaped, escaped_once
-from model.records import Sending
+from model.foundation.hidden_characters import escaped, escaped_once
+from model.foundation.records import Sending
 from model.server.retry import Terms, Write, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from model.address import Address
 from model.errors import Refused, Unreachable
+from model.foundation.address import Address
 from model.server import driver
 from model.server.driver_errors import cannot_connect, tls_trouble
 from model.server.server import Server, host_name

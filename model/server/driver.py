@@ -23,8 +23,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
-from model.address import Address
 from model.errors import Unreachable
+from model.foundation.address import Address
 
 COUNTING = frozenset(("insert", "update", "delete"))  # writes whose answers say how many documents they met
 WRITES = COUNTING | {"findAndModify"}

@@ -20,8 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pymongo import errors as e
 
-from model.address import Address
 from model.errors import NotAllowed, Refused, TooMuch, Unreachable
+from model.foundation.address import Address
 from model.server.duplicate_key import DuplicateKey
 from model.server.privileges import UNAUTHORIZED, lacks
 from model.values.canonical import Value

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from model.errors import Refused
-from model.records import ServerFacts
+from model.foundation.records import ServerFacts
 from model.server.driver_errors import Applied
 from model.server.duplicate_key import DuplicateKey
 from model.values import canonical

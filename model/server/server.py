@@ -35,9 +35,9 @@ from pymongo.read_preferences import ReadPreference, make_read_preference
 from pymongo.topology_description import TopologyDescription
 from pymongo.write_concern import WriteConcern
 
-from model.address import Address
 from model.errors import InDoubt, NotAllowed, Refused, Unreachable
-from model.records import ServerFacts
+from model.foundation.address import Address
+from model.foundation.records import ServerFacts
 from model.server import change_stream, driver
 from model.server.answers import ROWS, RawAnswer, first_batch
 from model.server.driver_errors import (

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from model.address import Address
 from model.errors import Unreachable
+from model.foundation.address import Address
 
 PATIENCE = 30.0  # seconds for ssh to log in, jump hosts included
 _LOOK = 0.05  # seconds between two looks at whether it has

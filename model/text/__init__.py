@@ -20,7 +20,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from model.hidden_characters import plain, visible
+from model.foundation.hidden_characters import plain, visible
 
 if TYPE_CHECKING:
     from model.text.display import shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import uuid
 
-from model.hidden_characters import plain
+from model.foundation.hidden_characters import plain
 from model.text import scalars
 from model.text.dates import date_text
 from model.text.paths import name_text

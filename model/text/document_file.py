@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.whole_files import whole_file
 from model.text import Style, json_writer, kept_form, scalars
 from model.values import canonical
 from model.values.canonical import Value
-from model.whole_files import whole_file
 
 _STRING = re.compile(scalars.QUOTED, re.DOTALL)
 # Wrappers with bare numbers inside in canonical notation, too.

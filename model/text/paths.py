@@ -6,7 +6,7 @@ import json
 import re
 
 from model.errors import Unreadable
-from model.hidden_characters import escaped
+from model.foundation.hidden_characters import escaped
 from model.text import scalars
 from model.values import canonical as c
 from model.values.canonical import Path

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from model import text
 from model.errors import Refused, Unreadable
-from model.records import Checkpoint, Row, no_checkpoint
+from model.foundation.records import Checkpoint, Row, no_checkpoint
+from model.foundation.whole_files import whole_file
 from model.text import csv_form
-from model.whole_files import whole_file
 
 ENDINGS = (".jsonl", ".bson", ".csv")
 

@@ -22,7 +22,7 @@ from decimal import DecimalException
 from bson.decimal128 import Decimal128
 
 from model.errors import Unreadable
-from model.hidden_characters import escaped
+from model.foundation.hidden_characters import escaped
 from model.values import canonical as c
 
 NAN = struct.pack("<Q", 0x7FF8 << 48)

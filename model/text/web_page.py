@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import html as markup
 
-from model.hidden_characters import visible
+from model.foundation.hidden_characters import visible
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1d22; --soft: #62656f; --paper: #ffffff; --card: #f5f5f7; --line: #dfe0e5;

@@ -17,8 +17,8 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from model.address import Address
 from model.errors import NotFound, Refused
+from model.foundation.address import Address
 from model.userdata import folders as homes
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from model import text
 from model.errors import Refused
-from model.records import Draft
+from model.foundation.records import Draft
 from model.userdata import folders as homes
 from model.values.canonical import Value
 

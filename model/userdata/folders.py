@@ -12,7 +12,7 @@ from pathlib import Path
 import platformdirs
 
 from model.errors import Refused
-from model.whole_files import whole_file
+from model.foundation.whole_files import whole_file
 
 
 def chosen(home: Path | None = None) -> Path | None:

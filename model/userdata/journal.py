@@ -30,7 +30,7 @@ from msgspec import Struct, field
 
 from model import text
 from model.errors import NotFound, Refused
-from model.records import Entry, Outcome
+from model.foundation.records import Entry, Outcome
 from model.userdata import folders as homes
 from model.userdata import packed_document
 from model.values import canonical

@@ -14,9 +14,9 @@ from msgspec import Struct
 from model import text
 from model.diff import Diff, Move, Reorder, Retype, diff
 from model.errors import NotFound, Refused
-from model.layouts import update_operators
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.records import Version
+from model.storage import update_operators
 from model.text import path_text
 from model.values import canonical
 from model.values.canonical import Path, Value

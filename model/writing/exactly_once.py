@@ -16,17 +16,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
 from model.counting import counters, pending, processed
 from model.errors import NotFound, Refused
+from model.foundation.records import Outcome, PendingToken, Version
 from model.layouts.base import Layout
-from model.layouts.content_hashes import content_hash
-from model.layouts.stamp import Stamp
-from model.names import id_name, version_name
 from model.profile import CollectionProfile
-from model.records import Outcome, PendingToken, Version
 from model.server.guards import refuse_twin
 from model.server.retry import Port, run
+from model.storage.content_hashes import content_hash
+from model.storage.swap_steps import Stamp
+from model.text.names import id_name, version_name
 from model.userdata.journal import Intent
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -16,17 +16,17 @@ from bson import ObjectId
 from msgspec import Struct
 from msgspec.structs import replace
 
-from model.catalogue import BY_HAND, Catalogue
+from model.catalogue.catalogue import BY_HAND, Catalogue
 from model.counting import pending, processed
 from model.diff import Reorder, diff
 from model.errors import InDoubt, NotFound, Refused, Unreachable
+from model.foundation.news import News, tell
+from model.foundation.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
-from model.names import id_name, version_name
-from model.news import News, tell
 from model.profile import table
-from model.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version
 from model.server.retry import Port
+from model.storage.swap_steps import Stamp
+from model.text.names import id_name, version_name
 from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
 from model.values.canonical import Value

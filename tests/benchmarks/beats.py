@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui import app, tasks
 from gui.views.compare.diff_panel import DiffPanel
-from model.records import Version
+from model.foundation.records import Version
 from model.session import Session
 from model.values.canonical import Value
 from tests.gui.fake_session import ID, Told, number, told

@@ -24,10 +24,10 @@ import pytest
 from bson import ObjectId
 from bson.raw_bson import RawBSONDocument
 
-from model.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome
 from model.localserver import LocalServer
 from model.profile import Profile, stated
-from model.records import Outcome
 from model.session import Session
 from model.userdata.journal import Intent, Journal
 from model.values import canonical

@@ -19,9 +19,9 @@ import bson
 from bson import ObjectId
 
 from model import text
+from model.foundation.records import Outcome
 from model.localserver import LocalServer
 from model.profile import Profile
-from model.records import Outcome
 from model.session import Session
 from model.userdata.journal import Intent, Journal
 from model.values import canonical

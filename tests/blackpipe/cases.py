@@ -12,7 +12,7 @@ from typing import Any
 import pymongo.common
 
 from model.errors import Refused
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.server import retry
 from tests.blackpipe.operations import Operation, done, operations
 from tests.blackpipe.pipe import ALWAYS, FAULTS, WRITES, WRITES_ALONE, Plan

@@ -21,7 +21,7 @@ import bson
 
 from model.commands import command_line as commands
 from model.errors import Refused
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.session import Session
 from model.userdata.journal import Journal
 from model.writing import writer
@@ -188,7 +188,7 @@ def _journal(home: Path, entry: str) -> str:
 
 
 def _killable() -> list[Operation]:
-    # What a dead edit beside a program leaves is settled by the journal: tests/model/layouts/test_row_writer.py.
+    # What a dead edit beside a program leaves is settled by the journal: tests/model/writers/test_row_writer.py.
     names = ("edit", "undo an edit", "finish", *SEVERAL)
     return [each for each in operations() if each.name in names and each.layout not in BESIDE]
 

@@ -11,9 +11,9 @@ import bson
 from msgspec.structs import replace
 
 from model.errors import Refused
-from model.findings import Finding
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.layouts.registry import WRITABLE
-from model.records import Outcome
 from model.repair.plan import Plan
 from model.values.canonical import Value
 from tests.blackpipe.scenes import BESIDE, DB, HELD_APART, ID, NS, OLD, OTHER, PAST, STATS, Ground

@@ -12,8 +12,8 @@ from typing import Any
 import bson
 from bson import ObjectId
 
+from model.foundation.records import Outcome
 from model.profile import stated
-from model.records import Outcome
 from model.server.retry import Port, Reply, Write
 from model.values.canonical import Value, hash_of
 from tests.counting.schedule_support import WRITERS, Doc, Result, Run, exactly_once, result

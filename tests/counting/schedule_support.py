@@ -11,9 +11,9 @@ from typing import Any
 
 import bson
 
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
+from model.foundation.records import Outcome, ServerFacts
 from model.profile import CollectionProfile, Profile
-from model.records import Outcome, ServerFacts
 from model.server.retry import Port
 from model.userdata.journal import Intent, Journal
 from model.writing.exactly_once import Once

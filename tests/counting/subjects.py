@@ -12,8 +12,8 @@ from bson import ObjectId
 
 from model.counting import pending
 from model.errors import Refused
+from model.foundation.records import Outcome
 from model.profile import stated
-from model.records import Outcome
 from model.server.retry import Port
 from model.values.canonical import Value, hash_of, without
 from tests.counting.schedule_support import WRITERS, Doc, Run, exactly_once, result

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from model.counting import counters, pending, processed
-from model.records import PendingToken
+from model.foundation.records import PendingToken
 from model.server.retry import End, Port, Write
 from tests import support
 from tests.counting.published import PUBLISHED

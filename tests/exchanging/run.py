@@ -13,14 +13,14 @@ from typing import TypeAlias
 import bson
 import pymongo
 
-from model.collection_profile import CollectionProfile
 from model.errors import Refused
 from model.exchange.history_files import Form
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE, bind, stated
 from model.over_time.span import everyone
 from model.profile import Profile
-from model.records import Version
 from model.server.retry import Server, Write
 from model.session import Session
 from model.values import canonical as c

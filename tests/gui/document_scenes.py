@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from model import text
-from model.collection_profile import CollectionProfile
 from model.errors import NotFound
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import EDIT_IN_DOUBT, Draft, Opened, Outcome, Sending, Version
 from model.layouts.base import Layout
-from model.records import EDIT_IN_DOUBT, Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, Session
 from model.userdata.drafts import Drafts
 from model.values import canonical

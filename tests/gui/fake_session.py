@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from model.diff import diff
 from model.errors import Unreachable
+from model.foundation.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
 from model.over_time.watched import Watched
-from model.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
 from model.session import Comparison, Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-import weakref
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QThread
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
 from pytestqt.qtbot import QtBot
 
-from gui import footprint, tasks
+from gui import tasks
 from model.errors import Cancelled, Refused
 
 
@@ -149,67 +146,3 @@ def test_a_refusal_is_told_in_its_own_words_and_a_defect_is_not() -> None:
     assert "inner" not in sentence
     assert "inner" in details
     assert issubclass(Cancelled, Exception)
-
-
-class _Knot:
-    def __init__(self) -> None:
-        self.own = self
-
-
-def test_a_heap_that_a_task_made_is_not_looked_through_while_somebody_works(qapp: object) -> None:
-    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
-    gc.collect()
-    heap = [[n] for n in range(tasks.MANY * 2)]
-    before = gc.get_freeze_count()
-    sweeper.sweep()
-    assert gc.get_freeze_count() - before > tasks.MANY
-    assert len(heap) == tasks.MANY * 2
-
-
-def test_memory_is_returned_once_between_a_task_and_the_next(qapp: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
-    returned: list[int] = []
-    monkeypatch.setattr(footprint, "give_back", lambda: returned.append(sweeper._quiet))
-    monkeypatch.setattr(tasks, "IDLE", 1000)
-    sweeper._quiet = 0
-    for _ in range(3 * tasks.RESTED):
-        sweeper.sweep()
-    assert returned == [tasks.RESTED]
-
-
-def test_nothing_long_is_swept_while_somebody_types(qapp: object, qtbot: QtBot) -> None:
-    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
-    line = QLineEdit()
-    qtbot.addWidget(line)
-    sweeper._quiet = 0
-    for _ in range(tasks.IDLE - 1):
-        sweeper.sweep()
-    qtbot.keyClick(line, Qt.Key.Key_A)
-    sweeper.sweep()
-    assert sweeper._quiet == 1
-    for _ in range(tasks.IDLE):
-        sweeper.sweep()
-    qtbot.keyClick(line, Qt.Key.Key_A)
-    assert sweeper._quiet > tasks.IDLE  # told of no more, as there is nothing to be put off
-
-
-def test_nothing_long_is_swept_while_a_window_is_resized(qapp: object, qtbot: QtBot) -> None:
-    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
-    line = QLineEdit()
-    qtbot.addWidget(line)
-    line.show()
-    sweeper._quiet = 0
-    for _ in range(tasks.IDLE - 1):
-        sweeper.sweep()
-    line.resize(line.width() + 20, line.height())
-    sweeper.sweep()
-    assert sweeper._quiet == 1
-
-
-def test_garbage_is_collected_once_nobody_is_at_the_window(qapp: object) -> None:
-    sweeper = next(iter(QApplication.instance().findChildren(tasks.Sweeper)))  # type: ignore[union-attr]
-    knot = weakref.ref(_Knot())
-    gc.freeze()
-    sweeper._quiet = tasks.IDLE - 1
-    sweeper.sweep()
-    assert knot() is None

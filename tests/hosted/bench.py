@@ -18,10 +18,10 @@ from bson import Decimal128, ObjectId
 
 from model.commands import command_line
 from model.errors import Refused, Unreadable
+from model.foundation.records import Outcome
 from model.layouts.registry import WRITABLE
 from model.localserver import LocalServer
 from model.localserver.sample import build
-from model.records import Outcome
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -16,7 +16,7 @@ import pytest
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from model.commands import command_line
-from model.records import Outcome
+from model.foundation.records import Outcome
 from tests.support import ROOT
 
 LACKS = re.compile(

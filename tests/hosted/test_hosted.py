@@ -21,13 +21,13 @@ from pymongo.errors import OperationFailure
 
 from model.commands import command_line
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
-from model.layouts import update_operators
 from model.localserver.wire import Command
 from model.mql.command_error import CommandError
 from model.profile import Profile, stated
 from model.server import change_stream, guards
 from model.server.retry import Server
 from model.session import Session
+from model.storage import update_operators
 from model.userdata.journal import Journal
 from model.values import canonical
 from model.values.canonical import EMPTY, Value

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QLabel
 from gui import copying
 from gui.style import states, wording
 from gui.window import opening
-from model import hidden_characters
 from model.commands import output, standard_streams
+from model.foundation import hidden_characters
 from model.session import Session
 from model.userdata import connections
 from tests.hostile.planted import SECRET

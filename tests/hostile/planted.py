@@ -10,7 +10,7 @@ from typing import Any
 import pymongo
 from bson import ObjectId
 
-from model.toml_text import to_line
+from model.foundation.toml_text import to_line
 
 MARK = "pl4nted"
 SECRET = "s3cret-of-eva"

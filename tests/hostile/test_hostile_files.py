@@ -18,7 +18,7 @@ import pytest
 
 from model.commands import command_line
 from model.errors import Refused, Unreachable
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.server.server import Server
 from model.session import Connections
 from model.text import file_documents

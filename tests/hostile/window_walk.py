@@ -42,8 +42,8 @@ from gui.tour.tour_views import settle
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.operations.taking_back import Chosen
 from model.session import Conflict, Session
-from model.taking_back import Chosen
 from model.values.canonical import Value
 from tests.guarded_server import GuardedServer
 from tests.hostile.pictures import painted

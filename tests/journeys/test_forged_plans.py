@@ -13,7 +13,7 @@ import pymongo.database
 import pytest
 
 from model import text
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.localserver import open_sample
 from model.repair.plan import written
 from model.session import Session

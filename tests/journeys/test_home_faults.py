@@ -14,7 +14,7 @@ from pathlib import Path
 import pymongo.database
 import pytest
 
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.userdata.journal import Intent, Journal
 from tests import support
 from tests.hosted.actions import ACTIONS

@@ -143,7 +143,7 @@ def test_a_diff_and_a_merge_of_files_import_no_driver_no_session_and_no_server(t
 
 def test_a_history_imports_neither_repairs_nor_what_else_a_session_can_do() -> None:
     there = modules_of("history", "sample:", "insurance.contracts", "K-204117")
-    assert {"model.catalogue", "model.history.chain"} <= there
+    assert {"model.catalogue.catalogue", "model.history.chain"} <= there
     rooms = ("browsing", "exchange", "feed", "guarantees", "merge", "migration", "repair", "scan", "taking_back")
     assert not {f"model.{room}" for room in rooms} & there
 
@@ -175,7 +175,7 @@ def test_the_door_of_texts_brings_what_is_asked_for_and_all_of_its_names_are_the
 def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     early = "import sys; from gui.window import early_imports as e; e.bring((*e.SOON, *e.LATER)); print(*sys.modules)"
     there = set(python(early).split())
-    assert {"model.catalogue", "gui.pages.document_pages"} <= there
+    assert {"model.catalogue.catalogue", "gui.pages.document_pages"} <= there
     rooms = {f"model.{room}" for room in ("batches", "exchange", "feed", "migration", "repair", "scan", "taking_back")}
     assert not {*rooms, "model.localserver.dumps", "model.localserver.local_server", "xml.etree"} & there
 

@@ -18,8 +18,8 @@ import pytest
 from bson import ObjectId
 from pymongo.errors import DuplicateKeyError
 
-from model.findings import Finding
-from model.records import Outcome
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 

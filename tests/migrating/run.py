@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pymongo
 
-from model.layouts.page_query import PageQuery
-from model.migration import Migration
-from model.records import Checkpoint, Outcome, no_checkpoint
+from model.foundation.records import Checkpoint, Outcome, no_checkpoint
+from model.operations.migration import Migration
 from model.server.retry import Server
+from model.storage.newest_query import PageQuery
 from tests.migrating.scenes import Dying, Killed, Place, place
 
 SHARE = 0.3  # of the steps of a migration in which somebody writes

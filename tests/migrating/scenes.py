@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.page_query import PageQuery
 from model.layouts.registry import WRITABLE, bind, has_archive, stated
-from model.migration import Migration, target_profile
+from model.operations.migration import Migration, target_profile
 from model.profile import Profile
-from model.records import Version
 from model.repair.steps import RepairContext
 from model.server.retry import Reply, Server, Write
+from model.storage.newest_query import PageQuery
 from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from model.commands import command_line
 from model.errors import Unreachable
+from model.foundation.records import Version
 from model.layouts.registry import WRITABLE
-from model.migration import Checked, Migration
+from model.operations.migration import Checked, Migration
 from model.profile import Profile
-from model.records import Version
 from model.repair.steps import Step
 from model.server.retry import Reply, Server, Write
 from model.session import Session

@@ -14,10 +14,10 @@ from bson import ObjectId
 
 from model.commands import command_line
 from model.errors import NotFound, Refused, Unreachable
-from model.layouts.recognition import sampling, small_collections
 from model.localserver import LocalServer
 from model.mql.filters import Matcher, compile_filter
 from model.profile import Profile, stated
+from model.recognition import sampling, small_collections
 from model.server.retry import Server
 from model.session import Session
 from model.values import canonical

@@ -14,7 +14,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from model import local_process, sources
+from model import local_process
+from model.catalogue import sources
 from model.errors import Refused
 from model.local_process import ServerProcess
 from model.session import Session

@@ -13,7 +13,7 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 
 from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
-from model.records import Outcome, Version
+from model.foundation.records import Outcome, Version
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical

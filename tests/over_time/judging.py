@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import bson
 from msgspec.structs import replace
 
+from model.foundation.records import Version
 from model.layouts.base import Layout
 from model.over_time.activity import Activity, ActivityList
 from model.over_time.as_of import AsOf, StateAt
-from model.records import Version
 from model.values.canonical import Value
 from tests.over_time.oracle import START, Life, Oracle
 

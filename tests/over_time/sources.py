@@ -12,12 +12,12 @@ from bson.json_util import dumps
 
 from model.layouts.base import Layout
 from model.layouts.registry import LAYOUTS, bind, has_archive
-from model.layouts.row_keys import profile_of
-from model.layouts.stamp import Stamp
 from model.profile import stated
 from model.server.retry import Server
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writers.row_keys import profile_of
 
 DECODED = CodecOptions[dict[str, Any]](tz_aware=True)
 Doc: TypeAlias = dict[str, Any]

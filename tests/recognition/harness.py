@@ -12,9 +12,9 @@ from typing import Any
 import pymongo
 from pymongo.errors import PyMongoError
 
-from model.collection_profile import CollectionProfile
-from model.layouts.recognise import recognise, recognise_one
-from model.records import CollectionInfo
+from model.catalogue.recognise import recognise, recognise_one
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import CollectionInfo
 from model.server.retry import Server
 from tests.recognition.ordinary import Application, application
 from tests.recognition.versioned import Collection, two, versioned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.layouts.recognise import recognise
+from model.catalogue.recognise import recognise
 from model.server.retry import Server
 from tests import support
 from tests.recognition import harness

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from model.layouts import recognise
-from model.layouts.recognition import find_archives, key_candidates, near_collections
-from model.layouts.recognition.version_order import Judged
+from model.catalogue import near_collections, recognise
+from model.recognition import find_archives, key_candidates
+from model.recognition.version_order import Judged
 from model.server.retry import Server
 from tests import support
 from tests.recognition import harness

@@ -11,9 +11,9 @@ from typing import Any
 import bson
 import pytest
 
-from model.layouts import recognise
-from model.layouts.recognition.find_writers import written
-from model.records import CollectionInfo
+from model.catalogue import recognise
+from model.catalogue.find_writers import written
+from model.foundation.records import CollectionInfo
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value

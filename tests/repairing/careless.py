@@ -7,7 +7,7 @@ from typing import Any
 
 import bson
 
-from model.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile
 from model.server.retry import Write
 
 Script = Callable[[Any, CollectionProfile], None]

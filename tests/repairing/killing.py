@@ -92,7 +92,7 @@ def _really(here: Place, uri: str, at: int, behind: bool) -> int:
 
 def _victim(uri: str, profile: str, home: str, at: int, behind: bool) -> None:
     """Apply the plan, and be killed on the way."""
-    from model.catalogue import Catalogue
+    from model.catalogue.catalogue import Catalogue
     from model.profile import Profile
     from model.repair import Repairs
     from model.session import Session

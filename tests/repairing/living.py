@@ -22,12 +22,12 @@ import bson
 from bson import ObjectId
 from msgspec.structs import replace
 
-from model.collection_profile import CollectionProfile
 from model.counting import pending
 from model.errors import Refused
-from model.findings import Finding
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.layouts.registry import bind, stated
-from model.records import Outcome
 from model.repair import quarantine
 from model.repair.plan import Plan, planned
 from model.repair.running import Running
@@ -230,7 +230,7 @@ def plan_of(machine: Machine, damage: Damage, profile: CollectionProfile) -> Pla
     """The plan for what a scan finds."""
     port: Any = SoundPort(machine, MONGODB)
     if profile.layout == "pending":
-        from model.layouts.checks.ordered_reading import OrderedReading
+        from model.checks.ordered_reading import OrderedReading
 
         said = list(Tokens(port, profile).findings([ID], NOW, OrderedReading(port)))
     else:

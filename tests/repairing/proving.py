@@ -12,14 +12,14 @@ from typing import Any
 import bson
 import pymongo
 
-from model.catalogue import Catalogue
-from model.findings import Finding, Unchecked
-from model.layouts.update_operators import reordered
+from model.catalogue.catalogue import Catalogue
+from model.foundation.findings import Finding, Unchecked
 from model.profile import Profile
 from model.repair import DryItem, Repairs
 from model.repair.plan import Plan
 from model.server.retry import Port, Reply, Server, Write
 from model.session import Session
+from model.storage.update_operators import reordered
 from model.writing.writer import Writer
 from tests.repairing.planting import NAMES, Case, Db, Names, contents, snapshot
 from tests.simulation.machine import check

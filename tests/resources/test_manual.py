@@ -12,16 +12,16 @@ from msgspec.structs import fields
 
 from gui.__main__ import is_command
 from model.commands import command_line, grammar
-from model.hash_recipe import HashRecipe
-from model.layouts.numbering_ways import WAYS
-from model.layouts.recognition.patterns import PATTERNS
+from model.foundation.hash_recipe import HashRecipe
 from model.layouts.registry import LAYOUTS, WRITABLE
 from model.layouts.registry import NAMES as NAMED
-from model.layouts.writers import presets
 from model.profile import Profile
 from model.profile.profile_keys import ROWS, keys_of
+from model.recognition.patterns import PATTERNS
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
+from model.storage.numbering import WAYS
+from model.writers.writers import presets
 from resources import manual
 from tests import support
 from tests.journeys.command_support import rows_of

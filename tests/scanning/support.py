@@ -18,7 +18,7 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
-from model.findings import Finding, Unchecked
+from model.foundation.findings import Finding, Unchecked
 from model.profile import Profile
 from model.session import Session
 from model.values import canonical as c

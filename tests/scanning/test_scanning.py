@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pymongo
 import pytest
 
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.repair.damage_classes import CLASSES
 from tests import support
 from tests.scanning import clean, scenes

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import bson
 
 from model.errors import Refused
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.layouts.base import Layout
 from model.layouts.flagged import Flagged
 from model.values.canonical import Value

@@ -17,10 +17,10 @@ import bson
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
+from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
 from model.profile import CollectionProfile
-from model.records import Outcome, Version
+from model.storage.swap_steps import Stamp
 from model.values.canonical import Value
 from tests.simulation.audit import as_read
 from tests.simulation.histories import Entry, history

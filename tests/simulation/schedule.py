@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.errors import Unreachable
-from model.records import ServerFacts
+from model.foundation.records import ServerFacts
 from model.server.retry import Reply, Terms, Write, bson_of
 from tests.simulation.machine import Machine
 

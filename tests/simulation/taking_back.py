@@ -19,14 +19,14 @@ from typing import Any
 import bson
 from bson import ObjectId
 
-from model.batches import Batches
 from model.errors import Refused
+from model.foundation.records import Outcome
 from model.layouts.base import Layout
 from model.layouts.registry import bind
+from model.operations.batches import Batches
+from model.operations.taking_back import Chosen, TakingBack
 from model.profile import CollectionProfile
-from model.records import Outcome
 from model.server.retry import Reply, Write
-from model.taking_back import Chosen, TakingBack
 from model.userdata.journal import Journal
 from model.writing.writer import Writer
 from tests.simulation.histories import Entry, history

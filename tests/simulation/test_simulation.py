@@ -13,15 +13,16 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from model.layouts import base, current_writer, version_writer
+from model.foundation.records import Version
+from model.layouts import base
 from model.layouts.archive import Archive
-from model.layouts.current_writer import CurrentWriter, HashGuard, VersionGuard
 from model.layouts.flagged import Flagged
-from model.layouts.update_operators import Operators
-from model.layouts.version_documents import VersionDocuments
-from model.records import Version
 from model.server import guards, retry
 from model.server.retry import Write
+from model.storage import current_writer, version_writer
+from model.storage.current_writer import CurrentWriter, HashGuard, VersionGuard
+from model.storage.update_operators import Operators
+from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from tests import support
 from tests.simulation.machine import Unguarded, check
@@ -126,7 +127,7 @@ def test_the_harness_convicts_a_flag_that_takes_a_whole_version_back(
 def test_the_harness_convicts_numbers_that_do_not_keep_writers_apart(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.layouts.numbering.claimed", lambda server, ns, base, names, claim, number: number())
+    monkeypatch.setattr("model.storage.numbering.claimed", lambda server, ns, base, names, claim, number: number())
     assert _convicted("versions", crew)
 
 

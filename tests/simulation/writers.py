@@ -12,16 +12,16 @@ from typing import Any
 import bson
 from bson import ObjectId
 
+from model.catalogue.recognise import bind
 from model.errors import NotFound, Refused
-from model.hash_recipe import HashRecipe
+from model.foundation.hash_recipe import HashRecipe
+from model.foundation.records import Outcome, ServerFacts, Version
 from model.layouts.base import Layout
-from model.layouts.current_writer import CurrentWriter
-from model.layouts.recognise import bind
-from model.layouts.stamp import Stamp
 from model.profile import CollectionProfile, stated
-from model.records import Outcome, ServerFacts, Version
 from model.server import guards
 from model.server.retry import Port, Write
+from model.storage.current_writer import CurrentWriter
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.simulation.machine import Machine

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from model.migration import Checked, Migration
+from model.operations.migration import Checked, Migration
 from model.repair.running import Running
 from model.server.retry import Reply, Write
 from model.server.server import Server

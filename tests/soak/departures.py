@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import bson
 
-from model.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile
 from tests.simulation.histories import history
 from tests.soak import ground
 from tests.soak.auditing import NOT_THERE, VERSIONS, Row, document_of, told_and_there

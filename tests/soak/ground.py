@@ -10,7 +10,7 @@ import bson
 import pymongo.database
 from bson.raw_bson import RawBSONDocument
 
-from model.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile
 from model.layouts.registry import has_archive, stated
 
 Db = pymongo.database.Database[dict[str, Any]]

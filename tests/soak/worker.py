@@ -30,7 +30,7 @@ from bson import ObjectId
 
 from model import repair
 from model.errors import NotFound, Refused
-from model.records import Entry, Outcome
+from model.foundation.records import Entry, Outcome
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

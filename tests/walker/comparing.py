@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from model.checks import bson_damage
+from model.checks.facts import FactReader
 from model.diff import array_elements, diff, field_changes, walk
-from model.layouts import reserved_fields
-from model.layouts.checks import bson_damage
-from model.layouts.checks.facts import FactReader
 from model.profile import stated
 from model.server import port
+from model.storage import reserved_fields
 from model.text import json_writer
 from model.values import canonical
 from tests.walker.building import using

@@ -19,8 +19,8 @@ from bson.son import SON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.checks.bson_damage import damage_of
 from model.errors import Unreadable
-from model.layouts.checks.bson_damage import damage_of
 from model.server.port import _value, bson_of
 from model.text import json_writer, scalars
 from model.values import canonical as c

@@ -16,10 +16,10 @@ from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, Pair
 from gui.pages.repair_pages import RepairPage
 from gui.pages.tool_pages import JournalPage, PendingPage
 from gui.parts.document_side import DocumentSide
-from gui.parts.field_conditions import condition_on
+from gui.parts.fields.field_values import condition_on
 from gui.window.window import Window
 from model.errors import Refused
-from model.news import News
+from model.foundation.news import News
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -16,10 +16,10 @@ from gui.pages.tool_pages import DraftsPage, JournalPage, PendingPage
 from gui.style import wording
 from gui.views.browse.query import listed
 from model.errors import NotFound, Refused
-from model.findings import Finding
+from model.foundation.findings import Finding
+from model.foundation.records import Version
 from model.history.chain import key_text
 from model.over_time.newest import known
-from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

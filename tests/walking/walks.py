@@ -26,7 +26,7 @@ from gui import messages
 from gui.pages.page_request import PageRequest
 from gui.style import focus_keeper
 from model.errors import Refused
-from model.records import Entry
+from model.foundation.records import Entry
 from tests.walking.truths import stale
 from tests.walking.world import PATIENCE, World, living, sent_writes, where
 

@@ -30,8 +30,8 @@ from gui.style.sheet import Sheet, _Veil
 from gui.window import remote_watch
 from gui.window.opening import Opened, Opening
 from gui.window.window import Window
+from model.foundation.records import Outcome
 from model.localserver import open_sample
-from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 from tests.walking.other_program import OtherProgram

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from model.layouts.writers import preset
+from model.writers.writers import preset
 from tests.writers.editing import Edits, misread
 from tests.writers.judging import judged, misjudged
 from tests.writers.libraries import NAMES, UNKNOWN, write

@@ -10,8 +10,8 @@ from typing import Any
 import pymongo
 from bson import json_util
 
+from model.foundation.records import Outcome, Version
 from model.patches.tree import Node, alike, tree_of
-from model.records import Outcome, Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -9,11 +9,11 @@ from typing import Any
 
 import bson
 
-from model.layouts.writers import preset
+from model.foundation.records import Version
 from model.patches.tree import Node, alike, tree_of
-from model.records import Version
 from model.session import Session
 from model.values.canonical import Value
+from model.writers.writers import preset
 from tests.writers.libraries import Told, told
 
 LAYOUTS = {

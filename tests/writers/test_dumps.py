@@ -12,13 +12,13 @@ import bson
 import pytest
 from bson import ObjectId
 
+from model.catalogue.recognise import recognise, recognise_one
 from model.commands import command_line
-from model.layouts.recognise import recognise, recognise_one
-from model.layouts.writers import presets
 from model.localserver import open_dump
 from model.server.retry import Server
 from model.session import Session
 from model.values.canonical import Value
+from model.writers.writers import presets
 from tests.support import every
 from tests.writers.judging import judged
 from tests.writers.libraries import HERE, NAMES, told

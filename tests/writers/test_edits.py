@@ -11,15 +11,15 @@ import bson
 import pymongo
 import pytest
 
+from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.layouts.row_paths import value_at
-from model.layouts.writers import presets
 from model.localserver import LocalServer
 from model.patches.tree import alike, tree_of
-from model.records import Version
 from model.session import Session
+from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writers.writers import presets
 from tests.support import every
 from tests.writers.editing import NS, Edits
 from tests.writers.judging import judged

@@ -20,7 +20,7 @@ from model.errors import Refused
 
 if TYPE_CHECKING:
     from gui.parts.differences.diff_node import DiffNode
-    from model.records import Version
+    from model.foundation.records import Version
     from model.session import Comparison
 
 FORMS = (

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from model.diff import Add, Diff, Move, Operation, Remove, Reorder
-from model.records import Checkpoint, no_checkpoint
+from model.foundation.records import Checkpoint, no_checkpoint
 from model.values import canonical
 from model.values.canonical import ARRAY, OBJECT, Path
 

@@ -21,7 +21,7 @@ from model.values import canonical
 
 if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
-    from model.records import Opened
+    from model.foundation.records import Opened
     from model.values.canonical import Path, Value
 
 FEW = 60  # rows of a document up to which its short parts stand open at once

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import SignalInstance
+from PySide6.QtWidgets import QMenu
 
 from gui.language import tr
+from gui.style import wording
 from model import text
 from model.errors import Refused
-from model.values.canonical import NULL, OBJECT_ID, STRING, UNDEFINED, Value
+from model.values.canonical import DOUBLE, INT32, NULL, OBJECT_ID, STRING, UNDEFINED, Value
+
+if TYPE_CHECKING:
+    from model.values.canonical import Path, Value
+
 
 NUMBERS = frozenset(("Int32", "Int64", "Double", "Decimal128"))
 LONG_TEXT = 120  # characters: longer strings are typed into several lines
@@ -54,3 +64,24 @@ def as_lines(value: Value) -> str | None:
     if re.search("[\r\0\u2028\u2029\ufdd0\ufdd1\ufffc]", whole):
         return None
     return whole if "\n" in whole or len(whole) > LONG_TEXT else None
+
+
+def condition_on(steps: Sequence[object], value: Value | None) -> str:
+    """A filter on the field at a path, or of a key: positions and identities in arrays are left out, as filters do."""
+    name = text.value_text(Value.of(".".join(step for step in steps if isinstance(step, str))))
+    if value is None or value.is_container:
+        return f'{{ {name}: {{ "$exists": true }} }}'
+    plainly = value.type in (INT32, DOUBLE)  # which reading takes for the same type again
+    return f"{{ {name}: {text.shown(value) if plainly else text.value_text(value)} }}"
+
+
+def add_ways(
+    menu: QMenu, path: Path, value: Value | None, v: Value | None, field: SignalInstance, find: SignalInstance
+) -> None:
+    """Add both to a menu; ``field`` gets the path and the version that it is in, ``find`` a filter to begin from."""
+    name = wording.item(text.path_text(path))
+    history = menu.addAction(tr("History of {name}", name=name))
+    history.setToolTip(wording.tip(history.text()))
+    history.triggered.connect(lambda: field.emit(path, v))
+    filter = condition_on(path, value)
+    menu.addAction(tr("Find when this became true…")).triggered.connect(lambda: find.emit(filter))

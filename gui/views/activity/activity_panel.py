@@ -25,9 +25,9 @@ from gui.views.activity.change_menu import ChangeMenu
 from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayStrip
 from model.errors import Refused, Unreachable
+from model.foundation.records import Checkpoint
 from model.over_time.activity import Activity
 from model.over_time.newest import Newest, known, newest, updated
-from model.records import Checkpoint
 from model.session import Session
 from model.text.paths import path_text
 from model.values.canonical import Value

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextE
 from gui import copying, tasks
 from gui.language import tr, translated
 from gui.paging import Pager, refill
-from gui.parts.doubts import DOUBTS
 from gui.parts.notices import Notices
+from gui.parts.writes_in_doubt import DOUBTS
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import BY_HAND, CellTree
 from gui.style.states import StateStack, tool, words
@@ -25,8 +25,8 @@ from gui.views.browse.query import EVERYTHING, Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row
 from model.over_time.history_list import HistoryList
-from model.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
 

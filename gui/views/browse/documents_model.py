@@ -11,13 +11,13 @@ from PySide6.QtCore import QModelIndex, Qt
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
-from gui.parts.doubts import DOUBTS
+from gui.parts.writes_in_doubt import DOUBTS
 from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.browse.query import EVERYTHING, Query, field_names
 from model import text
 from model.errors import Refused
-from model.records import CollectionInfo, Matches, Outline, Row, Version
+from model.foundation.records import CollectionInfo, Matches, Outline, Row, Version
 from model.values import canonical
 from model.values.canonical import Path, Value
 

@@ -12,8 +12,8 @@ from gui import copying, messages, tasks
 from gui.language import tr
 from gui.style import wording
 from gui.views.browse.query import Query, listed
+from model.foundation.records import Row
 from model.over_time.history_list import HistoryList
-from model.records import Row
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
 

@@ -23,7 +23,7 @@ from gui.views.browse.query_options import Part, QueryOptions
 from gui.views.browse.time_sheet import TimeSheet
 from model import text
 from model.errors import Refused
-from model.records import CollectionInfo
+from model.foundation.records import CollectionInfo
 from model.session import FieldSurvey
 
 LONGEST = 90  # letters of a query in a menu

@@ -8,7 +8,7 @@ from gui.language import tr, translated
 from gui.parts.document_side import DocumentSide
 from model.diff import diff
 from model.errors import Unreadable
-from model.records import Opened, Version
+from model.foundation.records import Opened, Version
 from model.session import Comparison
 from model.values.canonical import Value
 

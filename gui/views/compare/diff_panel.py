@@ -26,7 +26,7 @@ from gui.parts.differences.diff_node import DiffNode
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.differences.overview import Overview
 from gui.parts.differences.table_place import TablePlace
-from gui.parts.field_ways import add_ways
+from gui.parts.fields.field_values import add_ways
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
@@ -42,7 +42,7 @@ from gui.views.compare.version_box import VersionChoices
 from model import text
 from model.diff import Add, Move, Operation, Remove
 from model.errors import Refused
-from model.records import Opened, Version
+from model.foundation.records import Opened, Version
 from model.session import Comparison
 from model.values.canonical import Path, Value
 

@@ -9,17 +9,17 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying
 from gui.language import tr
-from gui.parts.field_ways import add_ways
 from gui.parts.fields.content_tree import ContentModel, ContentTree
 from gui.parts.fields.field_model import VALUE
 from gui.parts.fields.field_nodes import FieldNode
-from gui.parts.pill import Pill
+from gui.parts.fields.field_values import add_ways
+from gui.parts.notices import Pill
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValuePane
 from gui.parts.versions_model import PLACES, name_of
 from gui.style import boxes, preferences, states, theme, wording
 from model import text
-from model.records import Opened
+from model.foundation.records import Opened
 from model.values import canonical
 from model.values.canonical import Path
 

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from gui import tasks
 from gui.language import tr
 from gui.parts.document_side import DocumentSide
-from gui.parts.pill import Pill
+from gui.parts.notices import Pill
 from gui.style import boxes, states, theme, wording
 from gui.style.states import StateStack, tool, words
 from gui.views.compare.comparison_source import PairSource
 from gui.views.compare.diff_panel import DiffPanel
 from model.errors import NotFound
-from model.records import Version
+from model.foundation.records import Version
 from model.values.canonical import Path, Value
 
 _Histories = tuple[list[Version], list[Version]]

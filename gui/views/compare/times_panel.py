@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gui import tasks
 from gui.language import tr
 from gui.paging import RowsModel, refill
-from gui.parts.doubts import DOUBTS
 from gui.parts.time_line import TimeLine
+from gui.parts.writes_in_doubt import DOUBTS
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
 from model.errors import Unreachable
+from model.foundation.records import Version
 from model.over_time.as_of import Compared, Difference, StateAt
-from model.records import Version
 from model.session import Session
 
 BEFORE, AFTER, AT, PROOF = range(2, 6)

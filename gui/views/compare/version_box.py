@@ -22,7 +22,7 @@ from gui.language import tr, translated
 from gui.parts.versions_model import name_of
 from gui.style import symbols, theme, wording
 from gui.style.cells import CELL, Badge, Cell, CellDelegate, Index, Span
-from model.records import Version
+from model.foundation.records import Version
 from model.values.canonical import Value
 
 ROW, MOST = 28, 14  # height of a row of the drop-down, and how many are seen at once

@@ -27,7 +27,7 @@ from gui.views.edit.last_set_column import LastSetColumn
 from model import text
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
-from model.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
+from model.foundation.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
 from model.session import Conflict, FieldSurvey, Session
 from model.values import canonical
 from model.values.canonical import Path, Value

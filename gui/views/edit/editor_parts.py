@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton,
 
 from gui.language import tr
 from gui.parts.document_name import DocumentName
-from gui.parts.pill import Pill
+from gui.parts.notices import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
 from gui.style.states import OneLine, button, say, tool, words

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QMenu
 
 from gui import copying
 from gui.language import tr
-from gui.parts.field_ways import add_ways
 from gui.parts.fields import edit_steps
 from gui.parts.fields.edit_steps import Edit, Spot
 from gui.parts.fields.field_model import FIELD, VALUE, FieldModel
 from gui.parts.fields.field_nodes import FieldNode
 from gui.parts.fields.field_tree import FieldTree
+from gui.parts.fields.field_values import add_ways
 from gui.style.wording import many
 from model import text
 from model.values import canonical

@@ -13,7 +13,7 @@ from gui.style.wording import count
 from gui.views.edit.editor_parts import FindField
 from model import text
 from model.errors import Refused
-from model.records import Checkpoint, no_checkpoint
+from model.foundation.records import Checkpoint, no_checkpoint
 from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, array, document, fields
 
 MOST = 10_000

@@ -13,8 +13,8 @@ from gui.parts.fields.field_model import LAST_SET, FieldModel
 from gui.parts.fields.field_tree import FieldTree
 from gui.style import preferences, theme, wording
 from gui.style.cells import Cell, Span
+from model.foundation.records import Version
 from model.history.chain import Blame, Chain
-from model.records import Version
 from model.values.canonical import Path
 
 WIDTH = 212

@@ -43,7 +43,7 @@ from gui.style import boxes, preferences, symbols, theme
 from gui.style.states import button, hair, tool, words
 from gui.style.wording import size
 from model import text
-from model.records import Sending
+from model.foundation.records import Sending
 
 CHANGE = int(Qt.ItemDataRole.UserRole) + 1
 ROW = 52

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
 from gui import copying
 from gui.language import tr
 from gui.paging import RowsModel, refill
-from gui.parts.field_conditions import condition_on
+from gui.parts.fields.field_values import condition_on
 from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
@@ -22,8 +22,8 @@ from gui.views.history.map_model import WORDS
 from gui.views.history.map_words import value_at
 from model import text
 from model.errors import Refused
+from model.foundation.records import Version
 from model.history.chain import Blame, Chain, FieldSet, key_parts, key_text
-from model.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -10,8 +10,8 @@ from gui.style.cells import Span
 from gui.views.history.map_model import DID, MapModel, MapRow, listed
 from gui.views.history.map_painter import version_name
 from model import text
+from model.foundation.records import Version
 from model.history.chain import Key, SeenValue, locate
-from model.records import Version
 from model.values import canonical
 from model.values.canonical import Value
 

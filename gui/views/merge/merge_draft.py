@@ -8,7 +8,7 @@ from gui import tasks
 from gui.language import tr
 from gui.parts.draft_saver import DraftSaver
 from model.errors import Refused
-from model.records import Version
+from model.foundation.records import Version
 from model.session import Session
 from model.values.canonical import Value
 

@@ -30,7 +30,7 @@ from gui.views.merge.resolver_parts import WAYS, ConflictBar, MergeHead, ResultH
 from gui.views.merge.result_tree import ResultModel, ResultTree
 from model import text
 from model.errors import Refused
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.session import Conflict, Session
 from model.values.canonical import Path, Value
 

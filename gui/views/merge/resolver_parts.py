@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from gui.language import tr
-from gui.parts.pill import Pill
+from gui.parts.notices import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, tool, words

@@ -22,7 +22,7 @@ from gui.style.states import OneLine, button, tool, words
 from gui.views.repair.repair_words import digest
 from model.diff import diff
 from model.errors import Unreadable
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.repair import DryItem
 from model.repair.items import Item
 from model.values.canonical import without

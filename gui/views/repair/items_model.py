@@ -15,7 +15,7 @@ from gui.style import wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.repair.repair_words import ENDS, VERDICTS, badge, done_word
 from gui.views.repair.ticked_list import tick_cell
-from model.records import Kind, Outcome
+from model.foundation.records import Kind, Outcome
 from model.repair import DryItem
 from model.repair.damage_classes import REPAIRS, class_of, waits
 from model.repair.items import Item

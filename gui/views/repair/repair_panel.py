@@ -30,8 +30,8 @@ from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from gui.views.repair.ticked_list import TickedList
 from model.errors import Refused
-from model.findings import Finding
-from model.records import Outcome
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.repair import DryItem
 from model.repair.damage_classes import class_of
 from model.repair.items import Item

@@ -11,7 +11,7 @@ from gui.style import symbols, wording
 from gui.style.cells import Badge
 from model import text
 from model.errors import Unreadable
-from model.findings import Unchecked
+from model.foundation.findings import Unchecked
 from model.repair.damage_classes import BLOCKS, CLASSES, DOUBT, REPAIRS, DamageClass, Repair
 from model.values.canonical import Value, fields
 

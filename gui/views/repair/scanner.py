@@ -16,7 +16,7 @@ from gui import tasks
 from gui.language import tr
 from gui.style import wording
 from model.errors import Refused
-from model.findings import Finding, Unchecked
+from model.foundation.findings import Finding, Unchecked
 from model.health import counted
 from model.scan import Mark, Summary
 from model.session import Session

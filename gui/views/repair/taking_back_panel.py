@@ -19,9 +19,9 @@ from gui.views.repair.repair_rows import Foot, TicksRow
 from gui.views.repair.taking_back_model import NARROW, SAID, WIDTHS, TakingBackModel
 from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
-from model.records import Outcome
+from model.foundation.records import Outcome
+from model.operations.taking_back import Chosen, TakenBack
 from model.session import Conflict, Session
-from model.taking_back import Chosen, TakenBack
 from model.values.canonical import EMPTY, Value
 
 MANY = 100  # documents from which on their number must be typed

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from gui import messages, tasks
 from gui.language import tr, translated
-from gui.parts.pill import Pill
+from gui.parts.notices import Pill
 from gui.style import boxes, theme
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
@@ -35,9 +35,9 @@ from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
 from model.errors import Refused
 
 if TYPE_CHECKING:
-    from model.layout_statements import Statement, Trial
+    from model.catalogue.layout_statements import Statement, Trial
+    from model.foundation.records import CollectionInfo
     from model.profile.profile_file import ProfileEdit
-    from model.records import CollectionInfo
     from model.session import Session
 
 WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview stands below the keys

@@ -30,7 +30,7 @@ from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
 from gui.views.timeline.version_list import StripLegend, VersionList
 from model.errors import Unreachable
-from model.records import Version, WatchTurn
+from model.foundation.records import Version, WatchTurn
 from model.session import Session
 from model.values.canonical import Value
 

@@ -16,7 +16,7 @@ from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import StateStack, button
 from gui.subscriptions import DraftNews
 from model.diff import changed_fields
-from model.records import Draft
+from model.foundation.records import Draft
 from model.session import Session
 
 WIDTHS, NARROW = (220, 240, 100, 120, 160), (120, 140, 60, 80, 140)

@@ -21,7 +21,7 @@ from gui.style.wrapping_row import WrappingRow
 from model import text
 from model.diff import diff
 from model.errors import Refused
-from model.records import Entry, Outcome
+from model.foundation.records import Entry, Outcome
 from model.session import Session
 from model.values.canonical import EMPTY
 

@@ -24,8 +24,8 @@ from gui.paging import RowsModel
 from gui.style import boxes, focus_keeper, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import DropDown, StateStack, button, words
-from model.migration import Checked, Migration
-from model.records import Outcome
+from model.foundation.records import Outcome
+from model.operations.migration import Checked, Migration
 from model.session import Session
 from model.values.canonical import Value
 

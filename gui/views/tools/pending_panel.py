@@ -26,7 +26,7 @@ from gui.views.tools.token_list import AGES, STATES, Filter, TokensModel, TokenT
 from gui.views.tools.token_preview import TokenPreview, What
 from gui.views.tools.token_question import TokenQuestion, consequences, to_type
 from model import text
-from model.records import Outcome, PendingToken
+from model.foundation.records import Outcome, PendingToken
 from model.session import Session
 
 _VERBS: dict[str, str] = {"finish": tr("Finish"), "drop": tr("Drop")}

@@ -18,7 +18,7 @@ from gui.style import boxes, states, theme, wording
 from gui.style.cells import CellTree
 from gui.style.states import button, words
 from gui.views.tools.token_list import PreviewModel, touched
-from model.records import PendingToken, Sending
+from model.foundation.records import PendingToken, Sending
 from model.session import Session
 
 What: TypeAlias = Literal["finish", "drop"]

@@ -15,7 +15,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import PlainLabel, button, words
 from gui.views.tools.token_list import is_old
 from gui.views.tools.token_preview import What
-from model.records import PendingToken
+from model.foundation.records import PendingToken
 
 MANY = 100
 """From so many documents on a confirmation is typed."""

@@ -27,9 +27,9 @@ from gui.views.history.map_model import MapModel, MapRow
 from gui.views.history.map_parts import MapLegend
 from gui.window.tab_area import TabArea
 from model.errors import NotFound, Refused
+from model.foundation.records import Version
 from model.history.chain import Chain, Follower
 from model.history.chain_reading import ChainReading
-from model.records import Version
 from model.session import Session, things
 from model.values import canonical
 from model.values.canonical import Value

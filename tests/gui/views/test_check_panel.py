@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from gui.style import theme
 from gui.views.tools.check_panel import CheckPanel
+from model.foundation.records import Checkpoint
 from model.localserver import LocalServer
-from model.records import Checkpoint
 from model.session import Guarantee, Session
 
 

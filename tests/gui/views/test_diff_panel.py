@@ -28,7 +28,7 @@ from gui.views.compare.diff_panel import DiffPanel, restorable
 from gui.views.compare.diff_tools import Counts
 from gui.views.compare.hidden_sheet import HiddenSheet
 from model.errors import NotFound
-from model.records import Version
+from model.foundation.records import Version
 from model.session import Comparison
 from model.values import canonical
 from model.values.canonical import Value

@@ -18,7 +18,7 @@ from gui.style.cells import CELL, Cell, full_width
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.edit.editor_parts import BOTH
 from model import text
-from model.records import Opened
+from model.foundation.records import Opened
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import ID, NS, OPENED, Desk, put, shown

@@ -16,7 +16,7 @@ from gui.parts.fields.field_model import TYPE, VALUE
 from gui.views.edit.editor_panel import EditorPanel
 from model import text
 from model.errors import Unreachable
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.values.canonical import Value
 from tests.gui.document_scenes import ID, LOST, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
 from tests.gui.field_support import Open, cell, get, node, type_into

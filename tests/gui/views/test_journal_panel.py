@@ -17,7 +17,7 @@ from gui.style.cells import CELL, Cell
 from gui.views.tools import drafts_panel, journal_panel
 from gui.views.tools.drafts_panel import DraftsPanel
 from gui.views.tools.journal_panel import JournalPanel
-from model.records import Draft
+from model.foundation.records import Draft
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -15,8 +15,8 @@ from gui import tasks
 from gui.messages import Question
 from gui.views.tools.migrate_panel import MigratePanel
 from model.errors import Unreachable
-from model.migration import Migration
-from model.records import Kind, Outcome
+from model.foundation.records import Kind, Outcome
+from model.operations.migration import Migration
 from model.session import Session
 from model.values.canonical import Value
 from tests.gui.refusals import silent, try_again

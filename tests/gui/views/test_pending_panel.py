@@ -19,7 +19,7 @@ from gui.views.tools.pending_panel import PendingPanel
 from gui.views.tools.token_question import TokenQuestion, to_type
 from gui.window.opening import Opened, Opening
 from model.errors import Cancelled, Unreachable
-from model.records import Checkpoint, Kind, Outcome, PendingToken
+from model.foundation.records import Checkpoint, Kind, Outcome, PendingToken
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -23,11 +23,11 @@ from gui.style.cells import full_width
 from gui.views.repair.items_model import FOUND, ID, SAID, SIZE, WRITTEN
 from gui.views.repair.repair_panel import RepairPanel
 from model.errors import Unreachable
-from model.findings import Finding
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.localserver import LocalServer
 from model.localserver.sample import IndexSpec, build
 from model.localserver.sample.contracts import TOLD
-from model.records import Outcome
 from model.repair.plan import Plan
 from model.repair.running import IN_VAIN
 from model.repair.steps import RepairContext

@@ -19,7 +19,7 @@ from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, 
 from gui.views.merge.resolution import Resolution, drawn, leaves
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
-from model.records import Draft, Outcome
+from model.foundation.records import Draft, Outcome
 from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value

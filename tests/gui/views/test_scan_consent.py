@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.pages.repair_pages import HealthPage, RepairPage
 from gui.views.repair.scan_consent import Agreement
-from model.address import Address
+from model.foundation.address import Address
 from model.localserver.local_server import LocalServer
 from model.session import Session
 

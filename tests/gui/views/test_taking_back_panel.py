@@ -19,10 +19,10 @@ from gui.messages import MessageArea, Question, area
 from gui.parts.differences import diff_grouping
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.errors import Unreachable
+from model.foundation.records import Outcome
 from model.localserver import LocalServer
-from model.records import Outcome
+from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.session import Conflict, Session
-from model.taking_back import Chosen, TakenBack, TakingBack
 from model.values.canonical import Value
 from tests.gui.activity_scenes import imported, newest
 from tests.gui.refusals import denied, try_again

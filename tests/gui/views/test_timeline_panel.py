@@ -35,7 +35,7 @@ from gui.style import preferences
 from gui.style.cells import CELL, Cell, full_width
 from gui.views.timeline import strip_geometry
 from gui.views.timeline.timeline_panel import TimelinePanel
-from model.records import Version, WatchTurn
+from model.foundation.records import Version, WatchTurn
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
 from tests.gui.drawn_words import DrawnWords

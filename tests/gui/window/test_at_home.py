@@ -17,8 +17,8 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from gui.starting import desktop_entry
 from gui.style import logo, theme
-from gui.window import desktop_entry
 from gui.window.about_dialog import AboutDialog
 from model.errors import Refused
 from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
-from gui.window import early_imports
+from gui.starting import early_imports
 from gui.window.sidebar import Sidebar
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.tab_area import TabArea

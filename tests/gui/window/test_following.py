@@ -22,7 +22,7 @@ from gui.parts.differences.diff_table import DiffTable
 from gui.parts.fields.field_model import VALUE
 from gui.window.opening import Opening
 from gui.window.window import Window
-from model.records import Version
+from model.foundation.records import Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from gui.pages.base import Page
 from gui.pages.history_pages import BisectPage, BlamePage, FieldPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
-from gui.parts.field_conditions import condition_on
+from gui.parts.fields.field_values import condition_on
 from gui.window.window import Window
 from model.values.canonical import Path as FieldPath
 from model.values.canonical import Value

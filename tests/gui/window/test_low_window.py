@@ -56,9 +56,9 @@ from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.palette import Palette
 from gui.window.window import Window
-from model.records import Draft, Outcome, Version
+from model.foundation.records import Draft, Outcome, Version
+from model.operations.taking_back import Chosen
 from model.session import Session
-from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, every_page, new_window, open_sample, press, sheet, wait_idle

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
+from gui.starting import running_instance
+from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
-from gui.window import running_instance
 from gui.window.open_windows import OpenWindows
 from gui.window.opening import Opening
-from gui.window.running_instance import RunningInstance
 from tests import support
 from tests.gui.window.windows import PATIENCE, open_source, wait_idle
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QStackedWidget
 from pytestqt.qtbot import QtBot
 
 from gui.window.open_windows import OpenWindows
-from gui.window.opening_page import OpeningPage
+from gui.window.opening import OpeningPage
 from gui.window.welcome_panel import WelcomePanel
 from gui.window.window import Window
 from tests.gui.window.windows import wait_idle

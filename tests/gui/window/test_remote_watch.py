@@ -20,8 +20,8 @@ from gui.pages.tool_pages import JournalPage
 from gui.window import remote_watch
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.foundation.news import News
 from model.localserver import open_sample
-from model.news import News
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -19,10 +19,10 @@ from gui.window.opening import Opening
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
+from model.foundation.records import CollectionInfo
 from model.localserver import LocalServer
 from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
-from model.records import CollectionInfo
 from model.session import SavedConnection
 from tests.gui.window.windows import (
     NS,

@@ -20,9 +20,9 @@ from gui.style.states import StateStack
 from gui.tasks import Tasks
 from gui.window.opening import Opening
 from gui.window.window import Window
+from model.operations.taking_back import Chosen
 from model.server.server import Server
 from model.session import Session
-from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import new_window, open_source, wait_idle

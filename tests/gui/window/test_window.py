@@ -45,10 +45,10 @@ from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs, shortened
 from gui.window.window import Window
 from model import text
+from model.foundation.news import News, tell
+from model.foundation.records import Draft, Outcome
 from model.local_process import ServerProcess
 from model.localserver import LocalServer
-from model.news import News, tell
-from model.records import Draft, Outcome
 from model.session import DOTS, Journal, Session, things
 from model.userdata.journal import Intent
 from model.values import canonical

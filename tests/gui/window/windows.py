@@ -23,9 +23,9 @@ from gui.parts.document_side import DocumentSide
 from gui.style.sheet import Sheet
 from gui.window.opening import Opened, Opening
 from gui.window.window import Window
-from model.records import Draft
+from model.foundation.records import Draft
+from model.operations.taking_back import Chosen
 from model.session import Session
-from model.taking_back import Chosen
 from model.values import canonical
 from model.values.canonical import Value
 

@@ -12,7 +12,7 @@ import pytest
 
 from model import text
 from model.browsing.explanation import Read, explained, missing_index
-from model.catalogue import filter_terms, sort_terms
+from model.catalogue.catalogue import filter_terms, sort_terms
 from model.errors import Refused
 from model.session import Explained, Session
 

@@ -12,7 +12,7 @@ from bson import Decimal128, Int64
 from model.browsing.field_survey import FieldUse, survey
 from model.browsing.indexes_in_use import NOT_COUNTED, indexes_in_use
 from model.errors import Refused
-from model.records import Row
+from model.foundation.records import Row
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

@@ -9,8 +9,8 @@ import pytest
 from bson import Binary, Decimal128, Int64, ObjectId
 
 from model.counting import pending
+from model.foundation.records import PendingToken
 from model.profile import CollectionProfile
-from model.records import PendingToken
 from model.server.retry import Server
 from model.values.canonical import Value
 

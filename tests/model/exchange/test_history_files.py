@@ -22,7 +22,7 @@ from model.exchange.history_origin import HistoryOrigin
 from model.exchange.kept_version import KeptVersion
 from model.exchange.version_folder import folder_export
 from model.exchange.version_lines import lines_export
-from model.records import no_checkpoint
+from model.foundation.records import no_checkpoint
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.diff import bson_strategies

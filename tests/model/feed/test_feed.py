@@ -15,7 +15,7 @@ import pytest
 from bson import Int64
 
 from model.errors import Refused, Unreachable
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.server.change_stream import Changes, TooLarge
 from model.values.canonical import Value
 from tests.model.feed.feed_scenes import story

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import Cancelled, NotFound, Refused, Unreadable
+from model.foundation.records import Checkpoint, Version
 from model.history.chain import Chain, Follower, Track, bisect, key_text, locate
 from model.history.following import blamed
 from model.localserver.sample.k118240 import CHANGES, MISSING
-from model.records import Checkpoint, Version
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

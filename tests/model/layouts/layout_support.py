@@ -6,8 +6,8 @@ from typing import Any
 
 import bson
 
+from model.catalogue.recognise import bind
 from model.layouts.base import Layout
-from model.layouts.recognise import bind
 from model.layouts.registry import has_archive
 from model.profile import stated
 from model.server.retry import Port, Server

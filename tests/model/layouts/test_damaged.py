@@ -10,9 +10,9 @@ import bson
 import pytest
 from bson import ObjectId
 
-from model.layouts.reserved_fields import legible
 from model.localserver import LocalServer
 from model.session import Session
+from model.storage.reserved_fields import legible
 from model.values.canonical import Value
 
 _UNKNOWN_TYPE = b"\x2a"

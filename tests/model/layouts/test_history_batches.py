@@ -14,18 +14,18 @@ from bson import Int64, ObjectId
 from bson.regex import Regex
 
 from model.errors import Refused
-from model.findings import Finding
+from model.foundation.findings import Finding
+from model.foundation.records import Version
 from model.layouts import history_batches
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
 from model.layouts.registry import LAYOUTS, bind
-from model.layouts.stamp import Stamp
 from model.localserver import LocalServer, open_dump
 from model.over_time.span import everyone
 from model.profile import Profile, stated
-from model.records import Version
 from model.server.retry import Server, Write
 from model.session import Session
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.command_log import listening

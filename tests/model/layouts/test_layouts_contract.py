@@ -11,8 +11,8 @@ from model import text
 from model.errors import NotFound
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
-from model.layouts.stamp import Stamp
 from model.server.retry import Server
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from model.catalogue.recognise import bind
+from model.foundation.records import Outcome
 from model.layouts.base import Layout
-from model.layouts.recognise import bind
 from model.layouts.registry import WRITABLE
-from model.layouts.reserved_fields import number_of
-from model.records import Outcome
 from model.server.retry import Server
+from model.storage.reserved_fields import number_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support

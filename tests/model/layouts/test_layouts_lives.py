@@ -9,9 +9,9 @@ from functools import partial
 import bson
 import pytest
 
+from model.catalogue.recognise import bind
 from model.errors import NotFound
 from model.layouts.base import Layout
-from model.layouts.recognise import bind
 from model.layouts.registry import WRITABLE
 from model.server.retry import Server
 from model.values import canonical as c

@@ -10,14 +10,14 @@ from bson import ObjectId
 
 from model.errors import NotFound, Refused
 from model.layouts.base import Layout
-from model.layouts.page_query import PageQuery
 from model.layouts.registry import LAYOUTS, WRITABLE
-from model.layouts.reserved_fields import number_of
-from model.layouts.stamp import Stamp
 from model.server.retry import Server
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import number_of
+from model.storage.swap_steps import Stamp
 from model.values.canonical import Value
+from tests.model.catalogue.recognition_scenes import Db
 from tests.model.layouts.layout_support import doc, layout_of, raw_find, v
-from tests.model.layouts.recognition_scenes import Db
 
 DAY = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 IDS = [Value.of(name) for name in ("K-1", "K-2")]

@@ -11,13 +11,13 @@ import pytest
 from bson import Decimal128, Int64, ObjectId, Regex
 
 from model.errors import NotFound, Refused
-from model.hash_recipe import HashRecipe
-from model.layouts.gaps import newest_first, with_gaps
-from model.layouts.page_query import PageQuery
-from model.layouts.reserved_fields import number_of, place_of, unreadable
+from model.foundation.hash_recipe import HashRecipe
+from model.foundation.records import Version
 from model.mql import filters
-from model.records import Version
 from model.server.retry import Server, Write
+from model.storage.gaps import newest_first, with_gaps
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import number_of, place_of, unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support

@@ -10,14 +10,14 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 from hypothesis import given
 
+from model.catalogue.recognise import bind
+from model.foundation.records import Outcome
 from model.layouts.base import Layout
-from model.layouts.recognise import bind
 from model.layouts.registry import WRITABLE
-from model.layouts.reserved_fields import compose, number_of
-from model.layouts.stamp import Stamp
-from model.layouts.update_operators import Operators, differences, operators, reordered
-from model.records import Outcome
 from model.server.retry import Server, Write
+from model.storage.reserved_fields import compose, number_of
+from model.storage.swap_steps import Stamp
+from model.storage.update_operators import Operators, differences, operators, reordered
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.diff.bson_strategies import related

@@ -15,13 +15,13 @@ import pymongo.database
 import pytest
 from bson.raw_bson import RawBSONDocument
 
-from model.catalogue import Catalogue
-from model.collection_profile import CollectionProfile
+from model.catalogue.catalogue import Catalogue
+from model.checks.external_sort import ExternalSort
 from model.errors import Refused
-from model.findings import Finding
-from model.layouts.checks.external_sort import ExternalSort
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.findings import Finding
+from model.foundation.records import CollectionInfo
 from model.profile import Profile
-from model.records import CollectionInfo
 from model.server.retry import Server
 from model.session import Session
 

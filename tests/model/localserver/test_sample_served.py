@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.localserver.sample import THINGS, contracts
 from model.session import Session
 from model.values.canonical import Value

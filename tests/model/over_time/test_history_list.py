@@ -10,12 +10,12 @@ import bson
 import pytest
 
 from model.errors import Refused
+from model.foundation.records import Row
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
 from model.over_time.history_list import HistoryList
-from model.records import Row
 from model.server.retry import Server, Write
 from model.session import Session
+from model.storage.swap_steps import Stamp
 from model.text.moments import moment_from_text
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
 from model.over_time.activity import Activity, ActivityList
 from model.over_time.newest import newest
 from model.over_time.span import Span
 from model.server.retry import Server, Write
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import layout_of

@@ -7,11 +7,11 @@ import random
 
 import pytest
 
-from model.layouts.stamp import Stamp
 from model.over_time.activity import ActivityList, changed_paths
 from model.over_time.as_of import AsOf, compared
 from model.over_time.span import Span
 from model.server.retry import Server, Write
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support

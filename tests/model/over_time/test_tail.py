@@ -12,13 +12,13 @@ from bson import ObjectId
 
 from model.errors import Refused, Unreachable
 from model.layouts.base import Layout
-from model.layouts.stamp import Stamp
 from model.localserver import LocalServer
 from model.over_time import tail as tails
 from model.over_time import version_poll
 from model.over_time.activity import Activity
 from model.over_time.tail import Tail
 from model.server.retry import Server, Write
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.guarded_server import GuardedServer

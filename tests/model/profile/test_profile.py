@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from model.collection_profile import LockField, Watch
 from model.errors import NotFound, Refused
-from model.hash_recipe import WAYS, HashRecipe
+from model.foundation.collection_profile import LockField, Watch
+from model.foundation.hash_recipe import WAYS, HashRecipe
 from model.layouts.registry import NAMES, fields_of
-from model.layouts.row_keys import profile_of
-from model.layouts.writers import presets
 from model.profile import CollectionProfile, Profile, as_stated, keys, stated, table
+from model.writers.row_keys import profile_of
+from model.writers.writers import presets
 
 WHOLE = """
 [[collection]]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from model.errors import NotFound, Refused
-from model.layouts import row_keys
 from model.layouts.registry import NAMES
 from model.profile import _READERS, Profile, keys, minimal, state
 from model.profile.profile_file import block, stated_in
 from model.profile.profile_keys import ROWS
+from model.writers import row_keys
 from tests.support import examples
 
 TEAM = """# the layouts of the shop

@@ -17,7 +17,7 @@ from bson import Decimal128, Int64, ObjectId
 
 from model.commands import command_line
 from model.errors import NotFound, Refused, Unreadable
-from model.findings import Evidence, Finding, Unchecked
+from model.foundation.findings import Evidence, Finding, Unchecked
 from model.repair.damage_classes import CLASSES
 from model.repair.plan import Plan, planned, read, written
 from model.session import Session

@@ -15,8 +15,8 @@ from bson import ObjectId
 from msgspec import structs
 
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable
-from model.findings import Finding
-from model.records import Outcome
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.repair.plan import Plan
 from model.server import guards
 from model.server.retry import Reply, Server, Write

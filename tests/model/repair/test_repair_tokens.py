@@ -12,11 +12,11 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
 from model.errors import Unreachable
-from model.findings import Finding
+from model.foundation.findings import Finding
+from model.foundation.records import Outcome
 from model.profile import Profile
-from model.records import Outcome
 from model.repair import Repairs
 from model.server.retry import Reply, Server, Write
 from model.session import Session

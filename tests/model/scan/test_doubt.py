@@ -13,7 +13,7 @@ import pytest
 from bson import ObjectId
 
 from model.errors import Cancelled
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.repair.plan import Plan
 from model.scan import Mark, Scan
 from model.session import Session

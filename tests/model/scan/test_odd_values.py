@@ -12,7 +12,7 @@ import pymongo.database
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.profile import Profile
 from model.session import Session
 

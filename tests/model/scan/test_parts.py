@@ -15,7 +15,7 @@ from bson import ObjectId
 from msgspec.structs import replace
 
 from model.errors import Refused
-from model.findings import Finding, Unchecked
+from model.foundation.findings import Finding, Unchecked
 from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.scan import parts

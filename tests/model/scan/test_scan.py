@@ -16,17 +16,17 @@ import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from bson.raw_bson import RawBSONDocument
 
-from model.catalogue import Catalogue
+from model.catalogue.catalogue import Catalogue
+from model.checks.bson_damage import damage_of
+from model.checks.external_sort import ExternalSort
+from model.checks.ordered_reading import OrderedReading
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
-from model.findings import Finding, Unchecked
-from model.layouts.checks.bson_damage import damage_of
-from model.layouts.checks.external_sort import ExternalSort
-from model.layouts.checks.id_order import key_of
-from model.layouts.checks.ordered_reading import OrderedReading
+from model.foundation.findings import Finding, Unchecked
 from model.profile import Profile, stated
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
 from model.session import Session
+from model.storage.id_order import key_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support

@@ -11,15 +11,15 @@ import bson
 import pytest
 from msgspec.structs import replace
 
-from model.findings import Finding
-from model.layouts.checks import archives, chains, embedded_chain, own_documents
-from model.layouts.checks.bson_damage import damage_of
-from model.layouts.checks.facts import Fact, FactReader, LazyFact, SomeFact
-from model.layouts.checks.rules import CheckContext
-from model.layouts.reserved_fields import own_of
+from model.checks import archives, chains, embedded_chain, own_documents
+from model.checks.bson_damage import damage_of
+from model.checks.facts import Fact, FactReader, LazyFact, SomeFact
+from model.checks.rules import CheckContext
+from model.foundation.findings import Finding
 from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.session import Session
+from model.storage.reserved_fields import own_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.support import by_depth

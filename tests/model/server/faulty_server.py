@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from model.records import ServerFacts
+from model.foundation.records import ServerFacts
 from model.server.retry import Reply, Server, Terms, Write
 
 Fault: TypeAlias = Literal["none", "never", "lost", "late", "dead"]

@@ -15,7 +15,7 @@ import pymongo
 import pytest
 from pymongo.errors import NotPrimaryError
 
-from model.findings import Finding
+from model.foundation.findings import Finding
 from model.localserver import LocalServer
 from model.scan import Scan
 from model.server.server import STALE

@@ -15,12 +15,12 @@ from bson import Decimal128, ObjectId
 from msgspec.structs import replace
 
 from model.errors import Refused
+from model.foundation.records import ServerFacts
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
-from model.layouts.stamp import Stamp
-from model.records import ServerFacts
 from model.server.retry import Reply, Server, Terms, Write
 from model.session import Session
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import doc, layout_of

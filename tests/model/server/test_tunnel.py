@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import pytest
 
-from model.address import Address
 from model.errors import Unreachable
+from model.foundation.address import Address
 from model.server import tunnel
 from model.server.connection_steps import try_connection
 from model.server.server import Server

@@ -13,7 +13,7 @@ from bson import Binary, Code, Decimal128, Int64, MaxKey, ObjectId, Regex, Times
 
 from model import text
 from model.errors import Cancelled, Refused, Unreadable
-from model.records import Row
+from model.foundation.records import Row
 from model.text import csv_form
 from model.text.csv_form import ColumnPlan, document, heads
 from model.text.file_documents import documents_in, documents_of

@@ -9,7 +9,7 @@ import pytest
 
 from model import text
 from model.errors import Cancelled, Refused
-from model.records import Row
+from model.foundation.records import Row
 from model.session import Session
 from model.values.canonical import Value
 

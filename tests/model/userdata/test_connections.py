@@ -15,8 +15,8 @@ import keyring.errors
 import pytest
 from msgspec.structs import replace
 
-from model.address import Address
 from model.errors import NotFound, Refused
+from model.foundation.address import Address
 from model.userdata import connections
 from model.userdata.connections import Connections, SavedConnection
 from tests.memory_keyring import Memory

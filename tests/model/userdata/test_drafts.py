@@ -10,7 +10,7 @@ import pytest
 from bson import Int64
 
 from model.errors import Refused
-from model.records import Draft
+from model.foundation.records import Draft
 from model.userdata.drafts import Drafts
 from model.values import canonical
 from model.values.canonical import Value

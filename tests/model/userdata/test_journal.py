@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from model import text
 from model.commands import command_line
 from model.errors import NotFound, Refused
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value

@@ -11,8 +11,8 @@ import pytest
 from bson import ObjectId
 
 from model.errors import NotFound, Refused
+from model.foundation.records import Outcome
 from model.profile import Profile
-from model.records import Outcome
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value

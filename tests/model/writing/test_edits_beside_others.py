@@ -10,8 +10,8 @@ from typing import Any
 import pymongo
 import pytest
 
+from model.foundation.records import Outcome
 from model.layouts.registry import WRITABLE
-from model.records import Outcome
 from model.session import Session
 from model.values.canonical import Value
 from model.writing.writer import Writer

@@ -11,7 +11,7 @@ import pytest
 from bson import Int64, ObjectId
 
 from model.errors import NotAllowed, NotFound, Refused
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.userdata.journal import Intent, Journal

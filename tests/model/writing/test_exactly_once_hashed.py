@@ -11,7 +11,7 @@ from typing import Any
 import pymongo.database
 import pytest
 
-from model.records import Outcome
+from model.foundation.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value, encode, hash_of

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from bson import ObjectId
 
+from model.catalogue.recognise import bind
 from model.counting import pending
+from model.foundation.records import PendingToken
 from model.layouts.flagged import Flagged
-from model.layouts.recognise import bind
 from model.layouts.registry import WRITABLE
 from model.profile import stated
-from model.records import PendingToken
 from model.server.retry import Server, Write
 from model.values.canonical import Value
 from tests import support

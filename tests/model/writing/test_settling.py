@@ -14,9 +14,9 @@ import pytest
 from bson import ObjectId
 
 from model.errors import Unreachable
+from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
-from model.records import Outcome, Version
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value

@@ -11,8 +11,8 @@ import pymongo
 import pytest
 
 from model.errors import NotFound, Refused
+from model.foundation.records import Outcome
 from model.layouts.registry import WRITABLE
-from model.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.records import Opened
+from model.foundation.records import Opened
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value

@@ -1,0 +1,1 @@
+"""Which layout each collection has, and on what grounds."""

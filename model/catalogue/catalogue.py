@@ -1,0 +1,528 @@
+"""The content of a source: its collections with their layouts, and documents and versions read through these.
+
+Recognition looks at a whole database, so its answer is kept; a layout that a profile states, or a person picked, goes
+before it.
+Everything here may be called from several threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path as FilePath
+
+from bson import Binary
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model import text
+from model.catalogue import recognise
+from model.catalogue.kept_recognition import KeptRecognition
+from model.diff import Diff, changed_fields, diff
+from model.errors import NotFound, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
+from model.layouts.base import Layout
+from model.layouts.registry import fields_of, info_of
+from model.profile import Profile
+from model.server.retry import Port, Server, Terms
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import time_of
+from model.text.names import id_name, split, version_name
+from model.values import canonical
+from model.values.canonical import Value
+
+BY_HAND = "a layout that was stated by hand"
+ALL = 2**31 - 1
+"""A limit above any number of rows."""
+_SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
+
+
+class Comparison(Struct, frozen=True):
+    """Two versions of one document and the difference between their contents."""
+
+    a: Version
+    b: Version
+    diff: Diff
+
+
+class Catalogue:
+    """The collections of one server, with the layout of each."""
+
+    database: str
+    """The only database to look at where none is named; "" for all that this user may see."""
+
+    def __init__(
+        self,
+        server: Server,
+        port: Port,
+        profile: Profile | None,
+        source: str,
+        database: str = "",
+        kept: KeptRecognition | None = None,
+    ) -> None:
+        """``kept`` holds what was recognised in an earlier run, where the source is the same at every start."""
+        self._server, self._port, self._profile, self._source = server, port, profile, source
+        self.database = database
+        self._kept = kept
+        self._lock = threading.RLock()
+        self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._uncounted: set[str] = set()  # of these, those of which the documents are counted when that is shown
+        self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
+        self._accepted: frozenset[str] = frozenset()  # "" for all
+        self._by_hand: frozenset[str] = frozenset()  # what the profile states although its file does not
+        self._picked_names: dict[str, str] = {}  # the layouts that were asked for by their names
+        self._bound: dict[str, Layout] = {}
+
+    def databases(self) -> list[str]:
+        """The databases this user may see, without the server's own; the only one, where it is to be the only one."""
+        return [self.database] if self.database else self._server.databases()
+
+    @property
+    def unseen(self) -> Mapping[str, str]:
+        """What this user could not be shown: databases (under ""), collections of one, documents of a collection."""
+        with self._lock:
+            unread = {ns: info.why for ns, (info, _) in self._known.items() if recognise.may_not_be_read(info)}
+        return {**self._server.unseen, **unread}
+
+    def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
+        """Each collection with its layout, looked at anew."""
+        names = [db] if db is not None else self.databases()
+        wanted, there = db or self.database, False
+        for name in names:
+            by = self._profile
+            for found_info, profile in self._recognised(name, by, checkpoint):
+                there = True
+                info = self._with_grounds(found_info)
+                with self._lock:
+                    # Another thread may have stated a layout meanwhile, by which this was not recognised.
+                    if by is self._profile and self._known.get(info.ns) != (info, profile):
+                        self._known[info.ns] = (info, profile)
+                        self._uncounted.discard(info.ns)
+                        self._bound.pop(info.ns, None)
+                    picked = self._picked.get(info.ns)
+                found = info if picked is None else replace(picked[0], documents=info.documents)
+                yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
+        if wanted and not there:
+            # Its collections were asked for and not the list of databases, which many a user may not read.
+            raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
+
+    def _recognised(
+        self, db: str, by: Profile | None, checkpoint: Checkpoint
+    ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
+        look = partial(recognise.recognise, self._port, db, by, checkpoint, self._server.unseen)
+        return look() if self._kept is None or by is not None else self._kept.all_of(db, look)
+
+    def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
+        is_by_hand = info.ns in self._by_hand and info.belongs_to is None
+        return replace(info, why="Stated by hand, and in no profile yet.") if is_by_hand else info
+
+    def _standing(self, info: CollectionInfo) -> str:
+        """The layout's words on how far its archive or feed has come; "" for a collection that is itself an archive."""
+        try:
+            return "" if info.belongs_to else self.layout(info.ns).standing
+        except Refused:
+            return ""
+
+    def info(self, ns: str) -> CollectionInfo:
+        """One collection; raises ``NotFound``."""
+        info, _ = self.known(ns)
+        with self._lock:
+            is_counted = ns not in self._uncounted
+            self._uncounted.discard(ns)
+        return info if is_counted else self._counted(info)
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        documents = recognise.count(self._port, info.ns)
+        with self._lock:
+            for kept in (self._known, self._picked):
+                if (known := kept.get(info.ns)) is not None:
+                    kept[info.ns] = replace(known[0], documents=documents), known[1]
+        return replace(info, documents=documents)
+
+    def is_stated(self, ns: str) -> bool:
+        """Whether a person states the layout of a collection in a profile."""
+        profile = self._profile
+        return profile is not None and profile.get(ns) is not None
+
+    def is_picked(self, ns: str) -> bool:
+        """Whether a layout was picked for a collection by its name."""
+        with self._lock:
+            return ns in self._picked
+
+    def stated(self, layout: str) -> list[str]:
+        """The collections that the profile states in a layout."""
+        return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
+
+    def watched(self, places: Sequence[str] = ()) -> list[str]:
+        """The collections for which the profile states conditions to watch, among those named or in those databases."""
+        named = places or ([self.database] if self.database else [])
+        stated = self._profile.collections if self._profile else ()
+        return [
+            each.ns
+            for each in stated
+            if each.watches and (not named or {each.ns, each.ns.partition(".")[0]} & {*named})
+        ]
+
+    def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
+        """One collection and the names of its fields, as they were recognised before where possible."""
+        with self._lock:
+            found = self._picked.get(ns) or self._known.get(ns)
+        if found is not None:
+            return found
+        db, _ = split(ns)
+        stated = self._profile.get(ns) if self._profile else None
+        if stated is not None:
+            info, profile = recognise.as_stated(self._port, stated)
+            with self._lock:
+                return self._known.setdefault(ns, (self._with_grounds(info), profile))
+        by = self._profile
+        look = partial(recognise.recognise_one, self._port, ns, by, self._server.unseen, self._uncounted.add)
+        if self._kept is None or by is not None:
+            made = look()
+        elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
+            self._uncounted.add(ns)  # it was kept like that
+        if made is None:
+            for _ in self.collections(db):
+                pass
+        with self._lock:
+            if made is not None and by is self._profile:
+                self._known.setdefault(ns, (self._with_grounds(made[0]), made[1]))
+            found = self._known.get(ns)
+        if found is None and by is not self._profile:
+            return self.known(ns)  # a layout was stated meanwhile, and all is recognised anew
+        if found is None:
+            if left_out := self.unseen.get(db):
+                next(iter(self._port.find(ns, limit=1)), None)  # most often its refusal is the reason
+                raise NotFound(f"No collection {ns} is to be seen in {self._source}. {left_out}")
+            raise NotFound(
+                f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
+            )
+        return found
+
+    def set_layout(self, ns: str, name: str) -> CollectionInfo:
+        """Use another layout for a collection from now on."""
+        info, known = self.known(ns)
+        profile = recognise.profile_for(self._port, info, name)
+        if known.guard is not None and known.guard.how:  # a person may have stated it
+            profile = replace(profile, guard=known.guard)
+        profile = replace(profile, watches=known.watches)
+        others = tuple(dict.fromkeys((*info.alternatives, info.layout)))
+        likely = tuple(other for other in others if other != name)
+        made = info_of(profile, info.documents, 1.0, "Picked by hand.", likely)
+        picked = replace(made, ns=ns, belongs_to=info.belongs_to)
+        with self._lock:
+            self._picked[ns] = (picked, profile)
+            self._picked_names[ns] = name
+            self._bound.pop(ns, None)
+        return picked
+
+    def state_guard(self, ns: str, how: str) -> CollectionInfo:
+        """Move the lock field of another program in this way from now on; raises ``Refused`` where there is none."""
+        info, profile = self.known(ns)
+        if profile.guard is None:
+            raise Refused(f"{ns} has no field that looks like the lock of another program.")
+        profile = replace(profile, guard=replace(profile.guard, how=how))
+        made = replace(info, fields=fields_of(profile))
+        with self._lock:
+            self._picked[ns] = (made, profile)
+            self._bound.pop(ns, None)
+        return made
+
+    def id_parts(self, ns: str) -> tuple[str, ...]:
+        """The paths that the ids of a collection's documents are made of, where its profile lists several."""
+        with self._lock:
+            known = self._picked.get(ns) or self._known.get(ns)
+            stated = self._profile.get(ns) if self._profile else None
+        profile = stated or (known[1] if known else None)
+        return profile.id_parts if profile is not None else ()
+
+    def accept(self, ns: str = "") -> None:
+        """Write by the profile of a collection, or of all, although the data refute it: a person has said so."""
+        with self._lock:
+            self._accepted |= {ns}
+
+    def objection(self, ns: str) -> str:
+        """Why nothing is written to a collection by its layout, in one or two sentences; "" where it is.
+
+        A statement of this session was made beside what contradicts it, so it needs no other word.
+        """
+        with self._lock:
+            if ns in self._by_hand or ns in self._accepted or "" in self._accepted:
+                return ""
+            stated = self._profile is not None and self._profile.get(ns) is not None
+            if not stated:
+                doubt = self._known[ns][0].doubt if ns in self._known and ns not in self._picked else ""
+                return doubt and f"{doubt} So nothing is written there until a profile or --layout states one of them."
+        doubt = self.known(ns)[0].doubt
+        return doubt and f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
+
+    def stated_for(self, ns: str) -> CollectionProfile | None:
+        """The profile's statement on a collection, whether or not that exists already."""
+        return self._profile.get(ns) if self._profile else None
+
+    def hold(self, profile: CollectionProfile, why: str) -> None:
+        """Read a collection by this profile from now on; later recognition does not change it."""
+        info = info_of(profile, None, 1.0, why)
+        with self._lock:
+            self._picked[profile.ns] = (info, profile)
+            self._picked_names.pop(profile.ns, None)
+            self._bound.pop(profile.ns, None)
+
+    @property
+    def profile_file(self) -> FilePath | None:
+        """The file of the profile in use; None where there is none."""
+        return self._profile.file if self._profile is not None else None
+
+    def state(self, profile: CollectionProfile) -> CollectionInfo:
+        """Read a collection by this profile from now on, as if the session's profile stated it."""
+        with self._lock:
+            before = self._profile or Profile()
+            others = tuple(each for each in before.collections if each.ns != profile.ns)
+            self._use(replace(before, collections=(*others, profile)), self._by_hand | {profile.ns})
+        return self.info(profile.ns)
+
+    def forget(self, ns: str) -> CollectionInfo:
+        """Leave a collection to recognition from now on, whatever was stated of it or picked for it."""
+        with self._lock:
+            before = self._profile or Profile()
+            others = tuple(each for each in before.collections if each.ns != ns)
+            self._use(replace(before, collections=others), self._by_hand - {ns})
+            self._picked.pop(ns, None)
+            self._picked_names.pop(ns, None)
+        return self.info(ns)
+
+    def lookups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The fields by which the versions of a document are looked up, with the collection that they are in."""
+        for info in list(self.collections()):
+            profile = self.known(info.ns)[1]
+            if profile.id != "_id" and profile.version:
+                yield profile.ns, (profile.id, profile.version)
+            if profile.archive and profile.archive_id:
+                yield profile.archive, tuple(filter(None, (profile.archive_id, profile.version)))
+
+    def look_anew(self) -> None:
+        """Forget what was recognised: there are more documents now than it was recognised by."""
+        with self._lock:
+            self._known.clear()
+            self._bound.clear()
+
+    def adopt(self, profile: Profile, ns: str) -> None:
+        """Use this profile, in which ``ns`` was kept just now; what else was stated by hand goes on before it."""
+        with self._lock:
+            by_hand = self._by_hand - {ns}
+            kept = [each for each in self._profile.collections if each.ns in by_hand] if self._profile else []
+            others = (each for each in profile.collections if each.ns not in by_hand)
+            self._use(replace(profile, collections=(*kept, *others)), by_hand)
+
+    def _use(self, profile: Profile, by_hand: frozenset[str]) -> None:
+        self._profile, self._by_hand = profile, by_hand
+        self._known.clear()  # what was recognised may be an archive that belongs to something now
+        self._bound.clear()
+        for each in profile.collections:
+            self._picked.pop(each.ns, None)
+            self._picked_names.pop(each.ns, None)
+
+    def asked_for(self, ns: str) -> str:
+        """The option of a command that has a collection read as it is, ``--layout NAME`` or ``--profile FILE``.
+
+        :data:`BY_HAND` where no option does; "" where it is read as it was recognised.
+        """
+        with self._lock:
+            if ns in self._picked:
+                return f"--layout {self._picked_names[ns]}" if ns in self._picked_names else ""
+            if ns in self._by_hand:
+                return BY_HAND
+            stated = self._profile is not None and self._profile.get(ns) is not None
+            return f"--profile {shlex.quote(str(self.profile_file))}" if stated and self.profile_file else ""
+
+    def layout(self, ns: str) -> Layout:
+        """The layout of a collection, bound to the server."""
+        with self._lock:
+            bound = self._bound.get(ns)
+        if bound is None:
+            found = self.known(ns)
+            with self._lock:
+                # Another thread may have recognised or picked another layout meanwhile, which is not to be undone.
+                _, profile = self._picked.get(ns) or self._known.get(ns) or found
+                bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
+        return bound
+
+    def layout_over(self, ns: str, port: Port) -> Layout:
+        """The layout of a collection, bound to another port."""
+        layout = self.layout(ns)
+        return layout if port is self._port else recognise.bind(port, layout.profile)
+
+    def begun(self, ns: str) -> Layout:
+        """The layout of a collection that is not there yet: plain documents, until there are some to recognise."""
+        split(ns)
+        return recognise.bind(self._port, CollectionProfile(ns))
+
+    # --- reading through the layouts
+
+    def page(
+        self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
+    ) -> Page:
+        """A page of current documents; the total only where the page ends the list."""
+        started = time.monotonic()
+        layout, (info, _) = self.layout(ns), self.known(ns)
+        query = PageQuery(
+            filter_terms(filter), sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True
+        )
+        found = islice(layout.page(query), limit + 1)
+        rows = list(found if step is no_checkpoint else _watched(found, limit, step))
+        more = len(rows) > limit
+        del rows[limit:]
+        if info.belongs_to is not None:
+            rows = [_as_version(row, info) for row in rows]
+        known = not more and (bool(rows) or not skip)
+        total, note = (skip + len(rows), "") if known else (None, "N/A: the documents are counted after the page.")
+        taken = round((time.monotonic() - started) * 1000)
+        return Page(tuple(rows), skip, total, note, more, taken)
+
+    def rows(
+        self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL
+    ) -> Iterator[Row]:
+        """The current documents that match, whole, as they arrive."""
+        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, skip, limit, any_version))
+
+    def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
+        """How many documents match, or None and why it is not known."""
+        try:
+            total = self.layout(ns).count(filter_terms(filter), any_version, max_ms)
+        except Refused as error:
+            return None, f"N/A: {error}"
+        return total, "" if total is not None else f"N/A: counting takes longer than {max_ms / 1000:g} s."
+
+    def history(self, ns: str, id: Value, changed: bool, step: Checkpoint) -> Iterator[Version]:
+        """The versions newest first; each is given on once the one before it is known, and without its content."""
+        if not changed:
+            for done, version in enumerate(self.layout(ns).history(id), 1):
+                step(done, None)
+                yield version
+            return
+        layout = self.layout(ns)
+        count = partial(changed_fields, keys=layout.profile.keys)
+        newer: Version | None = None
+        for done, version in enumerate(layout.history(id, contents=True), 1):
+            step(done, None)
+            if newer is not None:
+                yield newer.compared_with(version, count)
+            newer = version
+        if newer is not None:
+            yield newer.compared_with(None, count)
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions and the difference between their contents."""
+        layout = self.layout(ns)
+        a, b = layout.version(id, v), layout.version(id, w)
+        return Comparison(a, b, diff(_content(a), _content(b), layout.profile.keys))
+
+    def find_version(self, ns: str, id: Value, meant: object) -> Value:
+        """The version of a document that a text, a number or a stored value means; raises ``NotFound``."""
+        layout = self.layout(ns)
+        if not isinstance(meant, str):
+            meant = meant if isinstance(meant, Value) else Value.of(meant)
+        for candidate in _versions_meant(meant) if isinstance(meant, str) else [meant]:
+            try:
+                found = layout.version(id, candidate)
+            except NotFound:
+                continue
+            if found.v is not None:
+                return found.v
+        shown = meant if isinstance(meant, str) else version_name(meant)
+        raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
+
+
+def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:
+    """Rows, with a step behind each."""
+    for done, row in enumerate(rows, 1):
+        step(done, wanted)
+        yield row
+
+
+def _as_version(row: Row, info: CollectionInfo) -> Row:
+    """A row of an archive with the document and the version that it keeps; one that does not decode as it is."""
+    if not row.readable:
+        return row
+    of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
+    return row.but(of=of, version=v, at=time_of(at) or row.at)
+
+
+def _at(raw: bytes, path: str) -> Value | None:
+    try:
+        return canonical.get(raw, text.path_from_text(path)) if path else None
+    except Refused:
+        return None
+
+
+def _content(version: Version) -> bytes:
+    if version.content is None:
+        why = version.detail or version.state
+        raise Unreadable(f"{version_name(version.v)} has no content to compare ({why}).")
+    return version.content
+
+
+SHORTEST_HASH = 32  # digits of an MD5
+
+
+def _versions_meant(written: str) -> Iterator[Value]:
+    """The values that a typed version may stand for: a number, a hash or other string, Extended JSON."""
+    bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
+    try:
+        number = int(bare)
+    except ValueError:
+        pass
+    else:
+        if -(2**63) <= number < 2**63:
+            yield Value.of(number)
+    with contextlib.suppress(Unreadable):
+        yield text.value_from_text(written)
+    yield Value.of(written)
+    if re.fullmatch(f"[0-9a-fA-F]{{{SHORTEST_HASH},}}", written):
+        for subtype in (0, 5):  # a hash that is kept as Binary, by its digits
+            yield Value.of(Binary(bytes.fromhex(written), subtype))
+
+
+def filter_terms(written: str) -> Terms | None:
+    """A filter as typed; nothing is None. Raises ``Unreadable`` with the place."""
+    return dict(canonical.fields(text.loose(written))) or None
+
+
+def sort_terms(written: str) -> Terms | None:
+    """An order as typed: ``{at: -1}``, ``at descending`` or ``status, -at``."""
+    written = written.strip()
+    if not written.startswith("{"):
+        return _words(written, -1) or None
+    terms: dict[str, int] = {}
+    for name, value in canonical.fields(text.loose(written)):
+        direction = value.python()
+        if isinstance(direction, bool) or direction not in (1, -1):
+            raise Unreadable(f"The order of {name} is 1, ascending, or -1, descending; {text.shown(value)} is neither.")
+        terms[name] = int(direction)
+    return terms or None
+
+
+def field_terms(written: str) -> Terms | None:
+    """The fields to list, as typed: ``{status: 1}``, ``status, premium.net`` or ``-notes``."""
+    written = written.strip()
+    if not written.startswith("{"):
+        return _words(written, 0) or None
+    return dict(canonical.fields(text.loose(written))) or None
+
+
+def _words(written: str, minus: int) -> dict[str, int]:
+    terms: dict[str, int] = {}
+    for part in filter(None, (p.strip() for p in written.split(","))):
+        name, _, word = part.partition(" ")
+        value = _SORT_WORDS.get(word.strip().lower(), 0) if word else 1
+        if word and not value:
+            raise Unreadable(f"{part} is no field; write field names with commas between them.")
+        terms[name.removeprefix("-")] = minus if name.startswith("-") else value
+    return terms

@@ -1,0 +1,193 @@
+"""What a collection's documents say against a profile that a person states for it, with an example each.
+
+Only a sample is looked at, so that this can be asked while somebody types; silence proves nothing. Damage says
+something against a profile too, where a document or two lack a field; what none of the documents bears out is more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from model.errors import Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.layouts.registry import LAYOUTS, fields_of, has_archive
+from model.recognition.patterns import PATTERNS
+from model.recognition.sampling import ID_TYPES, NUMBERS, Document, Sample, matching, of, take
+from model.server.retry import Port
+from model.storage.foreign_guard import moves
+from model.storage.reserved_fields import time_of, version_damage
+from model.text.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.written_rows import PLACE
+
+ESSENTIAL = ("id", "version", "current", "counter", "archive_id", "guard")
+"""Roles without which nothing can be written by a profile: where no document plays them, it is about something else.
+
+What hashes say against their recipe is told by the recipe itself.
+"""
+NEEDED = ("id", "version", "current", "prev", "hash", "counter", "pending", "processed", "archive_id")
+"""Roles that every document has to play; others may be left out by any of them."""
+TOLD = ("at", "author", "reason", "guard")
+"""Roles that some document has to play, if they are named."""
+_KINDS = {
+    "current": ((c.OBJECT,), "sub-document"),
+    "prev": ((c.ARRAY,), "array"),
+    "pending": ((c.ARRAY,), "array"),
+    "applied": ((c.ARRAY,), "array"),
+    "processed": ((c.ARRAY,), "array"),
+    "counter": (NUMBERS, "number"),
+    "hash": ((c.STRING, c.BINARY), "text of a hash"),
+}
+_SEVERAL = 8  # sentences: more than these say nothing that these do not
+_SURE = 3  # documents: fewer may be damaged, or not of this kind
+_ROWS_SURE = 5  # rows of an archive that belong to nothing: fewer may be left over
+
+
+class Contradiction(Struct, frozen=True):
+    """One thing that speaks against a profile."""
+
+    sentence: str
+    throughout: bool = False
+    """Whether all the documents say so, of something without which nothing can be written by the profile."""
+
+
+def contradictions(server: Port, profile: CollectionProfile) -> tuple[str, ...]:
+    """One sentence for each thing that speaks against the profile; none where nothing was found."""
+    return tuple(islice(dict.fromkeys(each.sentence for each in _all(server, profile)), _SEVERAL))
+
+
+def refuted(server: Port, profile: CollectionProfile, sample: Sample) -> str:
+    """Why nothing should be written by a profile, one sentence with an example; "" where nothing says so."""
+    return next((each.sentence for each in _all(server, profile, sample) if each.throughout), "")
+
+
+def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None) -> Iterator[Contradiction]:
+    db, _, name = profile.ns.partition(".")
+    there = {each for each, _, _ in server.collections(db)}
+    if name not in there:
+        yield Contradiction(f"There is no collection {profile.ns}.")
+        return
+    sample = sample or take(server, profile.ns)
+    roles = {role: field for role, field in fields_of(profile).items() if role != "archive"}
+    beside = profile.layout in ("shadow", "patches")
+    rows = ("archive_id", "version", *TOLD) if beside else ("archive_id",)
+    yield from _roles(sample, profile, {role: field for role, field in roles.items() if role not in rows})
+    if profile.layout == "flagged" and len(sample.documents) >= _SURE and not _is_flagged(server, profile):
+        yield Contradiction(f"No document of {profile.ns} has {profile.current}, which is stated as current.", True)
+    if profile.layout in PATTERNS or LAYOUTS[profile.layout].own_documents or profile.layout == "log":
+        pass
+    else:
+        yield from _twice(sample.documents, profile, (profile.id,), "documents")
+    if profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents:
+        yield from _twice(sample.documents, profile, (profile.id, profile.version), "documents")
+    if has_archive(profile.layout):
+        yield from _archived(server, profile, sample, roles, there, beside)
+
+
+def _archived(
+    server: Port, profile: CollectionProfile, sample: Sample, roles: dict[str, str], there: set[str], beside: bool
+) -> Iterator[Contradiction]:
+    """What the second collection says against the profile."""
+    db, _, name = profile.archive.partition(".")
+    if PLACE.search(name):
+        return  # each document has a collection of its own for its rows
+    if db == profile.ns.partition(".")[0] and name not in there:
+        yield Contradiction(f"There is no collection {profile.archive}.")
+        return
+    archive = take(server, profile.archive)
+    if not archive.documents or profile.where or profile.parts or profile.elements:
+        return  # what other rows hold says nothing of those of this collection
+    wanted = ("archive_id",) if beside else ("archive_id", "version")
+    yield from _roles(archive, profile, {role: roles[role] for role in wanted if role in roles})
+    if not beside:
+        yield from _twice(archive.documents, profile, (profile.archive_id, profile.version), "rows")
+    named = [value for row in archive.documents if (value := _get(row, profile.archive_id)) is not None]
+    if named and not any(_is_there(server, profile, value) for value in dict.fromkeys(named[:20])):
+        yield Contradiction(
+            f"None of the rows sampled in {profile.archive} names a document of {profile.ns} in {profile.archive_id}, "
+            f"{id_name(named[0])} for one.",
+            bool(sample.documents) and len(named) >= _ROWS_SURE,
+        )
+
+
+def _is_there(server: Port, profile: CollectionProfile, id: Value) -> bool:
+    return bool(matching(server, profile.ns, {profile.id: {"$eq": id}}, 1, {"_id": 1})[0])
+
+
+def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) -> Iterator[Contradiction]:
+    """Fields that documents lack, or that hold something else than their role."""
+    documents = sample.documents
+    if not documents:
+        return
+    for role, field in roles.items():
+        if role == "current" and profile.layout == "flagged":
+            continue  # a sample need not hold the newest version of anything
+        inside = profile.current if profile.layout == "embedded" and role in LAYOUTS["embedded"].inside else ""
+        path = f"{inside}.{field}" if inside else field
+        found = [(document, _get(document, path)) for document in documents]
+        lacking = [document for document, value in found if value is None]
+        if role in (*NEEDED, *TOLD) and len(lacking) == len(documents):
+            said = f"No document sampled in {sample.ns} has {path}, which is stated as {role}."
+            yield Contradiction(said, role in ESSENTIAL and len(documents) >= (1 if role == "guard" else _SURE))
+        elif role in NEEDED and lacking:
+            some = of(len(lacking), len(documents), "document").capitalize()
+            lack = "lacks" if len(lacking) == 1 else "lack"
+            yield Contradiction(f"{some} sampled in {sample.ns} {lack} {path}, {_called(lacking[0])} for one.")
+        there = [(document, value) for document, value in found if value is not None]
+        wrong = [(document, said) for document, value in there if (said := _misfit(role, value, profile))]
+        if wrong:
+            sure = len(wrong) == len(there) >= (1 if role == "guard" else _SURE)
+            said = f"In {_called(wrong[0][0])} of {sample.ns}, {path} is {wrong[0][1]}."
+            yield Contradiction(said, sure and role in ESSENTIAL)
+
+
+def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
+    """What a value is instead of what its role asks for; "" where it fits."""
+    if role == "version" and version_damage(value):
+        return f"of the type {value.kind} and no whole number or date"
+    if role in ("id", "archive_id") and value.type not in (*ID_TYPES, c.DATE, c.OBJECT):
+        return f"of the type {value.kind} and no id"
+    if role == "at" and time_of(value) is None and value.type != c.STRING:
+        return f"of the type {value.kind} and no time"
+    if role == "guard" and profile.guard is not None and not moves(value, profile.guard.how):
+        how = "cannot go up by one" if profile.guard.how == "inc" else "is no UUID, ObjectId or hash"
+        return f"of the type {value.kind} and {how}"
+    if role in _KINDS:
+        types, said = _KINDS[role]
+        return "" if value.type in types else f"of the type {value.kind} and no {said}"
+    return ""
+
+
+def _twice(
+    documents: Iterable[Document], profile: CollectionProfile, fields: Sequence[str], what: str
+) -> Iterator[Contradiction]:
+    """Documents that the profile cannot keep apart."""
+    keys = Counter(tuple(_get(document, field) for field in fields) for document in documents)
+    for key, times in keys.items():
+        if times > 1 and all(value is not None for value in key):
+            id, v = key[0], key[1] if len(key) > 1 else None
+            assert id is not None
+            same = f"the {profile.id} {id_name(id)}" if v is None else f"{version_name(v)} of {id_name(id)}"
+            yield Contradiction(f"{times} {what} sampled are {same}.")
+            return
+
+
+def _is_flagged(server: Port, profile: CollectionProfile) -> bool:
+    return bool(matching(server, profile.ns, {profile.current: {"$exists": True}}, 1, {"_id": 1})[0])
+
+
+def _get(document: Document, path: str) -> Value | None:
+    try:
+        return c.get(document.raw, tuple(path.split(".")))
+    except Unreadable:
+        return None
+
+
+def _called(document: Document) -> str:
+    id = document.get("_id")
+    return "one without an _id" if id is None else id_name(id)

@@ -1,0 +1,172 @@
+"""Recognising histories that known programs write: by the fields of their rows, and by what the rows say.
+
+A program is named only where every row that was sampled has its fields, rows name documents of a collection, and of the
+documents looked at each is what its rows lead to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from model.checks.written_histories import DIFFERS
+from model.errors import Refused
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Version
+from model.layouts.registry import bind
+from model.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, is_hash, matching
+from model.server.retry import Port
+from model.storage.row_paths import value_at
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.row_keys import profile_of
+from model.writers.row_writer import HASH
+from model.writers.writers import WriterPreset, presets
+from model.writers.written_rows import PLACE, WrittenRows
+
+LOOKED_AT = 6  # documents whose history is read
+LONGEST = 400  # rows of a document that is looked at, unless all have more
+ASKED = 24  # ids of rows that are looked for among documents
+WRONG = 5  # of so many documents looked at, one may be damaged
+
+
+def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
+    """A proposal for each collection whose history a known program writes."""
+    taken: set[str] = set()
+    for known in (each for each in presets().values() if _field_in(each)):
+        for sample in samples:
+            if (apart := _apart(server, known, sample, samples)) is not None:
+                taken |= {apart.profile.ns, *apart.rows}
+                yield apart
+    for rows in samples:
+        for known in presets().values():
+            if _field_in(known) or rows.ns in taken or not signed(rows, known):
+                continue
+            for where, documents in _groups(rows, known):
+                others = [each for each in samples if each.ns != rows.ns and each.ns not in taken]
+                made = _proposal(server, known, rows, where, documents, others)
+                if made is not None:
+                    taken.add(made.profile.ns)
+                    yield made
+
+
+def _field_in(known: WriterPreset) -> str:
+    """The field of a document after which the collection with its rows is called; "" where all have one collection."""
+    found = PLACE.search(known.archive)
+    return "" if found is None or found[1] == "name" else found[1]
+
+
+def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequence[Sample]) -> Proposal | None:
+    """The proposal for documents each of which has the rows about it in a collection of its own."""
+    field, db = _field_in(known), documents.ns.partition(".")[0]
+    names = {d.get("_id"): v.python() for d in documents.documents if (v := d.get(field)) and v.type == c.STRING}
+    rows = {each.ns: each for each in samples}
+    there = {id: ns for id, name in names.items() if id and (ns := f"{db}.{PLACE.sub(name, known.archive)}") in rows}
+    if not there or not all(signed(rows[ns], known) for ns in there.values()):
+        return None
+    profile = profile_of(known.name, documents.ns, f"{db}.{known.archive}")
+    right, looked, wrong = _tried(server, profile, list(there))
+    if wrong or right < looked:
+        return None
+    why = (
+        f"{known.title} writes {_listed([ns.partition('.')[2] for ns in there.values()])}: every row sampled has "
+        f"{_listed(known.fields)}, and each document is what the rows say in the collection called after its {field}."
+    )
+    return Proposal(profile, 0.95, why, rows=tuple(there.values()))
+
+
+def signed(rows: Sample, known: WriterPreset) -> bool:
+    """Whether every row that was sampled has the fields of the program's rows."""
+    return bool(rows.documents) and all(
+        value_at(row.raw, path) is not None for row in rows.documents for path in known.fields
+    )
+
+
+def _groups(rows: Sample, known: WriterPreset) -> Iterator[tuple[Mapping[str, str], Sequence[Document]]]:
+    """The rows by the collection that they belong to, where one collection has the rows of several."""
+    path = next((path for path, wanted in known.keys.get("where", {}).items() if wanted == "*"), "")
+    if not path:
+        yield {}, rows.documents
+        return
+    groups: dict[str, list[Document]] = {}
+    for row in rows.documents:
+        value = value_at(row.raw, path)
+        if value is not None and value.type == c.STRING:
+            groups.setdefault(str(value.python()), []).append(row)
+    for name, documents in groups.items():
+        yield {path: name}, documents
+
+
+def _proposal(
+    server: Port,
+    known: WriterPreset,
+    rows: Sample,
+    where: Mapping[str, str],
+    documents: Sequence[Document],
+    others: Sequence[Sample],
+) -> Proposal | None:
+    profile = profile_of(known.name, "", rows.ns, where)
+    named = Counter(id for row in documents if (id := value_at(row.raw, profile.archive_id)) is not None)
+    ids = sorted(list(named)[:ASKED], key=lambda id: named[id])  # short histories tell as much as long ones
+    best: tuple[int, Sample, list[Value]] | None = None
+    for other in others:
+        found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
+        met = {each.get("_id") for each in found}
+        there = [id for id in ids if id in met]
+        rank = len(there) * 2 + (known.archive.replace("{name}", other.name) == rows.name)
+        if there and (best is None or rank > best[0]):
+            best = (rank, other, there)
+    if best is None:
+        return None
+    _, other, there = best
+    profile = _editable(profile_of(known.name, other.ns, rows.ns, where), other)
+    right, looked, wrong = _tried(server, profile, there)
+    if not right or right < looked - max(1, looked // WRONG):
+        return None
+    history = rows.name
+    what = "each is" if right == looked else f"{right} are"
+    why = (
+        f"{known.title} writes {history}: every row sampled has {_listed(known.fields)}, and of {looked} document"
+        f"{'s' if looked > 1 else ''} looked at {what} what the rows say"
+    )
+    return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
+
+
+def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfile:
+    """The profile, read only where the program keeps the hash of a document in a field that is not known here."""
+    hashed = [name for name, how in profile.renewed.items() if how == HASH]
+    fields = [each for document in documents.documents for each in document.fields.items()]
+    elsewhere = any(is_hash(value) for _, value in fields) and not any(name in hashed for name, _ in fields)
+    return replace(profile, edit="no") if hashed and elsewhere else profile
+
+
+def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
+    """How many documents are what their rows lead to, of how many, and what speaks against it."""
+    layout, rows = bind(server, profile), WrittenRows(server, profile)
+    right = looked = 0
+    wrong = ""
+    asked = ids[:LOOKED_AT]
+    lengths = [
+        (gently(partial(server.count, rows.place(id), rows.where(id), WITHIN_MS), None) or 0, id) for id in asked
+    ]
+    for length, id in sorted(lengths, key=lambda each: each[0]):
+        if looked and length > LONGEST:
+            break
+        looked += 1
+        try:
+            against = next((v.detail for v in layout.history(id, contents=True) if _speaks_against(v)), "")
+        except Refused as error:
+            against = str(error)
+        right, wrong = right + (not against), against or wrong
+    return right, looked, wrong
+
+
+def _speaks_against(version: Version) -> bool:
+    return version.state in ("unproven", "damaged") or (version.current and version.detail == DIFFERS)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

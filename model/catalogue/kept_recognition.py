@@ -1,0 +1,135 @@
+"""What was recognised in the sample, kept in a file: each start would find the same again, and looks for a second.
+
+It is valid for the documents that the sample's server was loaded with, until somebody writes there, and for the code
+that recognised them. Its first bytes are made of all others, so that a damaged file is never read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+import model
+import resources
+from model.foundation.collection_profile import CollectionProfile, LockField, Operation, Watch
+from model.foundation.hash_recipe import HashRecipe
+from model.foundation.records import CollectionInfo
+from model.foundation.whole_files import whole_file
+
+Recognised: TypeAlias = tuple[CollectionInfo, CollectionProfile]
+
+_KEPT = 30 * 24 * 3600  # seconds after which a file goes that nobody has written since
+_DIGEST = hashlib.sha256().digest_size
+_KINDS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
+}
+
+
+class KeptRecognition:
+    """The files in a folder; ``loaded`` tells the name of what the server holds, "" once it was written to."""
+
+    def __init__(self, folder: Path, loaded: Callable[[], str]) -> None:
+        self._folder, self._loaded = folder, loaded
+
+    def all_of(self, db: str, recognise: Callable[[], Iterator[Recognised]]) -> Iterator[Recognised]:
+        """Each collection of a database with its layout, as it is kept; else as it is recognised, and kept then."""
+        path = self._path(db)
+        if path is not None and (kept := _read(path)) is not None:
+            yield from kept
+            return
+        found = []
+        for each in recognise():
+            found.append(each)
+            yield each
+        if path is not None and path == self._path(db):  # nobody has written meanwhile
+            _write(path, found)
+
+    def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
+        """One collection with its layout, as it is kept, alone or among all; else as it is recognised and kept."""
+        for place in (ns.partition(".")[0], ns):
+            path = self._path(place)
+            kept = None if path is None else _read(path)
+            if (found := next((each for each in kept or () if each[0].ns == ns), None)) is not None:
+                return found
+        made = recognise()
+        if made is not None and path is not None and path == self._path(ns):
+            _write(path, [made])
+        return made
+
+    def _path(self, place: str) -> Path | None:
+        """The file for a database, or for one collection."""
+        loaded = self._loaded()
+        if not loaded:
+            return None
+        name = hashlib.sha256("\0".join((loaded, place, _state_of_code())).encode()).hexdigest()[:32]
+        return self._folder / f"recognised-{name}"
+
+
+@cache
+def _state_of_code() -> str:
+    """What tells whether any code or preset of recognition is another: times and sizes, as they tell Python itself."""
+    told = [os.stat(sys.executable)]
+    for room in (*model.__path__, *resources.__path__):
+        for above, below, files in os.walk(room):
+            below[:] = [name for name in below if name != "__pycache__"]
+            told += [os.stat(os.path.join(above, name)) for name in sorted(files) if name.endswith((".py", ".toml"))]
+    return hashlib.sha256(repr([(each.st_size, each.st_mtime_ns) for each in told]).encode()).hexdigest()
+
+
+def _read(path: Path) -> list[Recognised] | None:
+    """What a file holds; None where there is none, or a damaged one."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, body = data[:_DIGEST], data[_DIGEST:]
+    return _made(json.loads(body)) if hashlib.sha256(body).digest() == digest else None
+
+
+def _write(path: Path, found: Sequence[Recognised]) -> None:
+    body = json.dumps(_told(list(found))).encode()
+    with suppress(OSError):  # it is recognised again the next time
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with whole_file(path) as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        for other in path.parent.glob("recognised-*"):
+            if other.stat().st_mtime < time.time() - _KEPT:
+                other.unlink()
+
+
+def _told(value: Any) -> Any:
+    """A value in JSON: what JSON lacks is a pair of a kind and its parts."""
+    if isinstance(value, Struct):
+        return [type(value).__name__, {name: _told(part) for name, part in asdict(value).items()}]
+    if isinstance(value, list | tuple):
+        return [type(value).__name__, [_told(part) for part in value]]
+    if isinstance(value, dt.timedelta):
+        return ["seconds", value.total_seconds()]
+    return {name: _told(part) for name, part in value.items()} if isinstance(value, Mapping) else value
+
+
+def _made(told: Any) -> Any:
+    """The value that :func:`_told` was given."""
+    if isinstance(told, dict):
+        return {name: _made(part) for name, part in told.items()}
+    if not isinstance(told, list):
+        return told
+    kind, parts = told
+    if kind == "seconds":
+        return dt.timedelta(seconds=parts)
+    if kind in _KINDS:
+        return _KINDS[kind](**_made(parts))
+    made = [_made(part) for part in parts]
+    return tuple(made) if kind == "tuple" else made

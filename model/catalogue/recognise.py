@@ -1,0 +1,636 @@
+"""The recognition of layouts: a proposal for each collection from samples and indexes; a person decides.
+
+A collection is a history's second half, a pair, a document that keeps its own past, documents that are versions, a
+document with its hash, a pattern, or plain: asked in this order, the first that fits is proposed. Collections that
+a profile states are not looked into.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.catalogue import near_collections
+from model.catalogue.contradictions import refuted
+from model.catalogue.find_writers import signed, written
+from model.catalogue.several_writers import parts_of, several_writers
+from model.errors import NotAllowed, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.layouts.base import Layout
+from model.layouts.embedded import Embedded
+from model.layouts.hashed import Hashed
+from model.layouts.log import Log
+from model.layouts.plain import Plain
+from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
+from model.recognition import find_embedded, find_logs, find_version_documents
+from model.recognition.find_archives import is_past, is_past_of, pair
+from model.recognition.key_candidates import is_version_name
+from model.recognition.lock_fields import with_lock
+from model.recognition.metadata_fields import TOKEN, free
+from model.recognition.patterns import PATTERNS, Pattern, tokens_in
+from model.recognition.sampling import (
+    SAMPLE_BYTES,
+    WITHIN_MS,
+    Beginning,
+    Proposal,
+    Sample,
+    gently,
+    listed,
+    matching,
+    share,
+    take,
+)
+from model.recognition.small_collections import SmallCollections
+from model.server.retry import Port
+from model.storage import overflow_archive
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.writers import presets, title
+from model.writers.written_rows import WrittenRows
+
+__all__ = ["LAYOUTS", "as_stated", "bind", "profile_for", "recognise", "recognise_one"]
+
+
+class Stated(Protocol):
+    """The profiles of some collections, as a file states them."""
+
+    @property
+    def collections(self) -> Sequence[CollectionProfile]: ...
+
+
+SEALS_TRIED = 5  # documents of which the hash may tell whether it covers the author
+TOKENS_ASKED = 40  # whether they are ids of something
+SETTLED = 0.8  # the confidence in a history that was found by its name, from which on no other one is looked for
+
+
+class _Found(Struct, frozen=True):
+    """A collection that was looked at."""
+
+    ns: str
+    kind: str
+    sample: Sample | None
+    trouble: str = ""
+
+
+def recognise(
+    server: Port,
+    db: str,
+    profile: Stated | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    unseen: Mapping[str, str] | None = None,
+) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
+    """Each collection of a database with its layout; a layout that the profile states is taken as it is.
+
+    An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
+    ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason. ``unseen`` says
+    under a database's name what the list of its collections left out.
+    """
+    ground = _Ground(server, db, profile, unseen)
+    steps = _Steps(checkpoint, 2 * len(ground.kinds))
+    for ns in ground.kinds:
+        steps.next()
+        ground.look(ns)
+    ground.relate()
+    for ns in ground.kinds:
+        steps.next()
+        yield ground.judged(ns)
+
+
+def recognise_one(
+    server: Port,
+    ns: str,
+    profile: Stated | None = None,
+    unseen: Mapping[str, str] | None = None,
+    uncounted: Callable[[str], object] | None = None,
+) -> tuple[CollectionInfo, CollectionProfile] | None:
+    """One collection with its layout, as :func:`recognise` tells it, from a look at those that have to do with it.
+
+    None where there is no such collection, or where only a look at all of them tells. With ``uncounted``, which is told
+    of it, the documents of a large one are not counted. Raises ``Unreachable`` and ``NotAllowed``.
+    """
+    ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted)
+    if ns not in ground.kinds:
+        return None
+    if ns in ground.stated or ns in ground.claimed or ground.kinds[ns] != "collection":
+        ground.look(ns)
+        return ground.judged(ns)
+    made = _by_those_near(ground, ns)
+    return None if made is not None and made[0].doubt else made  # what is in doubt is judged among all others
+
+
+def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, CollectionProfile] | None:
+    """One collection, by those named as its history, and by those of which a glimpse has to do with it."""
+    open_to_look = {each.partition(".")[2] for each, kind in ground.kinds.items() if ground.is_open(each)}
+    named = near_collections.named_near(ns.partition(".")[2], open_to_look)
+    if named is None:
+        return None
+    begun = [ns, *map(ground.ns_of, named)]
+    others = sorted(each for each in map(ground.ns_of, open_to_look) if each not in begun)
+    seen = near_collections.glimpses(ground.server, begun, () if named else others, ground.share)
+    if seen is None:
+        return None
+    ground.look_at(seen)
+    first = seen.begun[ns].rows
+    if named:  # a history that is called one, and is, leaves nothing to look for
+        ground.relate()
+        if ground.is_settled(ns):
+            return ground.judged(ns)
+        if (seen := near_collections.glimpses(ground.server, (), others, ground.share)) is None:
+            return None
+    sample = ground.found[ns].sample
+    assert sample is not None
+    if any(signed(sample, known) for known in presets().values()):
+        return None  # the rows of a known program, whose documents may be anywhere
+    if (told := near_collections.those_named(ground.server, sample, seen, first)) is None:
+        return None
+    elsewhere, here = told
+    near = {*near_collections.related(sample, seen, elsewhere, here)}
+    near |= {*map(ground.ns_of, near_collections.named_after_documents(sample, open_to_look))} - {*begun}
+    if near and (more := near_collections.glimpses(ground.server, sorted(near), (), ground.share)) is not None:
+        ground.look_at(more)
+    for each in sorted(near):
+        ground.look(each)
+    ground.relate()
+    made = ground.judged(ns)
+    referred = {row.get("_id") for each, rows in elsewhere.items() if each not in near for row in rows}
+    return None if referred & {*_write_tokens(sample, made[1])} else made
+
+
+class _Ground:
+    """A database that is looked at: its collections, the samples taken so far, and what follows from them."""
+
+    def __init__(
+        self,
+        server: Port,
+        db: str,
+        profile: Stated | None,
+        unseen: Mapping[str, str] | None,
+        uncounted: Callable[[str], object] | None = None,
+    ) -> None:
+        self.server, self._db, self._uncounted = server, db, uncounted
+        self.kinds = {f"{db}.{name}": kind for name, kind, _ in server.collections(db) if not is_system(name)}
+        self._left_out = (unseen or {}).get(db, "")
+        profiles = profile.collections if profile else ()
+        self.stated = {each.ns: each for each in profiles if each.ns in self.kinds}
+        self._stated_rows = {each.archive: each for each in profiles if has_archive(each.layout)}
+        self.claimed = self._stated_rows
+        self.found: dict[str, _Found] = {}
+        self.here = SmallCollections(server, "" if self._left_out else db, self.kinds)
+        self._proposals: dict[str, Proposal] = {}
+        self._logs: dict[str, Proposal] = {}
+        self._samples: list[Sample] = []
+
+    @property
+    def share(self) -> int:
+        """The bytes for the sample of one collection."""
+        return share(len(self.kinds))
+
+    def ns_of(self, name: str) -> str:
+        """The full name of a collection."""
+        return f"{self._db}.{name}"
+
+    def is_open(self, ns: str) -> bool:
+        """Whether a collection is to be recognised: the profile says nothing of it, and it has documents."""
+        return ns not in self.stated and ns not in self._stated_rows and self.kinds[ns] == "collection"
+
+    def look(self, ns: str, begun: Beginning | None = None, further: Sequence[bytes] | None = None) -> None:
+        """Take a sample of a collection, unless the profile tells what it is."""
+        if ns in self.stated or ns in self._stated_rows or ns in self.found:
+            return
+        self.found[ns] = each = _look(self.server, ns, self.kinds[ns], self.share, begun, further)
+        if each.sample is not None:
+            self.here.hold(each.sample)
+
+    def look_at(self, seen: near_collections.Glimpses) -> None:
+        """Make samples of the collections that were begun."""
+        for ns, beginning in seen.begun.items():
+            self.look(ns, beginning, seen.ends.get(ns))
+
+    def relate(self) -> None:
+        """Hold all that were looked at against one another."""
+        stated_rows, found = self._stated_rows, self.found
+        self._proposals = dict(_pairs(self.here, found))
+        every = self._proposals.values()
+        claimed = stated_rows | {ns: each.profile for each in every for ns in each.rows or (each.profile.archive,)}
+        grown = {ns: p for ns, p in _outgrown(self.stated, found) if ns in self.kinds and ns not in claimed}
+        self.claimed = claimed | grown
+        self._samples = [each.sample for each in found.values() if each.sample is not None]
+        unclaimed = [each for each in self._samples if each.ns not in self.claimed and each.ns not in self._proposals]
+        self._logs = {each.ns: log for each in unclaimed if (log := _log(self.here, each, self._samples)) is not None}
+
+    def is_settled(self, ns: str) -> bool:
+        """Whether the rows of one of these bear out that it is another's history, and nothing in it names others."""
+        of = self.claimed[ns].ns if ns in self.claimed else ns
+        made, found = self._proposals.get(of), self.found.get(of)
+        if made is None or made.confidence < SETTLED or found is None or found.sample is None:
+            return False
+        return not _write_tokens(found.sample, made.profile)
+
+    def judged(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
+        """What a collection is."""
+        if ns in self.stated:
+            return as_stated(self.server, self.stated[ns], self.share)
+        if ns in self.claimed:
+            return _second_half(ns, self.claimed[ns], self._proposals, self._count(ns))
+        proposed = self._proposals.get(ns) or self._logs.get(ns)
+        made = _judged(self.here, self.found[ns], proposed, self._samples, _recorded_in(ns, self._logs))
+        if self.found[ns].sample is not None:
+            made = replace(made[0], documents=self._count(ns)), made[1]
+        return _with_what_is_hidden(made, self.found, self._left_out)
+
+    def _count(self, ns: str) -> int | None:
+        """The number of documents in a collection; None where it is not known, or is to be asked for later."""
+        found = self.found.get(ns)
+        sample = found.sample if found is not None else None
+        if sample is not None and (sample.whole is not None or self._uncounted is None):
+            return sample.count
+        if self._uncounted is None:
+            return count(self.server, ns)
+        self._uncounted(ns)
+        return None
+
+
+def is_system(name: str) -> bool:
+    """Whether a collection is the server's own."""
+    return name.startswith("system.")
+
+
+def may_not_be_read(info: CollectionInfo) -> bool:
+    """Whether a collection was only listed, as this user may not read it; its ``why`` names the privilege."""
+    return info.confidence == 0.0 and info.documents is None
+
+
+def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
+    """The field names to use where a person picks another layout; raises ``Refused`` where it cannot be."""
+    kind = declared(layout)  # refuses a name that is no layout
+    db, _, name = info.ns.partition(".")
+    kinds = {each: kind for each, kind, _ in server.collections(db)}
+    if kinds.get(name) == "view" and layout != Plain.name:
+        raise Refused(f"{info.ns} is a view, which can only be read; pick a layout for the collection behind it.")
+    sample = take(server, info.ns)
+    if not sample.documents and layout != Plain.name:
+        return stated(info.ns, layout)
+    others = [each for each in kinds if each != name and kinds[each] == "collection" and not is_system(each)]
+    parts = [*parts_of(sample), sample] if info.doubt else [sample]
+    told = ((part, made) for part in parts if (made := _picked(server, kind, part, others)) is not None)
+    part, proposal = next(told, (sample, None))
+    if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
+        fields: dict[str, Any] = {role: name for role, name in info.fields.items() if role != "guard"}
+        found = replace(proposal.profile if proposal else stated(info.ns, layout), **fields)
+    elif proposal is None:
+        raise Refused(f"{info.ns} cannot be read as {layout}: {kind.lacks} State its fields in a profile.")
+    else:
+        found = proposal.profile
+    return _with_lock(found, part)[0]
+
+
+def _picked(server: Port, kind: type[Layout] | Pattern, sample: Sample, others: Sequence[str]) -> Proposal | None:
+    return kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
+
+
+def as_stated(
+    server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES
+) -> tuple[CollectionInfo, CollectionProfile]:
+    """A collection as a profile states it, with the lock field that it does not name, and with what refutes it."""
+    sample = _look(server, profile.ns, "collection", most).sample
+    if sample is None:
+        return info_of(profile, None, 1.0, STATED), profile
+    found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
+    try:
+        doubt = gently(lambda: refuted(server, found, sample), "")
+    except NotAllowed:  # of the archive
+        doubt = ""
+    why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
+    return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
+
+
+def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:
+    """The profile of documents with a hash with the write token that these carry beside it, where it names none."""
+    if profile.layout != Hashed.name or profile.token:
+        return profile
+    made = find_embedded.hashed(sample, wanted=True)
+    if made is None or made.profile.hash != profile.hash:
+        return profile
+    return replace(profile, token=made.profile.token)
+
+
+def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> CollectionProfile:
+    """The profile with the author as content, where the hashes of documents fit with it and not without it."""
+    if not (profile.author and profile.hash) or LAYOUTS.get(profile.layout, Plain).read_only:
+        return profile
+    sealed = replace(profile, seals_author=True)
+    ids = [id for each in sample.documents if (id := each.get(profile.id)) is not None]
+    for id in list(dict.fromkeys(ids))[:SEALS_TRIED]:
+        with contextlib.suppress(Refused):
+            beside, within = (bind(server, each).version(id) for each in (profile, sealed))
+            if beside.hash != within.hash:
+                return sealed if beside.state == "damaged" and within.state == "present" else profile
+    return profile
+
+
+def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
+    kind = LAYOUTS.get(profile.layout, Plain)
+    if kind is Log or (kind.written_by_others and profile.edit == "no"):  # nothing here is ever raised
+        return profile, ""
+    try:
+        return with_lock(profile, sample, fields_of(profile).values(), not (kind.own_documents or kind.read_only))
+    except Unreadable:
+        return profile, ""
+
+
+STATED = "The profile states it."
+WHY_NOT = {
+    "view": "A view, which can only be read.",
+    "timeseries": "A time series: its measurements are no versions of one another.",
+}
+
+
+class _Steps(Struct):
+    """Counts the steps of recognition, for the checkpoint."""
+
+    checkpoint: Checkpoint
+    total: int
+    done: int = 0
+
+    def next(self) -> None:
+        self.checkpoint(self.done, self.total)
+        self.done += 1
+
+
+def _look(
+    server: Port,
+    ns: str,
+    kind: str,
+    most: int,
+    begun: Beginning | None = None,
+    further: Sequence[bytes] | None = None,
+) -> _Found:
+    if kind != "collection":
+        return _Found(ns, kind, None)
+    try:
+        return _Found(ns, kind, take(server, ns, most, begun, further))
+    except NotAllowed as error:
+        return _Found(ns, kind, None, str(error))
+
+
+def count(server: Port, ns: str) -> int | None:
+    """The number of documents in a collection; None where that takes long, or is not allowed."""
+    try:
+        return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    except NotAllowed:
+        return None
+
+
+def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:
+    """Current collections with their archives; no collection is the archive of two, or of itself by a detour."""
+    samples = [each.sample for each in found.values() if each.sample is not None]
+    archives: set[str] = set()
+    mains: set[str] = set()
+    for known in written(server, samples):
+        archives.update(known.rows or (known.profile.archive,))
+        mains.add(known.profile.ns)
+        yield known.profile.ns, known
+    for sample in sorted(samples, key=lambda s: not any(is_past_of(o.name, s.name) for o in samples)):
+        if sample.ns in archives or sample.ns in mains or not sample.documents:
+            continue
+        others = [other for other in samples if other.ns not in (sample.ns, *archives)]
+        try:
+            made = pair(server, sample, others)
+        except (Unreadable, NotAllowed):  # bytes that are no BSON, deep inside
+            continue
+        if made is not None:
+            archives.add(made.profile.archive)
+            yield sample.ns, made
+
+
+def _outgrown(
+    stated_ones: Mapping[str, CollectionProfile], found: Mapping[str, _Found]
+) -> Iterator[tuple[str, CollectionProfile]]:
+    """Overflow archives of ``embedded`` documents, each with the collection it belongs to."""
+    for each in stated_ones.values():
+        if each.layout == Embedded.name and overflow_archive.place(each) not in stated_ones:
+            yield overflow_archive.place(each), each
+    for ns, one in found.items():
+        rows = found.get(f"{ns}{overflow_archive.SUFFIX}")
+        if one.sample is None or rows is None or rows.sample is None:
+            continue
+        try:
+            made = find_embedded.embedded(one.sample)
+            p = made.profile if made is not None else None
+            if (
+                p is not None
+                and p.layout == Embedded.name
+                and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents)
+            ):
+                yield rows.ns, p
+        except Unreadable:
+            continue
+
+
+def _second_half(
+    ns: str, of: CollectionProfile, proposals: dict[str, Proposal], documents: int | None
+) -> tuple[CollectionInfo, CollectionProfile]:
+    proposal = proposals.get(of.ns)
+    what = "every version" if LAYOUTS[of.layout].holds_current and of.kept == "all" else "the earlier versions"
+    what = "the changes" if of.patch else what
+    sure = proposal.confidence if proposal else 1.0
+    by = f", written by {title(of.writer)}" if of.writer else ""
+    info = info_of(of, documents, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
+    # A hash in a row is of the content alone, not of the row with its key and number.
+    return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="", hash="")
+
+
+def _log(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """The proposal for a record of what other documents were; None for all else."""
+    try:
+        return find_logs.recorded(server, sample, others) or find_logs.streamed(sample, others)
+    except Unreadable:  # bytes that are no BSON, deep inside
+        return None
+
+
+def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
+    """What a person should know who edits documents whose changes others record, one sentence; "" for none."""
+    names = [each.partition(".")[2] for each, log in logs.items() if ns in log.about]
+    return f"An edit from here has no entry in {listed(names)}." if names else ""
+
+
+def _unindexed(server: Port, profile: CollectionProfile, samples: Sequence[Sample] = ()) -> str:
+    """The index that a history which another program writes lacks, one sentence; "" for none."""
+    kind = LAYOUTS.get(profile.layout, Plain)
+    if not (kind.written_by_others and profile.archive):
+        return ""
+    rows = next((each for each in samples if each.ns == profile.archive and each.whole is None), None)
+    if rows is not None and not (profile.where or profile.parts) and rows.leads_index(profile.archive_id):
+        return ""
+    try:
+        return gently(WrittenRows(server, profile).unindexed, "")
+    except NotAllowed:
+        return ""
+
+
+def _judged(
+    server: Port, found: _Found, paired: Proposal | None, samples: Sequence[Sample], recorded: str
+) -> tuple[CollectionInfo, CollectionProfile]:
+    sample = found.sample
+    if sample is None:
+        why = found.trouble or WHY_NOT.get(
+            found.kind, f"Of the kind {found.kind}, which holds no documents of its own."
+        )
+        made = CollectionProfile(found.ns, token="")
+        return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
+    made_by = paired or _beside(server, sample, samples)
+    doubt, several = several_writers(sample, made_by, partial(_by_itself, server, samples))
+    if doubt:  # read as it is, every document can be seen
+        made_by = Proposal(_plain(sample), 0.5, doubt, several)
+    profile = made_by.profile
+    why = made_by.why
+    if profile.layout == "pending" and (there := _named_by(server, tokens_in(sample, profile), samples)):
+        why = f"The list {profile.pending} holds ids of {there}, so nothing waits in it to be counted."
+        made_by = Proposal(_plain(sample), 0.8, why)
+        profile = made_by.profile
+    elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
+        why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
+        profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
+    profile, locked = _with_lock(profile, sample)
+    recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
+    why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile, samples))))
+    if sample.unreadable:
+        why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
+    others = tuple(name for name in made_by.alternatives if name != profile.layout)
+    return replace(info_of(profile, None, made_by.confidence, why, others), doubt=doubt), profile
+
+
+def _with_what_is_hidden(
+    made: tuple[CollectionInfo, CollectionProfile], found: Mapping[str, _Found], left_out: str
+) -> tuple[CollectionInfo, CollectionProfile]:
+    """A collection by itself, with the doubt that its other half may be where this user cannot read.
+
+    To write to it as if it had none would leave a version out that other programs rely on, or make one up.
+    """
+    info, profile = made
+    sample = found[info.ns].sample
+    hidden = [each for each in found.values() if each.trouble]
+    if sample is None or info.doubt or not sample.documents or not (hidden or left_out):
+        return made
+    doubt = _doubt_of_hidden(info, sample, hidden, left_out)
+    return (replace(info, doubt=doubt, why=doubt), profile) if doubt else made
+
+
+def _doubt_of_hidden(info: CollectionInfo, sample: Sample, hidden: Sequence[_Found], left_out: str) -> str:
+    names = {each.ns.partition(".")[2]: each.trouble for each in hidden}
+    if info.layout == Plain.name:
+        for past, why in names.items():
+            if is_past_of(past, sample.name):
+                return f"{past} may hold the earlier versions of {sample.name}, and cannot be read. {why}"
+        near = find_version_documents.near_miss(sample)
+        return f"{near} They may be in another collection. {left_out or hidden[0].trouble}" if near else ""
+    current = next((each for each in names if is_past_of(sample.name, each)), "")
+    if current or (left_out and is_past(sample.name)):
+        whose = current or "another collection, which is not to be seen"
+        return f"{sample.name} is named as the history of {whose}. {names.get(current) or left_out}"
+    return ""
+
+
+def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterator[Proposal]:
+    """The proposals for a part of a collection's documents, beside the other collections."""
+    with contextlib.suppress(Unreadable, NotAllowed):
+        if (paired := pair(server, part, [each for each in samples if each.ns != part.ns])) is not None:
+            yield paired
+    yield from _proposals(server, part)
+
+
+def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
+    """The values of what was taken for a write token; none where it is just the default name for one to come."""
+    if not profile.token or profile.token == TOKEN:
+        return []
+    paths = ((profile.token,), (profile.current, profile.token))
+    found = (c.get(d.raw, path) for d in sample.documents for path in paths)
+    return list(dict.fromkeys(v for v in found if v is not None and v.type == c.OBJECT_ID))
+
+
+def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], name: str = "") -> str:
+    """The collection of which tokens are ids after all; "" for none.
+
+    A row that carries its ``_id`` under the token's ``name`` as well is the write's own.
+    """
+    asked = list(tokens)[:TOKENS_ASKED]
+    for other in samples if asked else ():
+        if all(id.type != c.OBJECT_ID for document in other.documents if (id := document.get("_id")) is not None):
+            continue
+        try:
+            found, _ = matching(server, other.ns, {"_id": {"$in": asked}}, projection={name or "_id": 1})
+        except NotAllowed:
+            continue
+        if any(not name or row.get(name) != row.get("_id") for row in found):
+            return other.name
+    return ""
+
+
+def _beside(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal:
+    """What a collection is that records nothing of others: states of their documents, or what it is by itself."""
+    by_itself = _alone(server, sample)
+    try:
+        if by_itself.profile.layout == Plain.name:
+            return find_logs.states_at_top(server, sample, others) or by_itself
+    except Unreadable:  # bytes that are no BSON, deep inside
+        pass
+    return by_itself
+
+
+def _alone(server: Port, sample: Sample) -> Proposal:
+    """The proposal for a collection by itself; a judge that meets bytes it cannot read has no opinion.
+
+    A judge that says ``plain`` gives the evidence against its own layout, which is told where no other fits.
+    """
+    but: Proposal | None = None
+    for made in _proposals(server, sample):
+        if made.profile.layout != Plain.name:
+            return made
+        but = but or made
+    return _nothing(sample, but)
+
+
+def _proposals(server: Port, sample: Sample) -> Iterator[Proposal]:
+    """What each judge says who has an opinion."""
+    judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
+    judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
+    for judge in judges:
+        with contextlib.suppress(Unreadable, NotAllowed):
+            if (made := judge()) is not None:
+                yield made
+
+
+def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
+    profile = _plain(sample)
+    if but is not None:
+        return replace(but, profile=profile)
+    if sample.documents:
+        why = "No field of the documents sampled tells one version from another."
+        if find_logs.records(sample):
+            why = "Its rows record changes or events, but nothing in them names a document that is there."
+            return Proposal(profile, 0.7, why, ("log",))
+        if near := find_version_documents.near_miss(sample):
+            return Proposal(profile, 0.7, near, ("versions",))
+        return Proposal(profile, 0.9 if len(sample.documents) > 2 else 0.6, why)
+    if sample.unreadable:
+        return Proposal(profile, 0.3, "None of the documents sampled can be read.")
+    if sample.whole is None:
+        return Proposal(profile, 0.2, "None of it came in the time for that, so nothing can be told from it.")
+    for index in sample.indexes:
+        version = next((name for name in index.names if is_version_name(name)), "")
+        id = next((name for name in index.names if name != version), "")
+        if index.unique and len(index.names) == 2 and version and id:
+            why = f"It is empty; a unique index on {id} and {version} suits a document for every version."
+            made = stated(sample.ns, "versions", id=id, version=version)
+            return Proposal(made, 0.4, why, ("flagged", "deltas", "plain"))
+    return Proposal(profile, 0.2, "It is empty, so nothing can be told from it.")
+
+
+def _plain(sample: Sample) -> CollectionProfile:
+    return CollectionProfile(sample.ns, token=free(TOKEN, sample.documents, c.OBJECT_ID))

@@ -1,0 +1,111 @@
+"""The doubt in a collection in which several programs keep versions, each in a layout of its own.
+
+Documents that carry the fields of a layout and the others are judged apart. Only where each of two parts is recognised
+by itself, as another layout or by other fields, several programs write; an optional field splits documents of one
+layout, and documents of several kinds are no versions at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from msgspec.structs import replace
+
+from model.foundation.collection_profile import CollectionProfile
+from model.layouts.registry import LAYOUTS, fields_of
+from model.recognition.field_names import BEFORE, NOW, bare
+from model.recognition.key_candidates import is_version_name
+from model.recognition.sampling import Document, Proposal, Sample
+
+FEWEST, SHARE = 5, 10  # documents of each part, and one in so many of those sampled
+CARRIED = 0.8  # of the documents of a part, that carry the fields of what it is taken for
+TRIED = 4  # ways to split a sample
+TELLING = ("id", "version", "current", "prev", "hash", "archive", "archive_id")
+"""Roles that tell one layout from another; flags, tokens and times may be left out by a document."""
+
+
+def several_writers(
+    sample: Sample, whole: Proposal, judge: Callable[[Sample], Iterable[Proposal]]
+) -> tuple[str, tuple[str, ...]]:
+    """Why a collection cannot be written by one layout, in one sentence, and two that fit; "" where nothing says so."""
+    for inside, outside in _splits(sample, whole):
+        others = _recognised(sample, outside, judge)
+        ours = _recognised(sample, inside, judge) if others is not None else None
+        if ours is not None and others is not None and _told(ours.profile) != _told(others.profile):
+            said = (
+                f"Several programs keep versions in {sample.ns}: of {len(sample.documents)} documents sampled "
+                f"{len(inside)} are {_named(ours.profile)}, and {len(outside)} are {_named(others.profile)}."
+            )
+            return said, tuple(dict.fromkeys((ours.profile.layout, others.profile.layout)))
+    return "", ()
+
+
+def parts_of(sample: Sample) -> Iterator[Sample]:
+    """The parts of a sample that several programs may have written, each with the fields that tell it."""
+    for inside, _ in _splits(sample, None):
+        yield replace(sample, documents=tuple(inside))
+
+
+def _splits(sample: Sample, whole: Proposal | None) -> Iterator[tuple[list[Document], list[Document]]]:
+    """The documents with the fields of a layout, and those without, where there are enough of both."""
+    if whole is not None and _keeps_versions(whole):
+        ways = [] if whole.profile.writer else [_carriers(sample, _tops(whole.profile))]
+    else:
+        ways = _ways(sample)
+    everyone = frozenset(range(len(sample.documents)))
+    fewest = max(FEWEST, len(everyone) / SHARE)
+    enough = (each for each in ways if fewest <= len(each) <= len(everyone) - fewest)
+    for inside in islice(enough, TRIED):
+        yield [sample.documents[n] for n in sorted(inside)], [sample.documents[n] for n in sorted(everyone - inside)]
+
+
+def _ways(sample: Sample) -> list[frozenset[int]]:
+    """The documents that share fields which others lack: those with the most such fields first.
+
+    The fields of a layout stand together; one alone splits only by what its name or its values say of it.
+    """
+    names: dict[frozenset[int], list[str]] = {}
+    for name in sample.shapes:
+        names.setdefault(_carriers(sample, {name}), []).append(name)
+    told = [each for each in names if len(names[each]) > 1 or _may_tell(sample, names[each][0])]
+    return sorted(told, key=lambda each: -len(names[each]))
+
+
+def _carriers(sample: Sample, names: set[str]) -> frozenset[int]:
+    return frozenset(n for n, each in enumerate(sample.documents) if names <= each.fields.keys())
+
+
+def _may_tell(sample: Sample, name: str) -> bool:
+    return bare(name) in BEFORE | NOW or is_version_name(name) or sample.shapes[name].sealing > 0
+
+
+def _recognised(sample: Sample, part: list[Document], judge: Callable[[Sample], Iterable[Proposal]]) -> Proposal | None:
+    """What some documents are by themselves, where they carry the fields of that: look-ups meet the others as well."""
+    alone = replace(sample, documents=tuple(part))
+    for made in judge(alone):
+        if _keeps_versions(made) and len(_carriers(alone, _tops(made.profile))) >= CARRIED * len(part):
+            return made
+    return None
+
+
+def _tops(profile: CollectionProfile) -> set[str]:
+    """The fields at the top of each current document by which a layout is known."""
+    roles = ("current", "prev") if profile.layout == "embedded" else ("id", "version", "hash")
+    return {name.partition(".")[0] for role, name in fields_of(profile).items() if role in roles}
+
+
+def _keeps_versions(made: Proposal) -> bool:
+    layout = made.profile.layout
+    return layout in LAYOUTS and layout not in ("plain", "log")
+
+
+def _told(profile: CollectionProfile) -> tuple[str, ...]:
+    fields = fields_of(profile)
+    return (profile.layout, *(fields.get(role, "") for role in TELLING))
+
+
+def _named(profile: CollectionProfile) -> str:
+    fields = fields_of(profile)
+    names = dict.fromkeys(fields[role] for role in TELLING if role in fields and fields[role] != "_id")
+    return f"{profile.layout} ({', '.join(names)})"

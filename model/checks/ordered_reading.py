@@ -1,0 +1,276 @@
+"""A scan's reading of a collection: in the order of its ids, opened again after a lost cursor, never much at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice, repeat
+from operator import contains
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct, field
+
+from model.errors import NotAllowed, Refused, Unreachable, Unreadable
+from model.foundation.records import Checkpoint, no_checkpoint
+from model.server.retry import Port, Terms
+from model.storage.id_order import Key, key_of
+from model.storage.newest_query import TypeNumbers, beyond, leapable
+from model.text.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+T = TypeVar("T")
+
+STEP = 100  # documents between two calls of the checkpoint
+LONGEST_REST = 0.5  # seconds
+TRIES = 3
+
+
+class OrderedReading(Struct):
+    """The start of a scan's reading, its pace, and its place."""
+
+    port: Port
+    checkpoint: Checkpoint = no_checkpoint
+    gentle: bool = False
+    total: int | None = None
+    documents: int = 0  # stored documents looked at so far
+    histories: int = 0  # documents of the collection at hand, each once however many versions are stored
+    after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
+    part: tuple[Value | None, Value | None] | None = None  # only ids from the first on, before the second; None: no end
+    types: TypeNumbers = field(default_factory=TypeNumbers)
+    _done: Value | bytes | None = None
+    in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def last(self) -> Value | None:
+        """The id up to which documents are done; None where the collection has to be read anew."""
+        return physical_of(self._done) if isinstance(self._done, bytes) else self._done
+
+    @last.setter
+    def last(self, done: Value | bytes | None) -> None:
+        # A document stands for its id, which is asked for once in a thousand documents.
+        self._done = done
+
+    def looked(self) -> None:
+        """Count a document that was looked at; a gentle scan rests now and then as long as it has worked."""
+        self.documents += 1
+        if self.documents % STEP:
+            return
+        self.checkpoint(self.documents, None if self.total is None else max(self.total, self.documents))
+        if self.gentle:
+            now = time.monotonic()
+            time.sleep(min(LONGEST_REST, now - self._began))
+            self._began = time.monotonic()
+
+    def within(self, rows: Iterator[bytes], name: str) -> Iterator[bytes]:
+        """Of documents in the order of a field those of the part that is read; an unreadable one goes with the next.
+
+        An array stands where its least element does, and a query finds it by any of them.
+        """
+        return rows if self.part is None else self._in(self.part, rows, name)
+
+    def _in(self, part: tuple[Value | None, Value | None], rows: Iterator[bytes], name: str) -> Iterator[bytes]:
+        since, before = (None if end is None else key_of(end) for end in part)
+        array = bytes((c.ARRAY,)) + c.name_bytes(name) + b"\x00"
+        while some := list(islice(rows, STEP)):
+            last = _place(some[-1], name)
+            if before is None or (
+                last is not None and not _reaches(last, before)
+            ):  # then all before it belong here, too
+                if since is None or not any(map(contains, some, repeat(array))):
+                    yield from some
+                else:
+                    yield from (raw for raw in some if array not in raw or _is_since(_place(raw, name), since))
+                continue
+            unread: list[bytes] = []
+            for raw in chain(some, rows):
+                place = _place(raw, name)
+                if place is None:
+                    unread.append(raw)
+                    continue
+                if _reaches(place, before):
+                    return
+                yield from unread
+                unread = []
+                if since is None or _is_since(place, since):
+                    yield raw
+            yield from unread
+
+
+def _is_since(place: Key | None, since: Key) -> bool:
+    return place is None or not place or _reaches(place, since)
+
+
+def _place(raw: bytes, name: str) -> Key | None:
+    """The place of a document in the order of a field, () where it lacks that; None where it cannot be read."""
+    try:
+        id = c.get(raw, (name,))
+        if id is None:
+            return ()
+        return min(map(key_of, c.items(id)), default=()) if id.type == c.ARRAY else key_of(id)
+    except Unreadable:
+        return None
+
+
+class OtherOrder(Exception):
+    """The server sorts in an order unknown here, so that two of its answers cannot be joined."""
+
+
+class BrokenOff(Exception):
+    """A read ended before its end, with the reason as a sentence."""
+
+
+class EqualIds(NamedTuple, Generic[T]):
+    """The results of documents whose ids the server finds equal; those of one id hold it as one object."""
+
+    key: Key
+    items: list[tuple[Value, T]]
+
+
+def is_indexed(port: Port, ns: str, name: str) -> bool:
+    """Whether an index gives the documents in the order of a field; not where the indexes may not be listed."""
+    if name == "_id":
+        return True
+    try:
+        found = port.indexes(ns)
+    except NotAllowed:
+        return False
+    for index in found:
+        keys = dict(index.get("key") or {})
+        plain = not any(index.get(part) for part in ("partialFilterExpression", "sparse", "hidden", "collation"))
+        if plain and next(iter(keys), None) == name and keys[name] in (1, -1):
+            return True
+    return False
+
+
+def runs(
+    reading: OrderedReading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
+) -> Iterator[EqualIds[T]]:
+    """The results of ``take`` for each document, in the order of a field, run by run of equal values.
+
+    ``take`` gives None for a document to leave out. A lost cursor is opened again behind the last whole run. Raises
+    ``BrokenOff`` and ``OtherOrder``.
+    """
+    tries, before = 0, None
+    if behind is not None and not leapable(behind):
+        behind = None  # of a mark: what follows it cannot be said, so this begins anew
+    while True:
+        key: Key | None = None
+        items: list[tuple[Value, T]] = []
+        try:
+            where = _wanted(reading, ns, name, behind)
+            for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
+                reading.looked()
+                taken = take(raw)
+                if taken is None:
+                    continue
+                id = taken[0]
+                if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
+                    items.append((latest, taken[1]))
+                    continue
+                now = key_of(id)
+                if key is not None and now != key:
+                    yield EqualIds(key, items)
+                    before, behind, items, tries = key, items[-1][0], [], 0
+                if before is not None and _above(before, now):
+                    raise OtherOrder
+                key = now
+                items.append(taken)
+            if key is not None:
+                yield EqualIds(key, items)
+            return
+        except NotAllowed:
+            raise
+        except Refused as error:
+            tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
+            if tries == TRIES or (behind is not None and not leapable(behind)):
+                done = "at its beginning" if behind is None else f"behind {id_name(behind)}"
+                raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def _above(a: Key, b: Key) -> bool:
+    try:
+        return a > b
+    except TypeError:  # values that only a server can compare
+        return False
+
+
+def _reaches(a: Key, b: Key) -> bool:
+    return a == b or _above(a, b)
+
+
+def _wanted(reading: OrderedReading, ns: str, name: str, behind: Value | None) -> Terms | None:
+    """The filter for the documents to read: those behind an id, else those from the beginning of the part on."""
+    since, before = reading.part or (None, None)
+    last = since if behind is None else behind
+    if last is None:
+        return None
+    end = "$gte" if behind is None else "$gt"
+    if before is not None and key_of(before)[0] == key_of(last)[0]:
+        # No other type sorts between them, so a router asks only the shards that have these ids.
+        return {name: {end: last, "$lt": before}}
+    return beyond(name, last, False, lambda: reading.types.known(reading.port, ns), end)
+
+
+def all_of(
+    reading: OrderedReading, ns: str, projection: Terms | None = None, last: Value | None = None
+) -> Iterator[bytes]:
+    """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
+
+    A lost cursor is opened again behind the last document; where the server does not reach the first one in that order,
+    they come in its own.
+    """
+    if last is not None and not leapable(last):
+        last = None  # of a mark: what follows it cannot be said, so this begins anew
+    tries, begun = 0, last is not None
+    reading.in_order = True
+    latest: bytes | None = None
+    while True:
+        try:
+            where = _wanted(reading, ns, "_id", last)
+            reading.in_order = last is not None or tries < TRIES - 1 or reading.part is not None
+            order = {"_id": 1} if reading.in_order else None
+            for raw in reading.within(reading.port.find(ns, where, sort=order, projection=projection), "_id"):
+                reading.looked()
+                begun = True
+                yield raw
+                if reading.in_order:
+                    tries, latest = 0, raw
+            return
+        except NotAllowed:
+            raise
+        except Refused as error:
+            last, latest = last if latest is None else physical_of(latest), None
+            tries += 1
+            if tries == TRIES and isinstance(error, Unreachable):
+                raise
+            stuck = begun if last is None else not leapable(last)
+            if tries == TRIES or stuck:
+                done = (
+                    f"behind {id_name(last)}" if last is not None else "in its middle" if begun else "at its beginning"
+                )
+                raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def physical_of(raw: bytes) -> Value | None:
+    """The `_id`, as far as the document can be read."""
+    try:
+        return c.get(raw, ("_id",))
+    except Refused:
+        return None
+
+
+def by_ids(port: Port, ns: str, name: str, ids: Sequence[Value]) -> Iterator[tuple[Value, bytes]]:
+    """The documents with exactly these ids, with the id of each."""
+    wanted = set(ids)
+    one: Any = {"$eq": ids[0]} if len(ids) == 1 else {"$in": list(ids)}
+    for raw in port.find(ns, {name: one}):
+        try:
+            id = c.get(raw, (name,))
+        except Refused:
+            continue
+        if id in wanted and id is not None:
+            yield id, raw

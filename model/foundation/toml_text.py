@@ -1,0 +1,42 @@
+"""A value as TOML on one line, and the value that such a text stands for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from model.foundation.hidden_characters import escaped_once
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_line(value: Any) -> str:
+    """A text, number, boolean or date, or an array or table of these, on one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key_text(name)} = {to_line(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(to_line, value))}]"
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return value.isoformat()
+    return escaped_once(json.dumps(value, ensure_ascii=False))
+
+
+def key_text(name: str) -> str:
+    """A key, in quotes where it needs them."""
+    return name if _BARE.fullmatch(name) else to_line(name)
+
+
+def from_line(text: str) -> Any:
+    """The value; raises ``ValueError`` with what is wrong."""
+    if "\n" in text:
+        raise ValueError("must stand on one line")
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"is no TOML: {str(error).partition(' (at')[0]}") from None

@@ -1,0 +1,1 @@
+"""Work over many documents: batches, migration, taking back, import."""

@@ -1,0 +1,267 @@
+"""Several documents deleted or inserted at once: drawn before, done one guarded write after another, undone as a run.
+
+Each write goes through the gateway by itself, so that one that meets a conflict leaves the others alone. The journal
+groups them by the name of their run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from model.browsing.field_survey import FieldSurvey, survey
+from model.errors import NotAllowed, NotFound, Refused
+from model.foundation.records import Checkpoint, Outcome, Row, Version, no_checkpoint
+from model.layouts.base import Layout
+from model.repair.running import new_run
+from model.storage.composite_ids import CompositeId
+from model.text.names import id_name, version_name
+from model.values import canonical
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+AT_ONCE = 200  # ids that are looked for in one query
+NAMED = 200  # documents that a plan names one by one; it counts the others
+LOOKED_AT = 1000  # documents whose fields a plan lists
+
+Documents = Callable[[], Iterable[bytes]]
+"""Gives the documents to insert, from the first on, each time it is called: a file is read twice, not held."""
+
+
+class Deleted(Struct, frozen=True):
+    """One document of a deletion: the version that goes, or why it stays, one sentence."""
+
+    id: Value
+    base: Version | None
+    why_not: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version that goes, as people call it; "" where documents have none."""
+        return version_name(self.base.v) if self.base is not None and self.base.v is not None else ""
+
+
+class DeletionPlan(Struct, frozen=True):
+    """The plan of a deletion, as the documents were when they were looked at."""
+
+    ns: str
+    items: tuple[Deleted, ...]
+    kept: str  # the fate of the versions, a sentence
+
+    @property
+    def going(self) -> tuple[Deleted, ...]:
+        """The documents that would be deleted."""
+        return tuple(item for item in self.items if not item.why_not)
+
+
+class InsertionPlan(Struct, frozen=True):
+    """The plan of an insertion: what would become of the documents, with the first of those that stay out by name."""
+
+    ns: str
+    documents: int
+    fields: FieldSurvey
+    own: tuple[str, ...]  # fields that the layout keeps for itself, so that they are not taken over
+    begins: str  # what each document begins as, a sentence
+    taken: int = 0  # whose id is there already
+    unfit: int = 0  # that cannot be stored here
+    reasons: tuple[tuple[str, str], ...] = ()  # (document, why it stays out)
+
+    @property
+    def would(self) -> int:
+        """How many would be inserted."""
+        return self.documents - self.taken - self.unfit
+
+
+class Run(Struct):
+    """The outcomes of a run as they come, and its name for the journal and for :meth:`Batches.undo`."""
+
+    id: str
+    outcomes: Iterator[Outcome]
+    done: list[Outcome] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        for outcome in self.outcomes:
+            self.done.append(outcome)
+            yield outcome
+
+
+class Batches(Struct, frozen=True):
+    """The batches of a session, its ``Session.batches``."""
+
+    writer: Writer
+    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    production: Callable[[], bool] = lambda: False
+
+    # --- deleting
+
+    def deletion(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> DeletionPlan:
+        """Read each document and say whether it can be deleted; writes nothing."""
+        layout = self._written(ns)
+        items = []
+        for done, id in enumerate(dict.fromkeys(ids)):
+            checkpoint(done, len(ids))
+            try:
+                base = layout.version(id)
+                items.append(Deleted(id, base, layout.removable(base)))
+            except Refused as error:
+                items.append(Deleted(id, None, str(error)))
+        checkpoint(len(ids), len(ids))
+        return DeletionPlan(ns, tuple(items), layout.kept_by_delete)
+
+    def delete(self, plan: DeletionPlan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
+        """Delete what a plan says, each document only if it is still as the plan saw it."""
+        self._check(plan.ns, confirmed)
+        writer = replace(self.writer, run=new_run(_now, uuid.uuid4().hex[:6]))
+
+        def outcomes() -> Iterator[Outcome]:
+            for done, item in enumerate(plan.going):
+                checkpoint(done, len(plan.going))
+                assert item.base is not None  # else it would not go
+                yield writer.delete(plan.ns, item.id, item.base)
+            checkpoint(len(plan.going), len(plan.going))
+
+        return Run(writer.run, outcomes())
+
+    # --- inserting
+
+    def insertion(self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint) -> InsertionPlan:
+        """Read all documents and say what would become of them; writes nothing.
+
+        Raises ``Refused`` where nothing can be inserted, and what reading the documents raises.
+        """
+        layout = self._written(ns)
+        if reason := layout.read_only or self.writer.catalogue.objection(ns) or layout.missing_index():
+            raise Refused(reason)
+        count = taken = unfit = 0
+        own: dict[str, None] = {}
+        reasons: list[tuple[str, str]] = []
+        first: list[Row] = []
+        seen: set[Value] = set()
+        for batch in _batched(documents()):
+            there = self._there(layout, [id for raw in batch if (id := _id(layout, raw)) is not None])
+            for raw in batch:
+                checkpoint(count, None)
+                count += 1
+                if len(first) < LOOKED_AT:
+                    first.append(Row(Value.of(count), None, None, len(raw), raw))
+                own |= dict.fromkeys(name for name in _names(raw) if name in layout.locked and name != "_id")
+                id, content = _parts(layout, raw)
+                name = id_name(id) if id is not None else f"document {count}"
+                if why := layout.unfit(content):
+                    unfit += 1
+                elif id is not None and (id in there or id in seen):
+                    taken += 1
+                    again = id in seen and id not in there
+                    why = (
+                        "It stands twice in what is to be inserted."
+                        if again
+                        else "A document with this id is already there."
+                    )
+                if id is not None:
+                    seen.add(id)
+                if why and len(reasons) < NAMED:
+                    reasons.append((name, why))
+        begins = "Each document begins as version 1." if layout.numbered else ""
+        if not begins and layout.profile.token:
+            begins = f"Each document gets the field {layout.profile.token}, by which its write can be found again."
+        names = tuple(name for name in own if name != layout.profile.id)
+        return InsertionPlan(ns, count, survey(first), names, begins, taken, unfit, tuple(reasons))
+
+    def insert(
+        self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False,
+        total: int | None = None,
+    ) -> Run:  # fmt: skip
+        """Insert documents as :meth:`insertion` draws it, each by the gateway as a first version.
+
+        One whose id is there is refused and stays as it is.
+        """
+        self._check(ns, confirmed)
+        layout = self.writer.catalogue.layout(ns)
+        writer = replace(self.writer, run=new_run(_now, uuid.uuid4().hex[:6]))
+
+        def outcomes() -> Iterator[Outcome]:
+            done = 0
+            for raw in documents():
+                checkpoint(done, total)
+                id, content = _parts(layout, raw)
+                yield writer.create(ns, content, id)
+                done += 1
+            checkpoint(done, done)
+
+        return Run(writer.run, outcomes())
+
+    def _written(self, ns: str) -> Layout:
+        """The layout of a collection whose documents are written by themselves; raises ``Refused`` for an archive."""
+        of = self.writer.catalogue.info(ns).belongs_to
+        if of is not None:
+            raise Refused(f"{ns} holds the earlier versions of {of} and is written by saving documents there.")
+        return self.writer.catalogue.layout(ns)
+
+    def _there(self, layout: Layout, ids: Sequence[Value]) -> set[Value]:
+        """Those of some ids that documents of a collection have."""
+        name, found = layout.profile.id, set()
+        wanted = {name: {"$in": list(ids)}}
+        for raw in self.writer.port.find(layout.ns, wanted, projection={name: 1}) if ids else ():
+            if (id := canonical.get(raw, tuple(name.split(".")))) is not None:
+                found.add(id)
+        return found
+
+    def _check(self, ns: str, confirmed: bool) -> None:
+        self.allowed(ns)
+        if not confirmed and self.production():
+            raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
+
+    # --- the way back
+
+    def undo(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
+        """Take back the writes of a run, the last first, each guarded by the state that it left.
+
+        Raises ``NotFound`` where the journal has none of them.
+        """
+        records = list(self.writer.journal.records("run", run))
+        if not records:
+            raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
+        self.allowed(records[0].entry.ns)
+        entries = [record.entry.id for record in reversed(records) if record.entry.undoable]
+        for done, entry in enumerate(entries):
+            checkpoint(done, len(entries))
+            try:
+                yield self.writer.undo(entry, elsewhere)
+            except Refused as error:
+                record = self.writer.journal.record(entry)
+                yield Outcome("refused", record.entry.ns, record.document, str(error))
+        checkpoint(len(entries), len(entries))
+
+
+def _id(layout: Layout, raw: bytes) -> Value | None:
+    if layout.profile.id_parts:
+        return CompositeId(layout.profile.id_parts).of(raw)
+    found = canonical.get(raw, tuple(layout.profile.id.split(".")))
+    return found if found is not None else canonical.get(raw, ("_id",))
+
+
+def _parts(layout: Layout, raw: bytes) -> tuple[Value | None, bytes]:
+    """The id of a document, and the content that it begins with: without what the layout keeps for itself."""
+    inside = layout.profile.current if "current" in layout.roles else ""
+    part = canonical.get(raw, (inside,)) if inside else None
+    seen = layout.document(raw) if part is not None and part.type == canonical.OBJECT else raw
+    return _id(layout, raw), canonical.without(seen, layout.locked)
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def _names(raw: bytes) -> list[str]:
+    return [name for name, _ in canonical.fields(raw)]
+
+
+def _batched(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    coming = iter(documents)
+    while batch := list(itertools.islice(coming, AT_ONCE)):
+        yield batch

@@ -1,0 +1,469 @@
+"""The move of a collection to another layout: copy, catch up, verify every version, keep the old until told otherwise.
+
+Every document's whole history is read in the old layout and written as the new one keeps it (``Layout.as_stored``), the
+same bytes each time: copying again changes nothing, and goes on where it ended. While people write to the old
+collection, the next round brings their writes over; a document that the migration has written is replaced only while it
+is byte for byte as the migration left it, so nobody's edit in the new place is ever overwritten.
+
+The journal has a row for each run and not for each document: the old collection tells what a run has written, and
+taking it back removes just that.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.errors import NotFound, Refused
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.news import News, tell
+from model.foundation.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
+from model.layouts.base import Layout
+from model.layouts.registry import bind, fields_of, has_archive, info_of, stated
+from model.operations.history_rows import HistoryRows, LeftRows
+from model.repair.items import digest as _digest
+from model.repair.steps import RepairContext, Step
+from model.server import guards
+from model.server.retry import run
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import place_of
+from model.text.names import id_name, version_name
+from model.text.scalars import quoted
+from model.userdata.journal import Intent
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+ROUNDS = 20
+"""How often changes that people make meanwhile are brought over before it is said that they are too many."""
+ALL = 2**31 - 1
+LOOK = 20  # documents in the new place that are looked at to tell whether an earlier run made them
+
+
+class Checked(Struct, frozen=True):
+    """The comparison of one document in both places."""
+
+    id: Value
+    versions: int  # equal ones, byte for byte
+    wrong: str = ""  # the difference, one sentence
+
+
+class Migration:
+    """One collection on its way to another layout; made by ``session.migration``."""
+
+    @classmethod
+    def of(
+        cls,
+        writer: Writer,
+        allowed: Callable[[], None],
+        ns: str,
+        to: str,
+        target: str,
+        fields: Mapping[str, str],
+        newest_only: bool,
+    ) -> Migration:
+        """The migration of a collection; a profile states the target, else it has the usual names."""
+        source = writer.catalogue.layout(ns)
+        wanted = writer.catalogue.stated_for(target) if target else None
+        if wanted is None or wanted.layout != to:
+            wanted = target_profile(source.profile, to, target, fields)
+        now = lambda: dt.datetime.now(dt.UTC)  # noqa: E731
+        ground = RepairContext(writer.port, writer.catalogue.layout, now, writer.author or "palimpsest")
+        return cls(writer, ground, source, bind(writer.port, wanted), newest_only, allowed)
+
+    def __init__(
+        self,
+        writer: Writer,
+        ground: RepairContext,
+        source: Layout,
+        target: Layout,
+        newest_only: bool,
+        allowed: Callable[[], None],
+    ) -> None:
+        """Prepare a migration; ``allowed`` raises where writing is not allowed."""
+        self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
+        self.source, self.target, self.newest_only = source, target, newest_only
+
+    @cached_property
+    def _rows(self) -> HistoryRows:
+        lock = self.source.foreign.first(self._port) if self.target.profile.counted_lock else {}
+        return HistoryRows(self._ground, self.target, lock)
+
+    # --- the old collection
+
+    def ids(self) -> Iterator[Value]:
+        """The documents of the old collection, in the order of their ids, those that a tombstone ends among them.
+
+        Those whose current document is gone, and nothing says so, are not.
+        """
+        return (row.id for row in self.source.page(PageQuery(limit=ALL, any_version=self.source.own_documents)))
+
+    def _versions(self, layout: Layout, id: Value) -> list[Version]:
+        """The stored versions of a document, oldest first."""
+        found = [each for each in layout.history(id, contents="all") if each.state != "missing"]
+        found.reverse()
+        return found
+
+    def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:
+        versions = self._versions(self.source, id)
+        for each in versions:
+            if each.state == "damaged":
+                raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
+        if left := self._beside(id, versions):
+            raise Refused(left)
+        if not self.target.numbered and len(versions) > 1 and not self.newest_only:
+            raise Refused(
+                f"{id_name(id)} has {len(versions)} versions, and {self.target.name} keeps only the newest; the others "
+                "stay behind in the old collection if you accept that (--newest-only)."
+            )
+        return versions, self._rows.of(id, versions)
+
+    def _beside(self, id: Value, versions: Sequence[Version]) -> str:
+        """The parts of a document that are in no version, so would not be moved, one sentence; "" where it has none."""
+        left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
+        if not left:
+            return ""
+        return (
+            f"{id_name(id)} has {', '.join(left)} beside its versions, which would not be moved; copy them into "
+            "its versions or take them out with your own tools first."
+        )
+
+    # --- copying
+
+    def steps(self, id: Value) -> list[Step]:
+        """The writes that bring one document over as it is now; [] where nothing is left to do.
+
+        Raises ``Refused`` for a document that the new layout cannot hold, or that somebody changed in the new place.
+        """
+        versions, wanted = self._wanted(id)
+        ours = LeftRows(self._left_before(id, versions))
+        return self._rows.steps(id, wanted, ours, self.source.ns, "copied")
+
+    def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
+        """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
+        if not self.source.numbered:  # it keeps no earlier states: the new place's document must tell by its token
+            try:
+                here = self._versions(self.target, id)
+                if len(here) == 1:
+                    yield from self._rows.left(id, [[each.but(v=None) for each in here]])
+            except Refused:
+                pass
+            return
+        yield from self._rows.shorter(id, versions)
+
+    def _left(self, id: Value, versions: Sequence[Version]) -> LeftRows:
+        """Every document that a round may have left, this one included."""
+        return LeftRows(self._rows.left(id, [versions]), self._left_before(id, versions))
+
+    def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """The outcome that copying would have for each document now; nothing is written."""
+        ns, total = self.source.ns, self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            try:
+                steps = self.steps(id)
+            except Refused as error:
+                yield Outcome("refused", ns, id, str(error))
+                continue
+            said = "1 write would be sent." if len(steps) == 1 else f"{len(steps)} writes would be sent."
+            yield Outcome("applied" if steps else "skipped", ns, id, said if steps else "It is there.")
+
+    def prepare(self) -> None:
+        """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
+        self._allowed()
+        # Side by side the two look like a document and its archive: recognition must not guess any more.
+        self._writer.catalogue.hold(self.source.profile, "It is being moved to another layout.")
+        self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
+        p = self.target.profile
+        looked: list[bool] = []
+        for ns, name in self._rows.places.items():
+            if ns in (self.source.ns, self.source.profile.archive):
+                raise Refused(f"{ns} is where the documents come from; name another collection for them.")
+            looked += [self._is_mine(c.get(raw, (name,)), raw) for raw in self._port.find(ns, limit=LOOK)]
+        if looked and not any(looked):
+            raise Refused(f"{p.ns} holds documents already that are not of this migration; name another target.")
+        if self.target.missing_index():
+            self.target.create_index()
+        if self.target.missing_index():
+            raise Refused(f"{p.ns} lacks the index that its layout needs.")
+
+    def _is_mine(self, id: Value | None, raw: bytes) -> bool:
+        try:
+            if id is None:
+                return False
+            versions = self._versions(self.source, id)
+            return _digest(raw) in self._left(id, versions)
+        except Refused:
+            return False
+
+    def copy(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """One round: bring every document over as it is now, an outcome for each; skipped: it was there already."""
+        self.prepare()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            yield self._brought(id)
+
+    def _brought(self, id: Value) -> Outcome:
+        ns = self.source.ns
+        try:
+            steps = self.steps(id)
+            for step in steps:
+                end = self._sent(step)
+                if end != "applied":
+                    said = (
+                        "It is not known whether a write arrived." if end == "unknown" else "Somebody else was faster."
+                    )
+                    return Outcome(end, ns, id, f"{said} Copying again settles it.")
+        except NotFound:
+            return Outcome("skipped", ns, id, "It was deleted meanwhile.")
+        except Refused as error:
+            return Outcome("refused", ns, id, str(error))
+        if not steps:
+            return Outcome("skipped", ns, id, "It was there already.")
+        return Outcome("applied", ns, id, "1 write." if len(steps) == 1 else f"{len(steps)} writes.")
+
+    def _sent(self, step: Step) -> Kind:
+        ns, after, id = step.change.ns, step.change.after, step.physical
+
+        def landed() -> bool:
+            return next(iter(self._port.find(ns, guards.by_id(id), limit=1)), None) == after
+
+        end = run(self._port, step.write, landed)
+        if end.kind == "refused":
+            raise Refused(end.sentence)
+        return end.kind
+
+    def run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Copy, and bring over what changed meanwhile until a round finds nothing more; journalled as one row.
+
+        A document that is deleted in the old place stays in the new one: verifying tells of it.
+
+        An outcome for each document and round in which something was done, refused or found out.
+        """
+        self._allowed()
+        intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
+        entry = self._writer.journal.begin(replace(intent, extra={"to": self.target.ns}))
+        ends: dict[Value, Outcome] = {}
+        ended: Kind = "unknown"
+        try:
+            for _ in range(ROUNDS):
+                moved = 0
+                for outcome in self.copy(checkpoint):
+                    assert outcome.id is not None
+                    moved += outcome.kind in ("applied", "unknown")  # the next round settles what is in doubt
+                    before = ends.get(outcome.id)
+                    if outcome.kind != "skipped" or before is None:
+                        ends[outcome.id] = outcome
+                        yield outcome
+                    elif before.kind in ("conflict", "unknown"):
+                        ends[outcome.id] = replace(before, kind="applied", detail="It is there.")
+                        yield ends[outcome.id]
+                if not moved:
+                    break
+            kinds = {each.kind for each in ends.values()}
+            ended = "unknown" if "unknown" in kinds else "applied"
+        except Refused:
+            ended = "unknown" if any(each.kind == "applied" for each in ends.values()) else "refused"
+            raise
+        finally:
+            done = sum(each.kind in ("applied", "skipped") for each in ends.values())
+            said = f"{done:,} of {len(ends):,} documents are in {self.target.ns} as {self.target.name}."
+            self._writer.end(entry, Outcome(ended, self.source.ns, None, said))
+            self._tell(self.target.ns)
+
+    def _tell(self, ns: str) -> None:
+        """Tell whoever shows a collection that many of its documents may have come or gone."""
+        tell(News(self._writer.data, Outcome("applied", ns, None, "Documents were moved.")))
+
+    # --- verifying
+
+    def verify(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Checked]:
+        """Compare every version in both places, byte for byte, and look for versions in the new place only."""
+        seen: set[Value] = set()
+        total = self.source.count(max_ms=5000)
+        for done, id in enumerate(self.ids()):
+            checkpoint(done, total)
+            seen.add(id)
+            yield self.compared(id)
+        p = self.source.profile
+        if any(True for _ in self._port.find(p.ns, {p.id: {"$exists": False}}, limit=1)):
+            yield Checked(Value.of(None), 0, f"{p.ns} holds documents without {p.id}, which were not moved.")
+        for row in self.target.page(PageQuery(limit=ALL)):
+            if row.id not in seen and not self.source.exists(row.id):
+                yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
+
+    def compared(self, id: Value, later: bool = False) -> Checked:
+        """Compare one document in both places; with ``later`` the new one may have more versions behind them."""
+        try:
+            old = self._versions(self.source, id)
+        except NotFound:
+            return Checked(id, 0)
+        except Refused as error:
+            return Checked(id, 0, str(error))
+        try:
+            new = self._versions(self.target, id)
+        except Refused as error:
+            return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
+        if left := self._beside(id, old):
+            return Checked(id, 0, left)
+        if old[-1].deleted and not new[-1].deleted:
+            return Checked(id, 0, f"{id_name(id)} is deleted in {self.source.ns}, and not in {self.target.ns}.")
+        if not self.target.numbered:
+            old = old[-1:]
+        has_end = any(each.current for each in new) or new[-1].deleted
+        if later and place_of(old[-1].v) is not None:
+            new = [each for each in new if (place_of(each.v) or 0) <= (place_of(old[-1].v) or 0)]
+        if len(old) != len(new):
+            return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
+        # An archive may hold all of it before the document itself is there.
+        if not has_end:
+            return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
+        for a, b in zip(old, new, strict=True):
+            if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")
+            if a.content is None or a.content != b.content or a.deleted != b.deleted:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another content here.")
+            if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
+                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another time here.")
+        return Checked(id, len(old))
+
+    # --- the way back, and the end of the old
+
+    def take_back(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Remove the documents that this migration put into the new place, where they are unchanged since."""
+        self._allowed()
+        total = self.source.count(max_ms=5000)
+        try:
+            for done, id in enumerate(self.ids()):
+                checkpoint(done, total)
+                try:
+                    versions = self._versions(self.source, id)
+                    mine, there = self._left(id, versions), self._rows.there(id)
+                    yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
+                except Refused as error:
+                    yield Outcome("refused", self.target.ns, id, str(error))
+        finally:
+            self._tell(self.target.ns)
+
+    def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
+        """Delete every document of the old collection whose versions are all in the new place, each looked at first.
+
+        Only the documents read before the comparison are deleted, if unchanged byte for byte; the current one first, so
+        that nobody sees it without its history. One that is not equal in both places, or comes meanwhile, stays; later
+        versions in the new place are no difference. What is left of documents where a removal died is removed too.
+        """
+        self._allowed()
+        if not self.target.numbered:
+            raise Refused(f"{self.target.name} keeps only the newest versions, so the old collection stays.")
+        total = self.source.count(max_ms=5000)
+        try:
+            for done, id in enumerate(list(self.ids())):
+                checkpoint(done, total)
+                yield self._removed_from_old(id)
+            for id in self._without_current():
+                checkpoint(total or 0, total)
+                outcome = self._removed_from_old(id)
+                if outcome.kind != "skipped":  # else somebody deleted it before it was moved
+                    yield outcome
+        finally:
+            self._tell(self.source.ns)
+
+    def _removed_from_old(self, id: Value) -> Outcome:
+        try:
+            rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+            found = self.compared(id, later=True)
+            if found.wrong or not found.versions:
+                return Outcome("skipped", self.source.ns, id, f"It stays: {found.wrong or 'It was deleted meanwhile.'}")
+            outcome = self._removed(id, rows, {_digest(raw) for _, raw in rows}, self.source.ns)
+            if outcome.kind == "applied" and self._stored_in_source(id):
+                said = f"{outcome.detail} {id_name(id)} was written meanwhile, and what came stays."
+                outcome = replace(outcome, kind="conflict", detail=said)
+        except Refused as error:
+            return Outcome("refused", self.source.ns, id, str(error))
+        return outcome
+
+    def _without_current(self) -> Iterator[Value]:
+        """The documents of which the old archive alone holds anything."""
+        p = self.source.profile
+        if not has_archive(p.layout):
+            return
+        last: Value | None = None
+        for raw in self._port.find(p.archive, {}, sort={p.archive_id: 1}, projection={p.archive_id: 1}):
+            id = c.get(raw, (p.archive_id,))
+            if id is not None and id != last:
+                last = id
+                if not any(True for _ in self._port.find(p.ns, {p.id: {"$eq": id}}, projection={"_id": 1}, limit=1)):
+                    yield id
+
+    def _stored_in_source(self, id: Value) -> list[tuple[str, bytes]]:
+        p = self.source.profile
+        places = {p.ns: p.id} | ({p.archive: p.archive_id} if has_archive(p.layout) else {})
+        return [
+            (ns, raw)
+            for ns, name in places.items()
+            for raw in self._port.find(ns, {name: {"$eq": id}}, sort={p.version: -1})
+            if c.get(raw, (name,)) == id
+        ]
+
+    def _removed(self, id: Value, rows: Iterable[tuple[str, bytes]], mine: Container[str], where: str) -> Outcome:
+        gone = 0
+        for ns, raw in rows:
+            if _digest(raw) not in mine:
+                return Outcome("conflict", where, id, f"{id_name(id)} was changed in {ns}; what is left of it stays.")
+            step = self._ground.removed(ns, "removed", raw, "removed")
+            end = self._sent(replace(step, keep=None))
+            if end != "applied":
+                return Outcome(end, where, id, f"{gone} of its documents were removed; run it again.")
+            gone += 1
+        return Outcome("applied" if gone else "skipped", where, id, f"{gone} documents were removed.")
+
+    # --- for people
+
+    @property
+    def toml(self) -> str:
+        """The tables for a profile by which both places are read as two collections, and not as one and its archive."""
+        return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
+
+
+def _table(p: CollectionProfile) -> str:
+    if p.writer:
+        from model.profile.profile_file import block  # what it writes TOML with takes longer to import than a command
+
+        return block(p).rstrip()
+    told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
+    if p.numbering != "next":
+        told["numbering"] = p.numbering
+    lines = [f"{role} = {_quoted(name)}" for role, name in told.items()]
+    if others := p.keys[1:]:
+        lines.append(f"keys = [{', '.join(map(_quoted, others))}]")
+    return "\n".join(["[[collection]]", *lines])
+
+
+def _quoted(name: str) -> str:
+    return quoted(name).replace("\x7f", "\\u007f")  # TOML wants this one written as JSON may write it
+
+
+def target_profile(
+    of: CollectionProfile, layout: str, ns: str = "", fields: Mapping[str, Any] | None = None
+) -> CollectionProfile:
+    """The profile of the new place: the old names where both layouts have them, else the usual ones."""
+    ns = ns or f"{of.ns}_{layout}"
+    made = stated(ns, layout)
+    kept: dict[str, Any] = {
+        "token": of.token or made.token,
+        "at": of.at,
+        "author": of.author,
+        "reason": of.reason,
+        "keys": of.keys,
+    }
+    if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
+        kept["version"] = of.version
+    found = replace(made, **(kept | dict(fields or {})))
+    taken = of.guard is not None and of.guard.field in fields_of(found).values()
+    return found if taken else replace(found, guard=of.guard)

@@ -1,0 +1,348 @@
+"""Changes taken back, and only they: what was edited later in other fields survives.
+
+To take back a version is a three-way merge: the base is that version, mine is the one before it, theirs is what is
+current. Several versions of one document are taken back the newest first, as one write. A real conflict leaves the
+whole document alone, and so does one that moved on behind a plan. A field that goes or is left empty although all
+documents have it is named.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path as FilePath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model import text
+from model.browsing.field_survey import survey
+from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
+from model.layouts.base import Layout
+from model.merge import merge
+from model.operations.batches import Run
+from model.over_time.activity import changed_paths
+from model.repair.running import new_run
+from model.storage.newest_query import PageQuery
+from model.text.names import id_name, version_name
+from model.text.paths import path_text
+from model.userdata import folders
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+from model.writing import edit
+from model.writing.edit import Conflict
+from model.writing.writer import Writer
+
+FORMAT = "palimpsest revert"
+NAMED = 4  # paths that a sentence names
+LOOKED_AT = 200  # documents of which the fields are taken for the usual ones
+
+
+class Chosen(Struct, frozen=True):
+    """One document, and the versions of it that are to be taken back."""
+
+    id: Value
+    versions: tuple[Value, ...]
+    current: Value | None = None  # what was current when a plan was made; None: whatever is
+
+
+class TakenBack(Struct, frozen=True):
+    """One document as it would be without some of its versions.
+
+    ``kind`` is applied where ``content`` would be saved over ``base``; else ``detail`` says why nothing is written.
+    """
+
+    id: Value
+    versions: tuple[Value, ...]
+    kind: str  # applied, skipped, conflict, refused
+    detail: str
+    base: Version | None = None
+    content: bytes | None = None
+    left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, each with why
+    at_odds: tuple[
+        Value, ...
+    ] = ()  # the versions, newest first, of which a later edit of the same fields is in the way
+    warning: str = ""  # what would be missing afterwards, a sentence
+
+
+class TakingBack(Struct, frozen=True):
+    """What a session takes back, its ``Session.taking_back``."""
+
+    writer: Writer
+    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    production: Callable[[], bool] = lambda: False
+
+    def drawn(self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint) -> Iterator[TakenBack]:
+        """Each document as it would be; writes nothing."""
+        layout = self.writer.catalogue.layout(ns)
+        usual = _Usual(layout)
+        for done, each in enumerate(chosen):
+            step(done, None)
+            yield usual.warned(_drawn(layout, each, self.writer.catalogue.objection(ns)))
+
+    def conflict(self, ns: str, drawn: TakenBack) -> Conflict:
+        """What a person decides where a later edit is in the way: the versions at odds, taken out of the present one.
+
+        Raises ``NotFound`` and ``Refused``.
+        """
+        layout = self.writer.catalogue.layout(ns)
+        versions = list(layout.history(drawn.id))
+        there = [at for at, each in enumerate(versions) if each.v in drawn.at_odds]
+        if not there:
+            raise Refused(f"Nothing of {id_name(drawn.id)} is left to decide; run it dry again.")
+        base = layout.version(drawn.id, versions[there[0]].v)
+        before = layout.version(drawn.id, versions[there[-1] + 1].v)
+        if base.content is None or before.content is None:
+            raise Refused(f"{version_name(base.v)} of {id_name(drawn.id)} cannot be read.")
+        now = layout.version(drawn.id).content or c.EMPTY
+        signed = base.but(content=_as_signed(layout, base.content, now))
+        return edit.conflict(layout, drawn.id, signed, _as_signed(layout, before.content, now))
+
+    def apply(
+        self,
+        ns: str,
+        chosen: Iterable[Chosen],
+        step: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        reason: str = "",
+    ) -> Run:
+        """Take them back, one guarded write a document; the outcomes, and the name by which all are undone.
+
+        What cannot be taken back gets an outcome too. ``reason`` is noted where the profile has a field for it.
+        Raises ``NotAllowed`` where writing is not allowed.
+        """
+        self.allowed(ns)
+        if not confirmed and self.production():
+            raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
+        run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6])
+        writer = replace(self.writer, run=run, reason=reason or self.writer.reason)
+
+        def outcomes() -> Iterator[Outcome]:
+            for each in self.drawn(ns, chosen, step):
+                yield from (Outcome("skipped", ns, each.id, why, v) for v, why in each.left)
+                if each.kind != "applied":
+                    if each.versions or not each.left:
+                        yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
+                    continue
+                assert each.base is not None
+                assert each.content is not None
+                outcome = writer.save(ns, each.id, each.base, each.content, "revert")
+                told = f"{each.detail} {each.warning}".strip()
+                said = f"{told} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
+                yield replace(outcome, detail=said)
+
+        return Run(run, outcomes())
+
+    # --- plans
+
+    def save(self, path: str, ns: str, drawn: Iterable[TakenBack]) -> None:
+        """Write a plan; what cannot be taken back stands in it with the reason. Raises ``Refused``."""
+        items = [
+            {
+                "id": text.json_object(each.id),
+                "versions": [text.json_object(v) for v in each.versions],
+                "current": text.json_object(each.base.v) if each.base is not None and each.base.v is not None else None,
+                "would": each.kind,
+                "detail": f"{each.detail} {each.warning}".strip(),
+            }
+            for each in drawn
+        ]
+        made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        plan = {"palimpsest": FORMAT, "source": self.writer.source, "made": made, "ns": ns, "items": items}
+        folders.write(FilePath(path), json.dumps(plan, ensure_ascii=False, indent=2) + "\n")
+
+    def load(self, path: str, ns: str) -> list[Chosen]:
+        """The documents of a plan for this source and collection. Raises ``NotFound``, ``Unreadable``, ``Refused``."""
+        try:
+            plan = json.loads(FilePath(path).read_text("utf-8"))
+        except FileNotFoundError:
+            raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise Unreadable(f"{path} cannot be read as a plan: {error}") from None
+        if not isinstance(plan, dict) or plan.get("palimpsest") != FORMAT:
+            raise Unreadable(f"{path} is no plan of `palimpsest revert`.")
+        for key, here in (("source", self.writer.source), ("ns", ns)):
+            if plan.get(key) != here:
+                raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make it anew here.")
+        try:
+            return [
+                Chosen(_value(each["id"]), tuple(map(_value, each["versions"])), _value(each["current"]))
+                for each in plan["items"]
+                if each["versions"] and each["current"] is not None
+            ]
+        except (KeyError, TypeError, Unreadable) as error:
+            raise Unreadable(f"{path} is no whole plan of `palimpsest revert`: {error}") from None
+
+
+def _value(written: object) -> Value:
+    return text.value_from_text(json.dumps(written))
+
+
+# --- one document
+
+
+def _drawn(layout: Layout, chosen: Chosen, objection: str) -> TakenBack:
+    try:
+        base = layout.version(chosen.id)
+        versions = list(layout.history(chosen.id))
+    except NotFound:
+        said = f"{id_name(chosen.id)} is deleted; restore it first."
+        return TakenBack(chosen.id, chosen.versions, "skipped", said)
+    if chosen.current is not None and base.v != chosen.current:
+        said = (
+            f"{id_name(chosen.id)} moved on since the plan ({version_name(chosen.current)} → {version_name(base.v)})."
+        )
+        return TakenBack(chosen.id, chosen.versions, "conflict", said, base)
+    left: list[tuple[Value, str]] = []
+    taken: list[int] = []
+    for at, each in enumerate(versions):
+        if each.v is None or each.v not in chosen.versions:
+            continue
+        if why := _why_not(versions, at):
+            left.append((each.v, f"{version_name(each.v)} of {id_name(chosen.id)} is not taken back: {why}."))
+        else:
+            taken.append(at)
+    there = {each.v for each in versions}
+    left += [(v, f"{id_name(chosen.id)} has no version {version_name(v)}.") for v in chosen.versions if v not in there]
+    which = tuple(v for at in taken if (v := versions[at].v) is not None)
+    found = TakenBack(chosen.id, which, "skipped", "", base, left=tuple(left))
+    if not taken:
+        return replace(found, detail=" ".join(why for _, why in left))
+    return _merged(layout, found, versions, taken, objection)
+
+
+def _merged(
+    layout: Layout, found: TakenBack, versions: Sequence[Version], taken: Sequence[int], objection: str
+) -> TakenBack:
+    base = found.base
+    assert base is not None
+    names = ", ".join(version_name(versions[at].v) for at in taken)
+    if reason := objection or layout.writable(base):
+        return replace(found, kind="refused", detail=reason)
+    content = now = base.content or c.EMPTY
+    for at in taken:
+        it, before = (layout.version(found.id, versions[n].v).content for n in (at, at + 1))
+        if it is None or before is None:
+            said = f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be read."
+            return replace(found, kind="refused", detail=said)
+        it, before = (_as_signed(layout, each, content) for each in (it, before))
+        merged = merge(it, before, content, layout.profile.keys)
+        again = () if merged.conflicts else _set_again(layout, found.id, taken, at, (it, before, content))
+        if merged.conflicts or again:
+            paths = [path_text(path) or "the document" for path in (again or [each.path for each in merged.conflicts])]
+            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+            fields = ", ".join(paths[:NAMED]) + more
+            said = (
+                f"{id_name(found.id)} was changed later in {fields}; take {version_name(versions[at].v)} back by hand."
+            )
+            odds = tuple(v for n in _run_from(taken, at) if (v := versions[n].v) is not None)
+            return replace(found, kind="conflict", detail=said, at_odds=odds)
+        content = merged.document()
+    if content == now:
+        return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
+    return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
+
+
+def _set_again(
+    layout: Layout, id: Value, taken: Sequence[int], at: int, of: tuple[bytes, bytes, bytes]
+) -> tuple[Path, ...]:
+    """The fields that hold what a version set, but only since somebody set them so again later: a merge cannot tell.
+
+    ``of`` are that version, the one before it and the content from which it is taken back.
+    """
+    it, before, content = of
+    same = {path for path in changed_paths(before, it) if c.get(content, path) == c.get(it, path)}
+    later = [n for n in range(at) if n not in taken]
+    if not same or not later:
+        return ()
+    found: set[Path] = set()
+    newer: tuple[int, bytes] | None = None
+    for n, each in enumerate(layout.history(id, contents=True)):
+        if newer is not None and each.content is not None and newer[0] in later:
+            found |= {path for path in same if c.get(each.content, path) != c.get(newer[1], path)}
+        newer = (n, each.content) if each.content is not None else None
+        if n >= at:
+            break
+    return tuple(sorted(found))
+
+
+def _run_from(taken: Sequence[int], first: int) -> Iterator[int]:
+    """The places from one on that follow each other without a gap."""
+    for at in taken:
+        if at == first:
+            yield at
+            first += 1
+
+
+class _Usual:
+    """The fields that all documents of a collection have, as far as some of them were looked at; read once, if at all.
+
+    A field that people rely on is seldom stated anywhere: that every other document has it is the best sign of it.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._known: tuple[frozenset[str], int] | None = None
+
+    def warned(self, drawn: TakenBack) -> TakenBack:
+        """Add a sentence on fields that would be missing although all documents have them."""
+        if drawn.kind != "applied" or drawn.content is None or drawn.base is None:
+            return drawn
+        now = drawn.base.content or c.EMPTY
+        emptied = [path for path in changed_paths(now, drawn.content) if _is_empty(drawn.content, path)]
+        if not emptied:
+            return drawn
+        usual, documents = self._fields()
+        lacking = [name for path in emptied if (name := ".".join(map(str, path))) in usual]
+        if not lacking:
+            return drawn
+        names = ", ".join(lacking[:NAMED])
+        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+        said = f"It leaves {names}{more} empty, which each of the {documents:,} documents looked at has."
+        return replace(drawn, warning=said)
+
+    def _fields(self) -> tuple[frozenset[str], int]:
+        if self._known is None:
+            rows = self._layout.page(PageQuery(limit=LOOKED_AT))
+            found = survey(row.but(raw=self._layout.document(row.raw)) if row.readable else row for row in rows)
+            several = found.documents > 1  # of a single document every field is usual
+            fields = (use.path for use in found.fields if several and use.documents == found.documents)
+            self._known = frozenset(fields), found.documents
+        return self._known
+
+
+def _is_empty(content: bytes, path: Path) -> bool:
+    value = c.get(content, path)
+    return value is None or value.type == c.NULL or value == Value.of("")
+
+
+def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:
+    """A content with the author and the reason of another one, where these are content: they are not taken back."""
+    p = layout.profile
+    if not p.seals_author:
+        return content
+    for name in filter(None, (p.author, p.reason)):
+        value = c.get(like, (name,))
+        if value is not None and c.get(content, (name,)) is not None:
+            content = c.put(content, (name,), value)
+    return content
+
+
+def _why_not(versions: Sequence[Version], at: int) -> str:
+    """Why a version cannot be taken back, a clause; "" where it can."""
+    each = versions[at]
+    older = versions[at + 1] if at + 1 < len(versions) else None
+    if each.state == "missing":
+        return "it is missing"
+    if each.deleted:
+        return "it deleted the document, and restoring an earlier version brings that back"
+    if older is None or older.deleted:
+        return "it created the document"
+    if older.state == "missing":
+        return f"the version before it, {version_name(older.v)}, is missing, so nobody can tell what it changed"
+    if "damaged" in (each.state, older.state):
+        return "it or the version before it is damaged"
+    return ""

@@ -1,0 +1,587 @@
+"""The recognition of ``archive``, ``stream`` and ``shadow``: current documents in one collection, versions in a second.
+
+The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
+collection. Where the one before is there and the current one is not, it is an archive. Where both are, it is a stream's
+if only a feeder can have written it: one keeps its place beside it, or the rows carry the documents' own write tokens.
+Else an application has: a shadow. Rows that do not look like their document, record changes, or have numbers that do
+not rise, contradict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.foundation.collection_profile import CollectionProfile
+from model.recognition.field_names import PAST, words
+from model.recognition.find_logs import records
+from model.recognition.key_candidates import (
+    is_id_name,
+    is_version_name,
+    names_a_part,
+    version_fields,
+    versions_in_turn,
+)
+from model.recognition.metadata_fields import TOKEN, free, stamps
+from model.recognition.sampling import (
+    ID_TYPES,
+    TOGETHER,
+    Document,
+    Proposal,
+    Sample,
+    SampledChain,
+    chain_of,
+    gently,
+    matching,
+    of,
+    read_chains,
+    share,
+    take,
+    together,
+)
+from model.recognition.small_collections import SmallCollections
+from model.recognition.version_order import Judged, Judgement, Verdict, judgement
+from model.server.retry import Port, Terms
+from model.storage import feed_state
+from model.storage.reserved_fields import whole_number
+from model.text.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+ASKED = 12  # documents with an earlier version, and half as many without
+ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would be searched for
+ROWS = 2000  # of which just the id and the version are needed
+MOST_BYTES = 8 << 20  # of all that a link is judged by
+CHAINS = 18  # earlier versions that are read whole
+KIN = 0.5
+ALIKE = 0.8  # of the fields in rows, those of the documents, for numbers without any sign to be looked into
+MOST = 0.75  # of the versions that it should hold, those that it does
+NAMED = 0.6  # of the ids in its rows, those of current documents; others are of deleted ones
+LIKE = 0.4  # of the values in the rows of some documents, those that these still have
+LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
+BOTH = 0.8  # of the current versions, those that a shadow holds at least
+LIKELIEST = 3  # large collections that are followed up, where neither name speaks for one
+LIKELY = 8  # of all collections: where documents are numbered, the rows of each name documents of every other
+RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
+
+
+class Link(Struct, frozen=True, eq=False):
+    """The rows of the other collection for some current documents."""
+
+    id: str
+    archive: Sample
+    archive_id: str
+    version: str
+    below: int  # documents of which it holds the version before
+    later: int  # documents that must have had one
+    same: int  # documents of which it holds the current version
+    asked: int
+    chains: tuple[SampledChain, ...]
+    equal: tuple[tuple[Document, Document], ...]  # current documents with their rows
+    kin: float  # the share of its rows' fields that the current documents have too
+    known: bool  # the look-up came to its end in the time allowed
+    alike: float  # the share of the rows' content that the current documents have too
+    strange: bool  # its rows under equal ids and versions share nothing with the documents: other things
+    unlike: str  # a document and how its rows differ from it in nearly all fields; "" for none
+
+    @property
+    def held(self) -> bool:
+        """Whether it holds versions of these documents at all, and not other things that belong to them."""
+        if self.kin < KIN:
+            return False
+        if self.later:
+            return self.below >= MOST * self.later
+        return bool(self.asked) and self.same >= MOST * self.asked
+
+    @property
+    def sealed(self) -> bool:
+        """Whether a unique index keeps its rows apart."""
+        return self.archive_id in self.archive.unique_with(self.version)
+
+    @property
+    def both(self) -> float:
+        """The part of the current versions that it holds too."""
+        return self.same / self.asked if self.asked else 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of the expected earlier versions that it holds."""
+        return self.below / self.later if self.later else 0.5
+
+
+def is_past_of(past: str, current: str) -> bool:
+    """Whether a collection is named as the history of another: "contracts_history", "archive.contracts"."""
+    ours, theirs = _stems(current), _stems(past)
+    rest = [word for word in theirs if word not in ours]
+    return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
+
+
+def is_past(name: str) -> bool:
+    """Whether a collection is named as the history of something."""
+    return any(word in PAST for word in words(name))
+
+
+def _stems(name: str) -> list[str]:
+    return [word if word in PAST else word.removesuffix("s") for word in words(name)]
+
+
+def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = False) -> Proposal | None:
+    """``archive`` or ``stream`` with its second collection; None where there is none.
+
+    ``wanted``: a person says that there is one, so a name is enough.
+    """
+    found: list[tuple[float, Link, Judged]] = []
+    in_time = True
+    contradicted: set[str] = set()
+    likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
+    for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
+        named = is_past_of(other.name, sample.name)
+        for id, archive_id, version in _keys(sample, other, named) if named else likely.get(other.ns, ()):
+            near, histories = server, server
+            if named:
+                near, histories = _at_hand(server, sample, id, other, archive_id, version)
+            link = _link(near, sample, id, other, archive_id, version)
+            in_time = in_time and (link.known or link.held)
+            judged = _judged(histories, sample, link) if link.held and (named or not link.strange) else None
+            if judged is not None and (wanted or _stands(near, sample, link, judged, named)):
+                found.append((link.share + 2 * named + link.alike, link, judged))
+                break
+            if link.known and link.later:
+                contradicted.add(other.ns)
+        if found and named:
+            break
+    if found:
+        _, link, judged = max(found, key=lambda each: each[0])
+        made = _told(server, sample, link, judged)
+        return made if made.profile.layout or wanted else None
+    return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
+
+
+def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> tuple[Port, Port]:
+    """What a link is judged by, read in one command: for :func:`_link` and :func:`_stands`, and for :func:`_judged`.
+
+    Each answers what these ask of the two collections, and nothing else of them. What it has not, as rows that are too
+    many, it asks of ``server``.
+    """
+    asked, _ = _asked(sample, id, version)
+    near, histories = SmallCollections(server), SmallCollections(server)
+    parts: list[tuple[str, list[Terms]]] = []
+    holders: list[tuple[list[SmallCollections], Sample, int]] = []  # who answer from these rows, up to how many
+    if other.whole is None and asked and not _is_dated(asked):
+        ids: Terms = {archive_id: {"$in": list({each.id for each in asked})}}
+        if sum(each.place for each in asked) <= TOGETHER:
+            parts.append((other.ns, [{"$match": ids}, {"$limit": TOGETHER + 1}]))
+            holders.append(([near, histories], other, TOGETHER))
+        else:
+            parts.append((other.ns, [{"$match": {**ids, version: _near(asked)}}, {"$limit": ROWS + 1}]))
+            holders.append(([near], other, ROWS))
+    if sample.whole is None and (named := other.once(_named, archive_id)):
+        parts.append((sample.ns, [{"$match": {id: {"$in": named}}}, {"$limit": ROWS + 1}, {"$project": {id: 1}}]))
+        holders.append(([near], sample, ROWS))
+    found = gently(lambda: _read_together(server, parts), None)
+    for (several, held, most), rows in zip(holders, found or (), strict=found is not None):
+        for holder in several if len(rows) <= most else ():
+            holder.hold(replace(held, whole=tuple(rows)))
+    return near, histories
+
+
+def _read_together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> list[list[bytes]] | None:
+    """The rows of each pipeline; None where they are too large."""
+    found: list[list[bytes]] = [[] for _ in parts]
+    left = MOST_BYTES
+    for at, raw in together(server, parts):
+        found[at].append(raw)
+        left -= len(raw)
+        if left < 0:
+            return None
+    return found
+
+
+def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: bool) -> bool:
+    """Whether nothing speaks against a link.
+
+    Rows contradict that record changes, look otherwise, are numbered otherwise, or name other things; what neither an
+    index nor a name bears out may be chance.
+    """
+    if link.unlike or records(link.archive, frozenset({link.archive_id, link.version})) or not judged.earned:
+        return False
+    if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
+        return False
+    several = judged.several >= LEAST
+    held = named and (several or link.below >= LEAST)  # just below the current one, in a collection called its past
+    if not link.sealed and not held and (link.alike < LIKE or not (named or several)):
+        return False
+    asked = link.archive.once(_named, link.archive_id)
+    there, _ = matching(server, sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
+    return len({d.get(link.id) for d in there}) >= NAMED * len(asked)
+
+
+def _judged(server: Port, sample: Sample, link: Link) -> Judged:
+    """What the numbers of the rows say, document by document: one below another, and none far above the current one."""
+    asked, _ = _asked(sample, link.id, link.version)
+    dated = _is_dated(asked)
+    good = damaged = 0
+    by_id = {each.id: each for each in asked[:ASKED]}
+    ids, rows = list(by_id), link.archive
+    heights = {id: each.place for id, each in by_id.items()} if rows.leads_index(link.archive_id) else None
+    for id, chain in read_chains(server, rows.ns, link.archive_id, link.version, ids, heights=heights):
+        told = _judgement(chain, by_id[id].place, link.version, dated)
+        if told.verdict is Verdict.AGAINST:
+            return Judged(link.version, good, damaged, f"{id_name(id)} {told.why}")
+        good += told.verdict is not Verdict.DAMAGED
+        damaged += told.verdict is Verdict.DAMAGED
+    return Judged(link.version, good, damaged)
+
+
+def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Judgement:
+    """The judgement of one document's rows, of which those below its own version are its past.
+
+    A row at that version or the next one may be left of an edit that died.
+    """
+    level, far = chain.places.count(place), sum(each > place + 1 for each in chain.places)
+    if level > 2:
+        return Judgement(Verdict.AGAINST, f"has its own {version} in {level} rows")
+    if not dated and far > max(1, len(chain.places) // 5):
+        return Judgement(Verdict.AGAINST, f"has a {version} there that is far above its own")
+    told = judgement(chain.below(place), version)
+    return Judgement(Verdict.DAMAGED) if level > 1 and told.verdict is not Verdict.AGAINST else told
+
+
+def _is_dated(asked: Sequence[_Asked]) -> bool:
+    return sum(each.version.type == c.DATE for each in asked) * 2 > len(asked)
+
+
+def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str, str]]:
+    """The fields that may link a document to its rows: its id, the rows' id, and the version."""
+    ours = sample.shapes
+    for version in versions_in_turn(sample) if named else sample.once(version_fields):
+        theirs = other.shapes.get(version)
+        if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
+            continue
+        if not (
+            named or is_version_name(version) or other.unique_with(version) or _kin(sample, other, {"_id"}) >= ALIKE
+        ):
+            continue
+        for id in _ids_in_turn(sample, version) if named else sample.once(_ids, version):
+            for archive_id in other.once(_archive_ids, version, frozenset(ours[id].types))[:2]:
+                yield id, archive_id, version
+
+
+def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str, list[tuple[str, str, str]]]:
+    """The links to collections whose names say nothing, where the rows sampled there name documents of this one.
+
+    All are asked for together. Only those are followed up whose rows suit the documents best, fewer of large ones.
+    """
+    links = [
+        (other, key)
+        for other in others
+        for key in _keys(sample, other, named=False)
+        if _kin(sample, other, {*key, "_id"}) >= KIN
+    ]
+    there: dict[str, dict[Value | None, Document]] = {}
+    for id in dict.fromkeys(key[0] for _, key in links):
+        asked = [v for other, key in links if key[0] == id for v in other.once(_named, key[1])]
+        wanted = {id: 1} | {key[2]: 1 for _, key in links}
+        found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
+        there[id] = {d.get(id): d for d in found}
+    suiting: dict[str, tuple[float, float]] = {}
+    kept: dict[str, list[tuple[str, str, str]]] = {}
+    for other, key in links:
+        id, archive_id, version = key
+        asked = other.once(_named, archive_id)
+        if asked and sum(v in there[id] for v in asked) >= NAMED * len(asked):
+            kept.setdefault(other.ns, []).append(key)
+            suits = _suiting(other, there[id], archive_id, version), _kin(sample, other, {*key, "_id"})
+            suiting[other.ns] = max(suiting.get(other.ns, (0, 0)), suits)
+    large = {other.ns for other in others if other.whole is None}
+    likeliest = sorted(kept, key=suiting.__getitem__, reverse=True)
+    followed = {*likeliest[:LIKELY]} - {*[ns for ns in likeliest if ns in large][LIKELIEST:]}
+    return {ns: keys for ns, keys in kept.items() if ns in followed}
+
+
+def _named(rows: Sample, archive_id: str) -> list[Value]:
+    """Some of the ids that rows name."""
+    ids = [v for d in rows.documents if (v := d.get(archive_id)) is not None and v.type in ASKABLE]
+    asked = list(dict.fromkeys(ids))
+    return asked[:: max(1, len(asked) // ASKED)][:ASKED]
+
+
+def _suiting(rows: Sample, documents: Mapping[Value | None, Document], archive_id: str, version: str) -> float:
+    """The share of rows that are not above the version of the document that they name."""
+    told = [
+        (place, now)
+        for row in rows.documents
+        if (document := documents.get(row.get(archive_id))) is not None
+        and (place := row.place(version)) is not None
+        and (now := document.place(version)) is not None
+    ]
+    return sum(place <= now for place, now in told) / len(told) if told else 0.0
+
+
+def _ids_in_turn(sample: Sample, version: str) -> Iterator[str]:
+    """The fields of :func:`_ids` in turn: indexes are asked for where ``_id`` is no key."""
+    if "_id" in sample.shapes:
+        yield "_id"
+    yield from (name for name in _ids(sample, version) if name != "_id")
+
+
+def _ids(sample: Sample, version: str) -> list[str]:
+    """Fields that tell the current documents apart, ``_id`` first."""
+    if sample.unique_with(version):
+        return []
+    found = ["_id"] if "_id" in sample.shapes else []
+    for name, shape in sample.shapes.items():
+        alone = len(shape.values) == shape.total == shape.distinct
+        if (
+            name not in ("_id", version)
+            and alone
+            and (sample.is_unique(name) or (is_id_name(name) and shape.total > 2))
+        ):
+            found.append(name)
+    return found[:3]
+
+
+def _archive_ids(other: Sample, version: str, kinds: Set[int]) -> list[str]:
+    unique = other.unique_with(version)
+    found: list[tuple[Any, ...]] = []
+    for name, shape in other.shapes.items():
+        if name in ("_id", version) or shape.share() < 0.7 or not kinds & shape.types.keys() or is_version_name(name):
+            continue
+        found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
+    return [name for *_, name in sorted(found)]
+
+
+class _Asked(Struct, frozen=True):
+    """A current document of which the other collection is asked."""
+
+    document: Document
+    id: Value
+    version: Value
+    place: int
+
+
+def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
+    asked, first = _asked(sample, id, version)
+    dated = _is_dated(asked)
+    filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
+    if not dated:
+        filter[version] = _near(asked)
+    rows: list[Document] = []
+    known = True
+    if asked:
+        rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
+    below = later = same = 0
+    earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
+    equal: dict[Value, Document] = {}  # by the _id of the row with that version
+    for each in asked:
+        mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
+        under = [(at, row) for at, row in mine if at < each.place]
+        level = next((row.get("_id") for at, row in mine if at == each.place), None)
+        same += any(at == each.place for at, _ in mine)
+        if level is not None and level.type in ASKABLE and len(equal) < CHAINS:
+            equal[level] = each.document
+        below += bool(under)
+        later += bool(under) if dated else each.place > first
+        row_id = max(under, key=lambda pair: pair[0])[1].get("_id") if under else None
+        if row_id is not None and row_id.type in ASKABLE and len(earlier) < CHAINS:
+            earlier[row_id] = each.document
+    either = earlier | equal
+    whole, _ = matching(server, other.ns, {"_id": {"$in": list(either)}}) if either else ([], True)
+    chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
+    twins = [(equal[of], row) for row in whole if (of := row.fields["_id"]) in equal]
+    own = {id, archive_id, version, "_id"}
+    likeness = [_likeness(row, either[row.fields["_id"]], own) for row in whole]
+    shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
+    now = [_likeness(row, document, own) for document, row in twins]
+    strange = not shared and (fields >= 3 * len(likeness) > 0 or any(fields for _, fields in now))
+    unlike = next((said for row in whole if (said := _unlike(row, either[row.fields["_id"]], id, own))), "")
+    return Link(
+        id,
+        other,
+        archive_id,
+        version,
+        below,
+        later,
+        same,
+        len(asked),
+        tuple(chains),
+        tuple(twins),
+        _kin(sample, other, own),
+        known,
+        shared / fields if fields else 1.0,
+        strange,
+        unlike,
+    )
+
+
+def _near(asked: Sequence[_Asked]) -> Terms:
+    """The condition on versions to be those of the documents, or the ones before."""
+    places = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
+    return {"$in": [whole_number(n) for n in sorted(places)]}
+
+
+def _unlike(row: Document, document: Document, id: str, own: set[str]) -> str:
+    """How a row differs from the document that it names in all that it is made of; "" where it does not."""
+    ours, theirs = set(document.fields) - own, set(row.fields) - own
+    if 2 * len(ours & theirs) >= min(len(ours), len(theirs)) or not ours:
+        return ""
+    name = document.get(id)
+    return f"{id_name(name) if name is not None else 'a document'} has few of its fields there"
+
+
+def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
+    """The number of equal fields of two documents, and of all their fields; ids and dates do not count."""
+    shared = fields = 0
+    for name in {*row.fields, *document.fields} - own:
+        a, b = row.get(name), document.get(name)
+        if not any(value is not None and value.type in (c.DATE, c.OBJECT_ID) for value in (a, b)):
+            fields += 1
+            shared += a == b
+    return shared, fields
+
+
+def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
+    """Documents with the highest versions, some across the sample, some with the first version; and that version."""
+    placed = []
+    for document in sample.documents:
+        key, value, place = document.get(id), document.get(version), document.place(version)
+        if key is None or value is None or place is None:
+            continue
+        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be too large for versions
+            placed.append(_Asked(document, key, value, place))
+    first = min((each.place for each in placed), default=0)
+    first = min(first, 1)
+    later = [each for each in placed if each.place > first]
+    high = sorted(later, key=lambda each: -each.place)[: ASKED // 2]
+    chosen = list(dict.fromkeys([*high, *later[:: max(1, len(later) // ASKED)]]))[:ASKED]
+    return chosen + [each for each in placed if each.place == first][: ASKED // 2], first
+
+
+def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
+    theirs = [(len(s.values), s.name) for s in other.shapes.values() if s.name not in own]
+    return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
+
+
+def picked(server: Port, sample: Sample, others: Sequence[str], layout: str) -> Proposal | None:
+    """The likeliest second collection, by those of ``others`` that are named as one, or else by all that fit in."""
+    db = sample.ns.partition(".")[0]
+    near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
+    made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
+    if made is None:
+        return None
+    profile = replace(made.profile, layout=layout)
+    return replace(made, profile=replace(profile, token="", hash="") if layout == "shadow" else profile)
+
+
+def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
+    """A second collection that is not there yet, under its usual name; None where nothing looks like a version."""
+    version = next(iter(version_fields(sample)), "")
+    if not version:
+        return None
+    token = free(TOKEN, sample.documents, c.OBJECT_ID)
+    archive = defaults["archive"].format(ns=sample.ns)
+    return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
+
+
+def _told(server: Port, sample: Sample, link: Link, judged: Judged) -> Proposal:
+    """The proposal, with the grounds on both sides; without a layout where the grounds do not settle which it is."""
+    other = link.archive
+    own = {"_id", link.id, link.archive_id, link.version}
+    told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
+    rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
+    present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
+    found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
+    index = link.sealed
+    layout, fed = _layout(server, sample, link, found.token if found.token_seen and index else "")
+    confidence = 0.8 + (0.1 if index else 0) + 0.08 * link.share
+    parts = [
+        f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
+    ]
+    if not link.later:
+        parts = []
+    subject = "and it" if parts else f"The collection {other.name}"
+    if link.same or layout in ("stream", "shadow"):
+        parts.append(f"{subject} holds the current version of {of(link.same, link.asked, 'document')}")
+    else:
+        parts.append("and no current one")
+    why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
+    if index:
+        why += "; these have a unique index"
+    why += f"; {fed}" if fed else ""
+    if found.said:
+        why += f"; {found.said}"
+    if judged.said:
+        why += f"; {judged.said}"
+    profile = CollectionProfile(
+        sample.ns,
+        layout,
+        archive=other.ns,
+        archive_id=link.archive_id,
+        id=link.id,
+        version=link.version,
+        token=found.token if layout != "shadow" else "",
+        hash=found.hash if layout != "shadow" or found.proof.fits else "",
+        **found.sealing,
+        at=found.at,
+        author=found.author,
+        numbering=_numbering(sample, link.version),
+    )
+    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
+
+
+def _layout(server: Port, sample: Sample, link: Link, token: str) -> tuple[str, str]:
+    """What a link is, and what says so: who fed the archive; ``token`` is the write token under a unique index."""
+    if gently(lambda: feed_state.place(server, sample.ns, link.archive.ns), None) is not None:
+        return "stream", f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
+    carried = [
+        document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
+    ]
+    if token and carried and all(carried) and link.both >= 0.5:
+        return "stream", f"its rows carry the documents' own {token}"
+    if link.both >= BOTH:
+        return "shadow", "no feeder of it is known, so an application writes both"
+    return ("archive" if link.both <= RESIDUES else ""), ""
+
+
+def _numbering(sample: Sample, version: str) -> str:
+    return "time" if sample.shapes[version].share(c.DATE) > 0.5 else "next"
+
+
+def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
+    """An empty archive, found by its name and at best an index: nothing has been archived yet."""
+    version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
+    if not version or not _ids(sample, version):
+        return None
+    for other in others:
+        if not is_past_of(other.name, sample.name):
+            continue
+        unique = other.unique_with(version)
+        if other.documents and not wanted and version not in other.shapes:
+            continue
+        if not unique and not wanted:
+            continue
+        kinds = frozenset(sample.shapes["_id"].types) if "_id" in sample.shapes else frozenset()
+        ids = [*unique, *_archive_ids(other, version, kinds)]
+        names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
+        found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
+        profile = CollectionProfile(
+            sample.ns,
+            "archive",
+            archive=other.ns,
+            version=version,
+            token=found.token,
+            hash=found.hash,
+            **found.sealing,
+            at=found.at,
+            author=found.author,
+            **names,
+        )
+        held = "holds no version of the documents looked up" if in_time else "could not be looked into in time"
+        held = held if other.documents else "is empty"
+        index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
+        why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
+        return Proposal(profile, 0.6, why, ("plain", "stream"))
+    return None

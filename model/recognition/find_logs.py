@@ -1,0 +1,519 @@
+"""The recognition of ``log``: rows that plainly record changes, events or states of documents in another collection.
+
+The proof is threefold: rows look like records and hold little besides; they name documents of another collection by
+their ``_id``; and what they record is about these documents' own fields. Rows of orders, bookings and messages name
+other documents too, and record nothing of them. The events of an event store need no such documents: they are known by
+their streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from bson import ObjectId
+from msgspec import Struct
+
+from model.errors import NotAllowed, Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.recognition.field_names import (
+    ABOUT_RECORDS,
+    AUTHORS,
+    BEFORE_AND_AFTER,
+    CHANGES,
+    ENDS,
+    FIELD_PLACES,
+    OPERATIONS,
+    PAYLOADS,
+    PLACES,
+    STREAMS,
+    TIMES,
+    VERSIONS,
+    bare,
+    can_play_a_role,
+    words,
+)
+from model.recognition.metadata_fields import author_field
+from model.recognition.sampling import (
+    ID_TYPES,
+    Document,
+    Proposal,
+    Sample,
+    listed,
+    matching,
+    of,
+    read,
+    share,
+    take,
+    usual_names,
+)
+from model.server.retry import Port
+from model.values import canonical as c
+from model.values.canonical import Value
+
+MOST = 0.9  # of the rows that must be records, name documents, or have a field
+SOME = 0.5  # of the rows: so many records make no versions of the others
+ASKED = 12  # documents that are looked up
+NAMED = 0.6  # of these, those that must be there: a log outlives what it is about
+KNOWN = 0.6  # of the names that are recorded, those that the documents have
+LOOKED_AT = 8  # documents of which the states are read
+CURRENT = 0.8  # of these, those whose newest state is what they are now
+FEW = 4  # states of one document
+LIKELIEST = 3  # large collections of which documents are looked up, where nothing but their fields speaks for them
+FOLLOWED = 8  # collections with documents that rows name, of which the states are read, those most alike first
+BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
+
+
+class RecordedChange(Struct, frozen=True):
+    """What one row records: the fields that hold it, and the names of the document's fields that are in it."""
+
+    kept_in: frozenset[str]
+    names: frozenset[str]  # empty where they cannot be told
+    ends: bool = False  # the row says only that a document came or went
+
+
+def record_in(document: Document) -> RecordedChange | None:
+    """The change or event that a row plainly records by its fields' names; None for any other row."""
+    by_name = {bare(name): name for name in reversed(document.fields)}
+    for name, value in document.fields.items():
+        names = _changed(value) if bare(name) in CHANGES or _lists_changes(value) else None
+        if names is not None:
+            return RecordedChange(frozenset({name}), names)
+    for before, after in BEFORE_AND_AFTER:
+        if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
+            return made
+    for name, value in document.fields.items():
+        if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
+            return RecordedChange(frozenset({name}), frozenset(), ends=True)
+    kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_kind(document.get(name))), None)
+    place = next(
+        (name for name in document.fields if bare(name) in FIELD_PLACES and _is_word(document.get(name))), None
+    )
+    for name, value in document.fields.items():
+        if bare(name) in PAYLOADS and value.type == c.OBJECT:
+            if kind is not None and place is not None:
+                return RecordedChange(frozenset({kind, place, name}), frozenset(_first_of(document.fields[place])))
+            if kind is not None:
+                return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
+            if (inner := read(value.data)) is not None and _event_in(inner) is not None:
+                return RecordedChange(frozenset({name}), frozenset())
+    return None
+
+
+def _event_in(document: Document) -> Value | None:
+    """The word for what happened, where a document has one, and beside it what happened to it."""
+    payload = any(bare(name) in PAYLOADS for name in document.fields)
+    kinds = [value for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_kind(value)]
+    return kinds[0] if payload and kinds else None
+
+
+def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
+    """The records of all rows; an empty list of changes is one too, where other rows have changes in it."""
+    made = [record_in(d) for d in sample.documents]
+    lists = {name for each in made if each is not None for name in each.kept_in}
+    for at, (document, each) in enumerate(zip(sample.documents, made, strict=True)):
+        empty = [n for n in lists if (v := document.get(n)) is not None and v.type == c.ARRAY and not _items(v)]
+        if each is None and empty:
+            made[at] = RecordedChange(frozenset(empty), frozenset(), ends=True)
+    return made
+
+
+def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
+    """Whether rows record changes or events, with little besides; ``own`` names the fields that do not count."""
+    made = zip(sample.documents, _all_recorded(sample), strict=True)
+    found = [each for d, each in made if each is not None and _alone(d, each, own)]
+    changes = sum(not each.ends for each in found)
+    return changes >= SOME * len(found) and len(found) >= SOME * len(sample.documents) > 0
+
+
+def _alone(
+    document: Document, record: RecordedChange, own: frozenset[str] = frozenset(), most: int = BESIDE + 1
+) -> bool:
+    """Whether a row holds little but the record and what is about it."""
+    about = TIMES | AUTHORS | VERSIONS | OPERATIONS | ABOUT_RECORDS | {n for pair in BEFORE_AND_AFTER for n in pair}
+    beside = [
+        name
+        for name, value in document.fields.items()
+        if name not in record.kept_in
+        and name not in own
+        and name not in ("_id", "__v")
+        and bare(name) not in about
+        and value.type not in (c.NULL, c.DATE)
+    ]
+    return len(beside) <= most
+
+
+def _changed(value: Value) -> frozenset[str] | None:
+    """The names of the fields in a diff or a patch; None where it is none."""
+    if value.type == c.OBJECT:
+        return frozenset(_names(value))
+    if value.type != c.ARRAY:
+        return None
+    steps = [each for each in _items(value) if each.type == c.OBJECT]
+    if not steps:
+        return None
+    found = set()
+    for step in steps:
+        inside = read(step.data)
+        for name, at in inside.fields.items() if inside is not None else ():
+            if bare(name) in PLACES and at.type in (c.STRING, c.ARRAY):
+                found |= _first_of(at)
+                break
+    return frozenset(found) if found else None
+
+
+def _lists_changes(value: Value) -> bool:
+    """Whether an array's elements each tell a field, what was there and what came instead, whatever it is called."""
+    inside = [read(each.data) for each in _items(value) if each.type == c.OBJECT] if value.type == c.ARRAY else []
+    told = [{bare(name) for name in each.fields} for each in inside if each is not None]
+    return bool(told) and all(
+        not names.isdisjoint(PLACES) and any({before, after} <= names for before, after in BEFORE_AND_AFTER)
+        for names in told
+    )
+
+
+def _first_of(path: Value) -> set[str]:
+    """The first name of a path: ``/qty``, ``a.b``, or a list."""
+    if path.type == c.STRING:
+        parts = [part for part in str(path.python()).replace(".", "/").split("/") if part]
+        return set(parts[:1])
+    inside = _items(path) if path.type == c.ARRAY else []
+    return {str(inside[0].python())} if inside and inside[0].type == c.STRING else set()
+
+
+def _between(document: Document, before: str, after: str) -> RecordedChange | None:
+    """A change that tells what was and what came: two states, or two values and the name of their field."""
+    values = [document.get(name) for name in (before, after)]
+    states = [value for value in values if value is not None and value.type == c.OBJECT]
+    if states and all(value is None or value.type in (c.OBJECT, c.NULL) for value in values):
+        return RecordedChange(frozenset({before, after}), frozenset(name for each in states for name in _names(each)))
+    for name, value in document.fields.items():
+        if bare(name) in PLACES and name not in (before, after) and value.type == c.STRING:
+            return RecordedChange(frozenset({before, after, name}), frozenset(_first_of(value)))
+    return None
+
+
+def _is_kind(value: Value | None) -> bool:
+    """Whether a text may say what happened; an address names the type of a thing."""
+    return value is not None and value.type == c.STRING and b"/" not in value.data
+
+
+def _is_word(value: Value | None) -> bool:
+    return value is not None and value.type == c.STRING
+
+
+def _names(value: Value) -> list[str]:
+    try:
+        return [name for name, _ in c.fields(value.data) if not name.startswith(("_", "$"))]
+    except Unreadable:
+        return []
+
+
+def _items(value: Value) -> list[Value]:
+    try:
+        return c.items(value)
+    except Unreadable:
+        return []
+
+
+# --- whose documents
+
+
+class _Target(Struct, frozen=True):
+    """The documents that rows name under a path."""
+
+    path: str
+    samples: tuple[Sample, ...]
+    found: Mapping[Value, Document]
+    asked: int
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of their fields."""
+        inside = [d for each in self.samples for d in each.documents] + list(self.found.values())
+        return frozenset(name for d in inside for name in d.fields)
+
+    @property
+    def called(self) -> str:
+        """The collections, in a sentence."""
+        return listed([each.name for each in self.samples])
+
+
+def recorded(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows record changes or events of documents in ``others``, or hold a state in one of their fields.
+
+    None where they do not.
+    """
+    inside = [name for name, shape in sample.shapes.items() if name != "_id" and shape.share(c.OBJECT) >= MOST]
+    return _changes(server, sample, others) or _states(server, sample, others, inside)
+
+
+def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows themselves are states of documents in ``others``, which no number tells apart."""
+    return _states(server, sample, others, [""])
+
+
+def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    made = _all_recorded(sample)
+    told = [each for each in made if each is not None]
+    if not told or len(told) < MOST * len(made) or sum(each.ends for each in told) > SOME * len(told):
+        return None
+    for target in _targets(server, sample, others, SOME):
+        names = target.names
+        recorded = [(d, each) for d, each in zip(sample.documents, made, strict=True) if each is not None]
+        fitting = [_alone(d, each) and _is_about(each, names) for d, each in recorded]
+        if sum(fitting) >= MOST * len(fitting):
+            kinds = sorted({name for _, each in recorded for name in each.kept_in})
+            why = (
+                f"Its rows record changes in {listed(kinds[:3])}, of fields that the documents of {target.called} have"
+            )
+            return _told(sample, target, why)
+    return None
+
+
+def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
+    """Rows that hold whole states of other documents, the newest of which is current, in one of some fields."""
+    for kept_in in places:
+        states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
+        alike = _alike(usual_names(states), sample, others)
+        named = ((other, target) for other in alike for target in _targets(server, sample, [other]))
+        little = (
+            (other, target) for other, target in named if _holds_little_else(sample, target, kept_in, other.usual)
+        )
+        for other, target in islice(little, FOLLOWED):
+            if _are_states(server, sample, target, kept_in, other.usual):
+                place = f"in {kept_in}" if kept_in else "at the top"
+                return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
+    return None
+
+
+def _alike(names: frozenset[str], sample: Sample, others: Sequence[Sample]) -> Iterator[Sample]:
+    """The collections whose documents have nearly these names, the most alike first.
+
+    Of large ones, which have to be asked, only the likeliest.
+    """
+    shares = {
+        other.ns: len(names & other.usual) / len(names | other.usual)
+        for other in others
+        if other.usual and other.ns != sample.ns
+    }
+    alike = [other for other in others if shares.get(other.ns, 0) >= KNOWN]
+    alike.sort(key=lambda each: -shares[each.ns])
+    large = {each.ns for each in [each for each in alike if each.whole is None][:LIKELIEST]}
+    return (other for other in alike if other.whole is not None or other.ns in large)
+
+
+def _state(document: Document, kept_in: str) -> Document | None:
+    if not kept_in:
+        return document
+    value = document.get(kept_in)
+    return read(value.data) if value is not None and value.type == c.OBJECT else None
+
+
+def _holds_little_else(sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
+    """Whether rows hold little but the state of a document with these names and what is about it."""
+    top = target.path.partition(".")[0]
+    return sample.once(_all_alone, frozenset({kept_in, top} if kept_in else {top, *names}))
+
+
+def _all_alone(sample: Sample, held: frozenset[str]) -> bool:
+    return all(_alone(d, RecordedChange(held, frozenset()), most=1) for d in sample.documents)
+
+
+def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
+    """Whether the newest row about a document holds what that is now, and an earlier one something else."""
+    at = _time(sample)
+    newest = {at: -1, "_id": -1} if at else {"_id": -1}
+    current = several = changed = 0
+    looked_at = min(len(target.found), LOOKED_AT)
+    for n, (id, document) in enumerate(list(target.found.items())[:LOOKED_AT]):
+        if current + looked_at - n < CURRENT * looked_at:
+            return False
+        rows, _ = matching(server, sample.ns, {target.path: {"$eq": id}}, limit=FEW, sort=newest)
+        told = [state for row in rows if (state := _state(row, kept_in)) is not None]
+        values = [tuple(state.get(name) for name in sorted(names)) for state in told]
+        now = tuple(document.get(name) for name in sorted(names))
+        current += bool(values) and sum(a == b for a, b in zip(values[0], now, strict=True)) >= KNOWN * len(now)
+        several += len(values) > 1
+        changed += len(set(values)) > 1
+    return current >= CURRENT * looked_at and several >= looked_at / 3 and 2 * changed >= several
+
+
+def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
+    return not record.names or len(record.names & names) >= KNOWN * len(record.names)
+
+
+def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
+    """The paths under which rows, at least ``most`` of them, name documents of other collections, and those."""
+    named = sample.once(_named, most)
+    there = {
+        other.ns: _looked_up(server, other, named) for other in others if other.ns != sample.ns and other.documents
+    }
+    for path, asked in named.items():
+        found: dict[Value, Document] = {}
+        where: list[Sample] = []
+        for other in others:
+            here = there.get(other.ns, {}).get(path, {})
+            where += [other] if here else []
+            found |= here
+        if found and len(found) >= NAMED * len(asked):
+            yield _Target(path, tuple(where), found, len(asked))
+
+
+def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
+    """Some of the values under each path that may name documents."""
+    named: dict[str, Sequence[Value]] = {}
+    for path in _paths(sample, most):
+        values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
+        asked = list(dict.fromkeys(values))
+        if asked and len(values) >= most * len(sample.documents):
+            named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
+    return named
+
+
+def _looked_up(
+    server: Port, other: Sample, named: Mapping[str, Sequence[Value]]
+) -> Mapping[str, Mapping[Value, Document]]:
+    """By path, the documents of a collection that values under it name; asked together where the answer is not long."""
+
+    def by_id(ids: Sequence[Value]) -> tuple[Mapping[Value | None, Document], bool]:
+        each = list(dict.fromkeys([*ids, *map(_as_id, ids)]))
+        met, whole = matching(server, other.ns, {"_id": {"$in": each}}, limit=len(each))
+        return {d.get("_id"): d for d in met}, whole
+
+    try:
+        together, whole = by_id([id for ids in named.values() for id in ids]) if named else ({}, True)
+        found: dict[str, Mapping[Value, Document]] = {}
+        for path, ids in named.items():
+            met = together if whole else by_id(ids)[0]
+            found[path] = {id: d for id in ids if (d := met.get(id) or met.get(_as_id(id))) is not None}
+    except NotAllowed:
+        return {}
+    return found
+
+
+def _as_id(value: Value) -> Value:
+    """The ObjectId that a text is the digits of; any other value as it is."""
+    text = value.data[4:-1].decode("ascii", "replace") if value.type == c.STRING else ""
+    return Value.of(ObjectId(text)) if len(text) == 24 and ObjectId.is_valid(text) else value
+
+
+def _paths(sample: Sample, most: float) -> Iterator[str]:
+    """Fields that may name a document, and those one level below; the rows' own ``_id`` only from inside."""
+    for name, shape in sample.shapes.items():
+        if name != "_id" and shape.share(*ID_TYPES) >= most and shape.share(*ID_TYPES, c.NULL) >= MOST:
+            yield name
+    for name, shape in sample.shapes.items():
+        if shape.share(c.OBJECT) >= MOST:
+            inside = [read(value.data) for value in shape.values if value.type == c.OBJECT][:ASKED]
+            for inner in dict.fromkeys(n for each in inside if each is not None for n in each.fields):
+                values = [each.get(inner) for each in inside if each is not None]
+                if can_play_a_role(inner) and all(v is not None and v.type in ID_TYPES for v in values):
+                    yield f"{name}.{inner}"
+
+
+def _at(document: Document, path: str) -> Value | None:
+    try:
+        return c.get(document.raw, tuple(path.split(".")))
+    except Unreadable:
+        return None
+
+
+def _told(sample: Sample, target: _Target, why: str) -> Proposal:
+    at = _time(sample)
+    author = author_field(None, sample.documents, {"_id", target.path}, at)
+    profile = CollectionProfile(sample.ns, "log", id=target.path, version="", token="", hash="", at=at, author=author)
+    said = f"{why}; {target.path} names {of(len(target.found), target.asked, 'document')} looked up there"
+    about = tuple(each.ns for each in target.samples)
+    return Proposal(profile, 0.85, f"{said}.", ("plain",), about)
+
+
+# --- event stores
+
+
+def streamed(sample: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """``log`` where rows are the events of streams, numbered in each, or snapshots of such streams; None elsewhere.
+
+    What tells events from the states of documents: what happened is another thing from one row to the next.
+    """
+    if (streams := sample.once(_streams)) is not None:
+        id, number = streams
+        return _stream_log(sample, id, number, f"the events of the streams in {id}, numbered by {number} in each")
+    for other in others:
+        if sample.ns == other.ns or (streams := other.once(_streams)) is None or streams[0] not in sample.shapes:
+            continue
+        id = streams[0]
+        known = {d.get(id) for d in other.documents}
+        number = next((n for n, shape in sample.shapes.items() if n != id and shape.numbered >= MOST), "")
+        if number and sum(d.get(id) in known for d in sample.documents) >= NAMED * len(sample.documents):
+            return _stream_log(
+                sample, id, number, f"snapshots of the streams in {id}, whose events are in {other.name}"
+            )
+    return None
+
+
+def _stream_log(sample: Sample, id: str, number: str, said: str) -> Proposal:
+    profile = CollectionProfile(sample.ns, "log", id=id, version="", token="", hash="", at=_time(sample), order=number)
+    return Proposal(profile, 0.85, f"Its rows are {said}.", ("plain",))
+
+
+def _streams(sample: Sample) -> tuple[str, str] | None:
+    """The field that tells streams apart and the one that numbers their events; None where rows are no events."""
+    happened = [_happened(d) for d in sample.documents]
+    if sum(each is not None for each in happened) < MOST * len(happened) or not happened:
+        return None
+    for id, ids in sample.shapes.items():
+        if id == "_id" or ids.share(*ID_TYPES) < MOST or not STREAMS & set(words(id)):
+            continue
+        for number, numbers in sample.shapes.items():
+            if number != id and numbers.numbered >= MOST and (several := _numbered(sample, id, number)):
+                kinds = [{happened[at] for at in stream} for stream in several]
+                if 2 * sum(len(each) > 1 for each in kinds) >= len(several):
+                    return id, number
+    return None
+
+
+def _happened(document: Document) -> Value | None:
+    """The word for what happened, in a row that has it beside what happened to it, or both in one field."""
+    kinds = [
+        value
+        for name, value in document.fields.items()
+        if bare(name) in OPERATIONS and bare(name) != "type" and _is_kind(value)
+    ]
+    for name, value in document.fields.items():
+        if bare(name) in PAYLOADS:
+            if kinds:
+                return kinds[0]
+            inner = read(value.data) if value.type == c.OBJECT else None
+            if inner is not None and (kind := _event_in(inner)) is not None:
+                return kind
+            return document.get("type")
+    return None
+
+
+def _numbered(sample: Sample, id: str, number: str) -> list[list[int]]:
+    """The places in the sample of the rows of each stream that has several; none where two have one number."""
+    streams: dict[Value, dict[Value, int]] = {}
+    for at, d in enumerate(sample.documents):
+        stream, place = d.get(id), d.get(number)
+        if stream is None or place is None:
+            continue
+        if place in streams.setdefault(stream, {}):
+            return []
+        streams[stream][place] = at
+    several = [list(each.values()) for each in streams.values() if len(each) > 1]
+    return several if sum(map(len, several)) >= SOME * len(sample.documents) else []
+
+
+def _time(sample: Sample) -> str:
+    """The date that every row has and that is named as a time; "" where the rows' own ObjectIds tell it as well."""
+    dates = [n for n, s in sample.shapes.items() if s.share(c.DATE) >= MOST and bare(n) in TIMES]
+    return max(dates, key=lambda name: (len(set(sample.shapes[name].values)), name != "updatedAt"), default="")
+
+
+def picked(server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+    """The path that names documents of another collection best; what the rows record does not matter."""
+    db = sample.ns.partition(".")[0]
+    samples = [take(server, f"{db}.{name}", share(len(others))) for name in others[:20]]
+    target = next(iter(_targets(server, sample, samples)), None)
+    return None if target is None else _told(sample, target, "")

@@ -1,0 +1,447 @@
+"""Candidates for the key of version documents: pairs of fields for id and version, and how well each fits.
+
+The proof is a look-up of some ids: the documents that share one have different versions, which follow one another, were
+made in that order, and are mostly alike. Two fields that number the lines of an order pass only a part of this.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice, pairwise
+from math import factorial, prod
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.errors import OF_CIRCUMSTANCE, Refused
+from model.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
+from model.recognition.sampling import (
+    ID_TYPES,
+    SAMPLED,
+    WITHIN_MS,
+    Document,
+    Sample,
+    SampledChain,
+    gently,
+    of,
+    read_chains,
+    scattered,
+)
+from model.recognition.small_collections import SmallCollections
+from model.recognition.version_order import Judged, Verdict, is_timed, judged, judgement, with_time
+from model.server.retry import Port, Terms
+from model.storage.gaps import SECONDS
+from model.storage.reserved_fields import number_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+KEYS = (*ID_TYPES, c.OBJECT)
+GUESSES = 20  # fields of each role
+PAIRS = 6  # guesses that are followed up
+LOOK_UPS = 16  # ids whose versions are read for a guess
+SEEN = 10  # of these, ids whose rows in the sample look wrong
+LARGE = 50_000  # documents from which on a look-up without an index is made seldom
+FEW = 2  # long histories that are read there
+COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
+GROUPS = 2000
+AT_HAND = 2000  # documents of a collection that is read as a whole for guesses without an index
+AT_HAND_BYTES = 1 << 20  # that these may have
+SHOWN = 8  # ids met in a sample that have several versions, where an index and the names say that these are versions
+MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
+RARE, RARER, RAREST = (
+    0.1,
+    0.001,
+    1e-6,
+)  # the chance that is taken: the less, the less names or likeness speak for versions
+
+
+class Fit(Struct, frozen=True, eq=False, dict=True):
+    """The evidence for two fields as id and version."""
+
+    id: str
+    version: str
+    unique: bool  # an index keeps the pairs apart
+    chains: tuple[SampledChain, ...]
+    beginning: float = 1.0  # the share of all ids whose rows begin with the first version
+
+    @property
+    def hinted(self) -> bool:
+        """Whether the version is named like one."""
+        return is_version_name(self.version)
+
+    @cached_property
+    def several(self) -> tuple[SampledChain, ...]:
+        """The documents with more than one version."""
+        return tuple(each for each in self.chains if len(each.documents) > 1)
+
+    @cached_property
+    def sound(self) -> tuple[SampledChain, ...]:
+        """Those of several versions that begin with the first and lack none; all of them where there are none such."""
+        good = (each for each in self.several if judgement(each, self.version).verdict is Verdict.GOOD)
+        return tuple(each for each in good if each.places[0] <= 1) or self.several
+
+    @cached_property
+    def dated(self) -> bool:
+        """Whether versions are dates, or numbers that count the time since 1970."""
+        return 2 * sum(is_timed(each, self.version) for each in self.chains) > len(self.chains)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """The evidence against the version in the documents looked up."""
+        return judged(self.chains, self.id, self.version)
+
+    @cached_property
+    def dense(self) -> float:
+        """The share of the numbers between the lowest and the highest that are there."""
+        shares = [
+            (len(set(part)) - 1) / (part[-1] - part[0]) if len(set(part)) > 1 else 0.0
+            for each in self.several
+            for part in each.stretches
+            if len(part) > 1
+        ]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    @cached_property
+    def alike(self) -> float:
+        """The share of a document that the version after it keeps; dates and ObjectIds do not count."""
+        return self._alike([step for each in self.several for step in each.steps])
+
+    @cached_property
+    def kindred(self) -> bool:
+        """Whether two versions of one document are more alike than two documents are."""
+        firsts = [each.documents[0] for each in self.chains if each.documents]
+        return len(firsts) > 1 and self.alike > self._alike(list(pairwise(firsts))) + 0.1
+
+    def _alike(self, pairs: Sequence[tuple[Document, Document]]) -> float:
+        same = total = 0
+        for older, newer in pairs:
+            for name in dict.fromkeys((*older.fields, *newer.fields)):
+                a, b = older.get(name), newer.get(name)
+                if name in ("_id", self.id, self.version) or (a or b).type in (c.DATE, c.OBJECT_ID):  # type: ignore[union-attr]
+                    continue
+                total += 1
+                same += a == b
+        return same / total if total else 1.0
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether later versions leave out many known fields, and hold new values."""
+        held, new = coverage(self.sound, {"_id", self.id, self.version})
+        return held <= 0.8 and new >= 0.8
+
+    @cached_property
+    def clean(self) -> float:
+        """The share of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
+        return self._share(lambda part: self.dated or len(part) == part[-1] - part[0] + 1)
+
+    @cached_property
+    def begun(self) -> float:
+        """The share of the documents with all versions, the first included."""
+        lowest = min((each.places[0] for each in self.several), default=0)
+        return self._share(
+            lambda part: self.dated or len(part) == part[-1] - part[0] + 1,
+            lambda first: self.dated or first == min(lowest, 1),
+        )
+
+    def _share(self, good: Callable[[tuple[int, ...]], bool], first: Callable[[int], bool] | None = None) -> float:
+        fine = sum(
+            len(set(each.places)) == len(each.places)
+            and all(map(good, each.stretches))
+            and (first is None or first(each.places[0]))
+            for each in self.several
+        )
+        return fine / len(self.several) if self.several else 0.0
+
+    @cached_property
+    def made_in_order(self) -> tuple[float, int]:
+        """The share of steps at which time rises with the version, and the number of steps of which time is known."""
+        told = [with_time(each, self.version) for each in self.several]
+        rises, falls = sum(rises for rises, _, _ in told), sum(falls for _, falls, _ in told)
+        return (rises / (rises + falls) if rises + falls else 1.0), rises + falls
+
+    @cached_property
+    def confidence(self) -> float:
+        """The confidence that these are versions of one thing, not parts of it; 0 where something speaks against it."""
+        if not self.several:
+            return 0.6 if self.hinted and self.unique else 0.0
+        numbers = 1.0 if self.dated else self.dense
+        rising, steps = self.made_in_order
+        surely = rising >= 0.95 and steps >= 8 and self.alike >= 0.4
+        if not self.judged.earned or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
+            return 0.0
+        parts = any(map(names_a_part, (self.id, self.version)))
+        if not self.hinted and (parts or self._chance > RARE or not (self.kindred or self.partial)):
+            return 0.0
+        if self.unique and self.hinted:
+            return 0.97 if self.alike >= 0.3 or self.partial else 0.7
+        if self.unique:
+            return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
+        # Without an index even numbers drawn by lot follow one another now and then.
+        akin = self.alike >= 0.3 or self.partial
+        named = self.hinted and is_id_name(self.id)
+        rare = RARE if named or (self.kindred and akin) else RARER if self.kindred or akin else RAREST
+        surely = surely or (self.clean >= 0.9 and rising >= 0.95 and self.alike >= 0.4)
+        if (
+            self._repeated < 0.5
+            or rising < 0.75
+            or (self.begun < 0.5 and not surely)
+            or self._chance > rare
+            or (self.beginning < MOST_BEGIN and not (surely and is_id_name(self.id)))
+        ):
+            return 0.0
+        if self.hinted:
+            sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
+            return sure if self.alike >= 0.3 or self.partial else 0.5
+        sure = is_id_name(self.id) or self._chance < RARER
+        return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and sure else 0.0
+
+    @property
+    def _chance(self) -> float:
+        """How likely numbers drawn by lot would be in the order of time in all of these documents."""
+        return prod(1 / factorial(len(each.places)) for each in self.several)
+
+    @property
+    def _repeated(self) -> float:
+        above = [each for each in self.chains if each.places and max(each.places) > 1]
+        return sum(len(each.places) > 1 for each in above) / len(above) if above else 0.0
+
+    @property
+    def why(self) -> str:
+        """The evidence, as the beginning of a sentence."""
+        index = f"unique index on {self.id} and {self.version}" if self.unique else ""
+        found = ""
+        if self.chains and self.several:
+            share = of(len(self.several), len(self.chains), "id")
+            numbered = "by time" if self.dated else "without gaps" if self.dense == 1 else "with gaps"
+            found = f"{share} looked up in {self.id} have several versions, numbered {numbered} in {self.version}"
+        elif self.chains:
+            found = f"no document has more than one {self.version} yet"
+        return "; ".join(filter(None, (index, found, self.judged.said)))
+
+
+def is_version_name(name: str) -> bool:
+    """Whether a field is named as versions are; Mongoose's "__v" is a lock and keeps no history."""
+    return bare(name) in VERSIONS and not name.startswith("__")
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a field is named as ids are."""
+    return bare(name) in IDS or words(name)[-1:] in (("id",), ("key",), ("uuid",), ("no",))
+
+
+def names_a_part(name: str) -> bool:
+    """Whether a field's name is that of a part's number, or of a measure."""
+    last = words(name)[-1:]
+    return bare(name) in PARTS or (last[0] if last else "") in PARTS
+
+
+def version_fields(sample: Sample) -> list[str]:
+    """Fields that may hold a version, the likeliest first."""
+    return list(islice(versions_in_turn(sample), GUESSES))
+
+
+def versions_in_turn(sample: Sample) -> Iterator[str]:
+    """Fields that may hold a version, the likeliest first; indexes are asked for where only these tell which it is."""
+    named: list[str] = []
+    others: list[str] = []
+    for name, shape in sample.shapes.items():
+        dated = is_version_name(name) and shape.share(c.DATE) >= 0.6
+        if name != "_id" and (shape.numbered >= 0.6 or dated):
+            (named if is_version_name(name) else others).append(name)
+    for names in (named, others):
+        yield from names if len(names) < 2 else sorted(names, key=lambda name: not sample.unique_with(name))
+
+
+def id_fields(sample: Sample, version: str) -> list[str]:
+    """Fields that may hold the id that a document's versions share, the likeliest first."""
+    unique = sample.unique_with(version)
+    found: list[tuple[Any, ...]] = []
+    for name, shape in sample.shapes.items():
+        ids = shape.share(*ID_TYPES)
+        if name in ("_id", version) or ids < 0.5 or ids + shape.share(c.OBJECT) < 0.8 or is_version_name(name):
+            continue
+        order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
+        found.append((*order, len(found), name))
+    return [name for *_, name in sorted(found)][:GUESSES]
+
+
+def fits(server: Port, sample: Sample) -> Iterator[Fit]:
+    """The pairs of fields that may be id and version, looked into one by one."""
+    tried = 0
+    for version in version_fields(sample):
+        for id in id_fields(sample, version):
+            unique = id in sample.unique_with(version)
+            if not unique and not _promising(sample, id, version):
+                continue
+            tried += 1
+            if tried > PAIRS:
+                return
+            yield _fit(server, sample, id, version)
+
+
+def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
+    unique = id in sample.unique_with(version)
+    if not unique and sample.whole is None:
+        server, sample = sample.once(_at_hand, server)
+    indexed = sample.leads_index(id)
+    rare = not indexed and (sample.count or LARGE) >= LARGE
+    is_told = rare or (unique and _shows_histories(sample, id, version))
+    groups = _Groups() if is_told else gently(lambda: _grouped(server, sample, id, version), _Groups())
+    ids = _worth_a_look(sample, id, version, LOOK_UPS, groups.several)
+    found = tuple(_looked_up(server, sample, id, version, ids, FEW if rare else LOOK_UPS))
+    return Fit(id, version, unique, found, groups.beginning)
+
+
+def _at_hand(sample: Sample, server: Port) -> tuple[Port, Sample]:
+    """A collection of few small documents read as a whole, by which guesses without an index are followed up."""
+    sizes = [len(each.raw) for each in sample.documents]
+    most = min(AT_HAND, AT_HAND_BYTES * len(sizes) // (sum(sizes) or 1))
+    if most < SAMPLED:
+        return server, sample
+    rows = server.find(sample.ns, sort={"_id": 1}, limit=most + 1, max_ms=WITHIN_MS, batch=most + 1)
+    whole = gently(lambda: tuple(rows), None)
+    if whole is None or len(whole) > most:
+        return server, sample
+    made = replace(sample, whole=whole, ask_count=lambda: len(whole))
+    here = SmallCollections(server)
+    here.hold(made)
+    return here, made
+
+
+def _shows_histories(sample: Sample, id: str, version: str) -> bool:
+    """Whether the version's name and numbers say that ids met in a sample have several, so that none are looked for."""
+    shape = sample.shapes[version]
+    if not is_version_name(version) or shape.numbered < 1:
+        return False
+    highest = [max(each.places) for each in _met(sample, id, version).values() if each.places]
+    return max(highest, default=SECONDS) < SECONDS and sum(place > 1 for place in highest) >= SHOWN
+
+
+class _Groups(Struct, frozen=True):
+    """The ids that several documents share, the longest histories first, and the share of all that begin with 1."""
+
+    several: tuple[Value, ...] = ()
+    beginning: float = 1.0
+
+
+def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
+    """The documents by id; of a large collection some at random, which tell nothing of where a history begins."""
+    whole = (sample.count or COUNTED + 1) <= COUNTED
+    some: list[Terms] = [] if whole else [{"$sample": {"size": COUNTED // 10}}]
+    counted: Terms = {"_id": f"${id}", "n": {"$sum": 1}}
+
+    def grouped(by_id: Terms) -> list[bytes]:
+        pipeline: list[Terms] = [*some, {"$group": by_id}, {"$limit": GROUPS}]
+        return list(server.aggregate(sample.ns, pipeline, max_ms=WITHIN_MS, batch=GROUPS))
+
+    try:
+        rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
+    except OF_CIRCUMSTANCE:
+        raise
+    except Refused:  # some servers count in groups and do nothing else there
+        rows, told = grouped(counted), False
+    found = []
+    begun = 0
+    for raw in rows:
+        value, n, first = (c.get(raw, (name,)) for name in ("_id", "n", "first"))
+        if value is not None and value.type in KEYS and n is not None:
+            found.append((number_of(n) or 0, value))
+            start = number_of(first) or 0
+            begun += first is not None and (first.type == c.DATE or start <= 1 or start >= SECONDS)
+    several = sorted((each for each in found if each[0] > 1), key=lambda each: -each[0])
+    return _Groups(tuple(value for _, value in several), begun / len(found) if found and told else 1.0)
+
+
+def _looked_up(
+    server: Port, sample: Sample, id: str, version: str, ids: Sequence[Value], singly: int
+) -> Iterator[SampledChain]:
+    """The versions of some documents, up to the first that contradicts."""
+    met = _met(sample, id, version) if sample.leads_index(id) else None
+    heights = None if met is None else {v: max(met[v].places, default=0) if v in met else 0 for v in ids}
+    for _, read in read_chains(server, sample.ns, id, version, ids, singly, heights):
+        yield read
+        if judgement(read, version).verdict is Verdict.AGAINST:
+            return
+
+
+def _promising(sample: Sample, id: str, version: str) -> bool:
+    """Whether the sample does not speak against a pair that no index bears out."""
+    several = [places for places in (each.places for each in _met(sample, id, version).values()) if len(places) > 1]
+    documents = sum(map(len, several))
+    if documents and sum(len(set(places)) for places in several) < 0.7 * documents:
+        return False
+    if is_version_name(version):
+        return True
+    return len(several) >= 2 and not names_a_part(version)
+
+
+def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
+    """The sampled documents by the field that may be their id."""
+    shared: dict[Value, list[Document]] = defaultdict(list)
+    for document in sample.documents:
+        value = document.get(id)
+        if value is not None and value.type in KEYS:
+            shared[value].append(document)
+    return {value: scattered(documents, version) for value, documents in shared.items()}
+
+
+def _worth_a_look(sample: Sample, id: str, version: str, most: int, several: Sequence[Value]) -> list[Value]:
+    """The most telling ids: those that look wrong, long histories and short ones, the highest versions."""
+    met = _met(sample, id, version)
+    wrong = [v for v, each in met.items() if judgement(each, version).verdict is Verdict.AGAINST]
+    high = sorted(met, key=lambda value: -max(met[value].places, default=0))
+    across = zip(_spread(several, most), _spread(list(met), most), strict=False)
+    mixed = [*several[:2], *several[-2:], *chain(*across), *several, *met]
+    chosen = dict.fromkeys([*wrong[:SEEN], *high[: most // 4], *mixed])
+    return list(chosen)[:most]
+
+
+def _spread(values: Sequence[Value], most: int) -> Sequence[Value]:
+    return values[:: max(1, len(values) // most)] if values else ()
+
+
+def best(server: Port, sample: Sample) -> Fit | None:
+    """The pair of fields that fits best, whether well or not."""
+    found: Fit | None = None
+    for fit in fits(server, sample):
+        if found is None or _is_better(fit, found, sample):
+            found = fit
+        if found.confidence >= 0.95:
+            break
+    return found
+
+
+def _is_better(fit: Fit, found: Fit, sample: Sample) -> bool:
+    """Whether one pair fits better than another.
+
+    Versions are in order under every field that seldom changes: the id is that which brings most of them together, or
+    nearly so many without damage.
+    """
+    ranks = [(each.confidence > 0, each.unique, each.hinted) for each in (fit, found)]
+    if ranks[0] != ranks[1] or not fit.confidence:
+        return ranks[0] > ranks[1]
+    ours, theirs = (sample.shapes[each.id].distinct for each in (fit, found))
+    if not 0.7 * theirs < ours < theirs / 0.7:
+        return ours < theirs
+    return (is_id_name(fit.id), -fit.judged.damaged) > (is_id_name(found.id), -found.judged.damaged)
+
+
+def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[float, float]:
+    """The share of known fields in later versions, and the share of new values in these; 1 and 0 if unknown."""
+    held = known = changed = 0
+    for each in chains:
+        state: dict[str, Value] = {}
+        for number, document in enumerate(each.documents):
+            content = {name: value for name, value in document.fields.items() if name not in own}
+            if number in each.holes:
+                state = {}
+            if len(state) > 1:
+                again = [name for name in content if name in state]
+                held += len(again)
+                known += len(state)
+                changed += sum(content[name] != state[name] for name in again)
+            state |= content
+    return (held / known, changed / held if held else 1.0) if known else (1.0, 0.0)

@@ -1,0 +1,245 @@
+"""The fields beside a version's content: a write token, a hash, the time and the author of the change.
+
+They are found in documents whose order is known. A hash, where there is one, tells whether a time belongs to the
+content: a time that is named here is no part of the content that people edit and compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, combinations
+from typing import Any
+
+from msgspec import Struct
+
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.hash_recipe import HashRecipe, shape_of
+from model.recognition.field_names import (
+    AUTHORS,
+    CHANGE_TIMES,
+    CHANGERS,
+    HASHES,
+    REFERENCES,
+    TERMS,
+    TIMES,
+    TOKENS,
+    bare,
+    can_play_a_role,
+    words,
+)
+from model.recognition.sampling import Document, SampledChain, is_hash
+from model.storage.content_hashes import Proof, Sealed, doubt_of, fits, in_another_order, prove
+from model.storage.reserved_fields import time_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+TOKEN, HASH = "_w", "_versioned_id"  # the default names, used where nothing else is found
+CHECKED = 12  # documents whose hash is computed
+CHECKED_BYTES = 1 << 20
+REORDERED = 4  # of these, documents whose fields are tried in every order
+
+
+NOTHING = Proof(None, (), 0, 0)
+
+
+class Stamps(Struct, frozen=True):
+    """Names of fields; "" where there is none, or where the default name is taken by something else."""
+
+    token: str = TOKEN
+    token_seen: bool = False
+    hash: str = HASH
+    proof: Proof = NOTHING  # of the hash
+    at: str = ""
+    author: str = ""
+    seals_author: bool = False  # whether the hash covers it
+
+    @property
+    def said(self) -> str:
+        """The evidence, as a clause; "" where there is none."""
+        seen = [f"{self.token} is a write token"] if self.token_seen else []
+        if self.proof.recipe is not None:
+            how = "" if self.proof.recipe == HashRecipe() else f" ({self.proof.recipe.said})"
+            seen.append(f"{self.hash} is the hash of the content{how}")
+        return " and ".join(seen)
+
+    @property
+    def sealing(self) -> dict[str, Any]:
+        """The roles of a profile that say how the hash is made."""
+        return roles_of(self.hash, self.proof) | ({"seals_author": True} if self.seals_author else {})
+
+
+def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
+    """The stamps of versions; ``own`` names the layout's other fields, ``chains`` tells the versions' order."""
+    everything = _once(chain(documents, *(each.documents for each in chains)))
+    token = token_of(chains, everything, own)
+    at = time_field(chains, everything, own, token)
+    author = author_field(chains, everything, own, at)
+    taken = {"_id", *own, token, at} - {""}
+    name, proof, beside = hash_field(everything, taken - {at}, [each for each in (at, author) if each])
+    if proof.fits and at not in beside:
+        at = ""
+    sealed = bool(proof.fits and author and author not in beside)
+    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, proof, at, author, sealed)
+
+
+def roles_of(name: str, proof: Proof) -> dict[str, Any]:
+    """The roles of a profile that say how the hash in a field is made; what is not proven is in doubt."""
+    if proof.holds:
+        return {"hash_recipe": proof.recipe, "hash_rivals": proof.rivals}
+    return {"hash_doubt": doubt_of(name, proof)} if proof.of else {}
+
+
+def _once(documents: Iterable[Document]) -> list[Document]:
+    return list({document.raw: document for document in documents}.values())
+
+
+def free(name: str, documents: Iterable[Document], kind: int) -> str:
+    """A default name, or "" where documents hold something of another type under it."""
+    return "" if any((v := d.get(name)) is not None and v.type != kind for d in documents) else name
+
+
+def _names(documents: Sequence[Document], own: Collection[str], kinds: Collection[int], share: float) -> list[str]:
+    """Fields that at least this share of the documents has with one of these types."""
+    counts: dict[str, int] = {}
+    for document in documents:
+        for name, value in document.fields.items():
+            if value.type in kinds:
+                counts[name] = counts.get(name, 0) + 1
+    least = share * len(documents)
+    return [n for n, seen in counts.items() if seen >= least and n != "_id" and n not in own and can_play_a_role(n)]
+
+
+def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> str:
+    """The ObjectId that every write renews and that names no other row; "" where there is none."""
+    found: list[tuple[Any, ...]] = []
+    rows = {id: d for d in documents if (id := d.get("_id")) is not None}
+    for name in _names(documents, own, (c.OBJECT_ID,), 0.8):
+        values = [v for d in documents if (v := d.get(name)) is not None]
+        steps = [(d.get(name), e.get(name)) for each in chains for d, e in each.steps]
+        renewed = sum(a != b for a, b in steps)
+        hinted = bare(name) in TOKENS or not {"token", "nonce"}.isdisjoint(words(name))
+        if len(set(values)) < 0.9 * len(values) or renewed < 0.8 * len(steps) or names_rows(name, values, rows):
+            continue
+        if hinted or (len(steps) >= 3 and REFERENCES.isdisjoint(words(name))):
+            found.append((name != TOKEN, not hinted, len(found), name))
+    return min(found)[-1] if found else ""
+
+
+def names_rows(name: str, values: Iterable[Value], rows: Mapping[Value, Document]) -> bool:
+    """Whether a field names rows: it equals the ``_id`` of one that does not carry that value itself."""
+    return any(v in rows and rows[v].get(name) != v for v in values)
+
+
+def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str], token: str) -> str:
+    """The date that says when a version was made: it rises with them, and its name or an ObjectId bears it out."""
+    found: list[tuple[Any, ...]] = []
+    for name in _names(documents, own, (c.DATE,), 0.9):
+        steps = [(d.place(name), e.place(name)) for each in chains for d, e in each.steps]
+        rising = sum(1 for a, b in steps if a is not None and b is not None and a < b)
+        if rising < 0.9 * len(steps) or not TERMS.isdisjoint(words(name)):
+            continue
+        known = bare(name) in (TIMES if steps else CHANGE_TIMES)
+        near = len(steps) >= 3 and _beside_an_id(documents, name, token)
+        if known or near:
+            found.append((not (known and near), not known, bare(name) not in CHANGE_TIMES, len(found), name))
+    return min(found)[-1] if found else ""
+
+
+def _beside_an_id(documents: Sequence[Document], name: str, token: str) -> bool:
+    """Whether it is the time at which the document's token, or its own ObjectId, was made."""
+    near = 0
+    for document in documents:
+        times = [time_of(document.get(id)) for id in (token, "_id") if id]
+        at = time_of(document.get(name))
+        near += at is not None and any(t is not None and abs((at - t).total_seconds()) <= 5 for t in times)
+    return near >= 0.9 * len(documents)
+
+
+def author_field(
+    chains: Sequence[SampledChain] | None, documents: Sequence[Document], own: Collection[str], at: str
+) -> str:
+    """The text that says who made a version, by its name; first the one that is named like the time.
+
+    Names that the author of a book or the user of an account has as well are taken only where the text changes from
+    one version to the next; ``chains`` is None of rows that are nobody's versions.
+    """
+    stem = words(at)[:-1]
+    found: list[tuple[Any, ...]] = []
+    for name in _names(documents, [*own, at], (c.STRING,), 0.8):
+        known = bare(name) in CHANGERS or (bare(name) in AUTHORS and (chains is None or _changes(chains, name)))
+        if known:
+            found.append((not (stem and words(name)[: len(stem)] == stem), len(found), name))
+    return min(found)[-1] if found else ""
+
+
+def _changes(chains: Sequence[SampledChain], name: str) -> bool:
+    """Whether a text differs between two versions next to each other, and not seldom."""
+    steps = [(a.get(name), b.get(name)) for each in chains for a, b in each.steps]
+    return 5 * sum(a != b for a, b in steps) >= len(steps) > 0
+
+
+# --- hashes
+
+
+def hash_field(
+    documents: Sequence[Document], own: Collection[str], about: Sequence[str]
+) -> tuple[str, Proof, Collection[str]]:
+    """The field that holds the hash of the content, its proof, and which of the fields about a version it leaves out.
+
+    A field of the default name that holds something else gives "".
+    """
+    others = [*own, *about]
+    candidates = [n for n in _names(documents, others, (c.STRING, c.BINARY), 0.0) if _holds_hashes(documents, n)]
+    for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
+        sealed = some(documents, name)
+        for count in range(len(about), -1, -1):
+            for beside in combinations(about, count):
+                most = sealed[: len(sealed) // 2 + 1]  # where none of these fits, less than half can
+                if not proven(most, name, [*own, *beside, name]).fits:
+                    continue
+                proof = proven(sealed, name, [*own, *beside, name])
+                if 2 * proof.fits >= proof.of:
+                    return name, proof, beside
+    if any(document.get(HASH) is not None for document in documents):
+        return "", NOTHING, about
+    return HASH, NOTHING, about
+
+
+def _holds_hashes(documents: Sequence[Document], name: str) -> bool:
+    values = [v for d in documents if (v := d.get(name)) is not None]
+    return bool(values) and sum(map(is_hash, values)) >= 0.8 * len(values)
+
+
+def some(documents: Iterable[Document], name: str) -> list[Document]:
+    """A few documents with a hash, not too many bytes of them."""
+    found, left = [], CHECKED_BYTES
+    for document in documents:
+        if is_hash(document.get(name)) and left > 0:
+            found.append(document)
+            left -= len(document.raw)
+        if len(found) == CHECKED:
+            break
+    return found
+
+
+def proven(
+    documents: Sequence[Document], name: str, without: Collection[str], exclude: Sequence[str] = (), ids: bool = False
+) -> Proof:
+    """The recipe by which the field is the hash of what is left without some fields; ``ids``: it may cover ``_id``."""
+    profile = CollectionProfile("", hash=name, hash_exclude=tuple(exclude))
+    return prove([sealed(document, name, without, ids) for document in documents], profile)
+
+
+def reordered(documents: Sequence[Document], name: str) -> Proof:
+    """The proof of a hash over the fields in any other order; only few documents, and small ones, are tried."""
+    seals = [sealed(document, name, {"_id", name}) for document in documents[:REORDERED]]
+    shape = shape_of(seals[0].stored) if seals else None
+    profile = CollectionProfile("", hash=name, hash_recipe=shape)
+    right = sum(fits(seal, profile) or bool(in_another_order(seal, profile)) for seal in seals) if shape else 0
+    return Proof(shape, (), right, len(seals))
+
+
+def sealed(document: Document, name: str, without: Collection[str], ids: bool = False) -> Sealed:
+    """A document's content without some fields, and its hash."""
+    stored = document.get(name)
+    return Sealed(c.without(document.raw, without), stored or Value.of(""), document.get("_id") if ids else None)

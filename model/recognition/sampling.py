@@ -1,0 +1,651 @@
+"""The ground of recognition: bounded samples of raw documents, indexes, and the shape of each field in a sample.
+
+Nothing here loads a collection. A sample is at most :data:`SAMPLED` documents and about :data:`SAMPLE_BYTES`; values
+are cut out of the bytes and decoded only where a number or a time is wanted. Documents that do not decode are counted
+and left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.errors import NotAllowed, Refused, TooMuch, Unreachable, Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.hash_recipe import shape_of
+from model.recognition.field_names import can_play_a_role
+from model.server.retry import Port, Terms
+from model.storage.gaps import SECONDS
+from model.storage.reserved_fields import WHOLE_NUMBERS, place_of, whole_number
+from model.values import canonical as c
+from model.values.canonical import Value
+
+T = TypeVar("T")
+
+SAMPLED = 60
+WHOLE = 200  # documents of a collection that is read as a whole, so that nothing is asked of it again
+WHOLE_BYTES = 256 << 10  # that these may have
+FEW = 3  # of each part, where the first is large
+SAMPLE_BYTES = 4 << 20
+CHAIN_LENGTH = 60  # the newest versions read of one document
+TOGETHER = 400  # versions that are read in one query for several documents
+PART = 20  # of a longer one: its oldest, and as many from the middle on
+CHAIN_BYTES = 1 << 20
+NOTHING: list[dict[str, Any]] = []
+JOINED = 180  # pipelines in one command: it has at most 1000 stages
+AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
+WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
+
+ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
+NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+
+
+class Document(Struct, frozen=True, eq=False, dict=True):
+    """A stored document, and its fields at the top by name; the first of duplicate names counts."""
+
+    raw: bytes
+
+    @cached_property
+    def fields(self) -> dict[str, Value]:
+        """The fields in stored order."""
+        found: dict[str, Value] = {}
+        for name, value in c.fields(self.raw):
+            found.setdefault(name, value)
+        return found
+
+    def get(self, name: str) -> Value | None:
+        """A field, or None."""
+        return self.fields.get(name)
+
+    def place(self, name: str) -> int | None:
+        """The place that a field gives the document in the order of versions."""
+        return place_of(self.fields.get(name))
+
+
+class SampledIndex(Struct, frozen=True):
+    """The fields of an index, in order, and whether it is unique."""
+
+    names: tuple[str, ...]
+    unique: bool
+    partial: bool
+
+
+class SampledChain(Struct, frozen=True, eq=False, dict=True):
+    """Documents that are versions of one another if the guess is right, oldest first."""
+
+    documents: tuple[Document, ...]
+    places: tuple[int, ...]
+    newest: bool = True  # the last one is the newest there is
+    unplaced: int = 0  # further documents with that id whose version is none
+    holes: frozenset[int] = frozenset()  # positions in front of which documents were not read
+
+    @property
+    def steps(self) -> Iterator[tuple[Document, Document]]:
+        """Each version with the one after it, where nothing between them was left out."""
+        return (pair for at, pair in enumerate(pairwise(self.documents), 1) if at not in self.holes)
+
+    @cached_property
+    def stretches(self) -> tuple[tuple[int, ...], ...]:
+        """The places, split where documents were not read."""
+        found: list[list[int]] = [[]]
+        for at, place in enumerate(self.places):
+            if at in self.holes:
+                found.append([])
+            found[-1].append(place)
+        return tuple(map(tuple, found))
+
+    def below(self, place: int) -> SampledChain:
+        """The chain without the versions from a place on."""
+        count = sum(each < place for each in self.places)
+        holes = frozenset(hole for hole in self.holes if hole < count)
+        return replace(self, documents=self.documents[:count], places=self.places[:count], holes=holes)
+
+
+class Sample(Struct, frozen=True, eq=False, dict=True):
+    """Some documents of a collection, and its indexes."""
+
+    ns: str
+    ask_count: Callable[[], int | None]
+    documents: tuple[Document, ...]
+    unreadable: int
+    ask_indexes: Callable[[], tuple[SampledIndex, ...]]
+    whole: tuple[bytes, ...] | None = None
+    """All documents of a small collection as stored; None where not all were read."""
+
+    @cached_property
+    def count(self) -> int | None:
+        """The number of documents in the collection, asked for where it is first needed; None where it takes long."""
+        return self.ask_count()
+
+    @cached_property
+    def indexes(self) -> tuple[SampledIndex, ...]:
+        """The indexes, asked for when they are first needed: most collections are told without them."""
+        return self.ask_indexes()
+
+    @cached_property
+    def usual(self) -> frozenset[str]:
+        """The names that most documents have, without those that begin with an underscore."""
+        return usual_names(self.documents)
+
+    @property
+    def name(self) -> str:
+        """The collection's name without its database."""
+        return self.ns.partition(".")[2]
+
+    @cached_property
+    def _told(self) -> dict[Any, Any]:
+        return {}
+
+    def once(self, tell: Callable[..., T], *more: Any) -> T:
+        """The answer of a function about this sample, which is asked once however many others it is held against."""
+        if (tell, more) not in self._told:
+            self._told[tell, more] = tell(self, *more)
+        return cast(T, self._told[tell, more])
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Each field of the sampled documents that can play a role, in the order met."""
+        values: dict[str, list[Value]] = defaultdict(list)
+        for document in self.documents:
+            for name, value in document.fields.items():
+                values[name].append(value)
+        total = len(self.documents)
+        return {name: Shape(name, tuple(found), total) for name, found in values.items() if can_play_a_role(name)}
+
+    def unique_with(self, version: str) -> tuple[str, ...]:
+        """The fields that form a unique index with ``version`` and nothing else."""
+        pairs = (index.names for index in self.indexes if index.unique and len(index.names) == 2)
+        return tuple(next(n for n in names if n != version) for names in pairs if version in names)
+
+    def leads_index(self, name: str) -> bool:
+        """Whether a look-up by this field can use an index."""
+        return name == "_id" or any(index.names[0] == name for index in self.indexes)
+
+    def is_unique(self, name: str) -> bool:
+        """Whether an index keeps this field's values apart."""
+        return name == "_id" or any(index.unique and index.names == (name,) for index in self.indexes)
+
+
+class Shape(Struct, frozen=True, eq=False, dict=True):
+    """The values of one field in the documents of a sample."""
+
+    name: str
+    values: tuple[Value, ...]
+    total: int  # documents in the sample
+
+    @cached_property
+    def types(self) -> Counter[int]:
+        """How often each BSON type was met."""
+        return Counter(value.type for value in self.values)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values were met."""
+        return len(set(self.values))
+
+    def share(self, *types: int) -> float:
+        """The share of the sampled documents in which the field is there, with one of these types."""
+        if not self.total:
+            return 0.0
+        return (sum(self.types[kind] for kind in types) if types else len(self.values)) / self.total
+
+    @cached_property
+    def numbered(self) -> float:
+        """The share of the sampled documents in which it is a whole number, not below 0."""
+        fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
+        return fits / self.total if self.total else 0.0
+
+    @cached_property
+    def sealing(self) -> float:
+        """The share of the sampled documents in which it looks like a hash."""
+        return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
+
+
+def usual_names(documents: Sequence[Document]) -> frozenset[str]:
+    """The names that most of these documents have, without those that begin with an underscore."""
+    counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
+    return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
+
+
+def is_hash(value: Value | None) -> bool:
+    """Whether a value has the type and the length of a hash that a recipe makes."""
+    return shape_of(value) is not None
+
+
+# --- taking samples
+
+KEPT_BYTES = 128 << 20  # of all samples of a database together
+
+
+def share(collections: int) -> int:
+    """The bytes for the sample of one of so many collections."""
+    return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
+
+
+class Beginning(Struct, frozen=True):
+    """The first documents of a collection by ``_id``, and whether these are all."""
+
+    rows: tuple[bytes, ...]
+    whole: bool
+
+
+def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
+    """The first documents, all of a small collection, in one command; raises the errors of :meth:`.Port.find`."""
+    found: list[bytes] = []
+    left = most // 2
+    for raw in server.find(ns, sort={"_id": 1}, limit=WHOLE + 1, max_ms=WITHIN_MS, batch=WHOLE + 1):
+        found.append(raw)
+        left -= len(raw)
+        if left < 0:
+            return Beginning(tuple(found), False)
+    return Beginning(tuple(found), len(found) <= WHOLE)
+
+
+def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
+    """The rows of pipelines over collections of one database, each with the number of its pipeline, in that order.
+
+    They are read in one command, or a few where there are very many. Raises the errors of :meth:`.Port.aggregate`, as
+    of a server that joins no collections.
+    """
+    for start in range(0, len(parts), JOINED):
+        told: list[tuple[str, list[Terms]]] = [
+            (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
+            for at, (ns, stages) in enumerate(parts[start : start + JOINED], start)
+        ]
+        (first, pipeline), *more = told
+        unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
+        for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
+            at, row = (value for _, value in c.fields(raw))
+            yield at.python(), row.data
+
+
+def take(
+    server: Port,
+    ns: str,
+    most: int = SAMPLE_BYTES,
+    begun: Beginning | None = None,
+    further: Sequence[bytes] | None = None,
+) -> Sample:
+    """A sample of a collection: the first and the last documents by ``_id``, and some from between where it is large.
+
+    All of a few; about ``most`` bytes. A small collection takes one or two commands. Raises ``Unreachable`` and
+    ``NotAllowed``; a query that the server cannot answer is left out. ``begun`` is what was read of it already, and
+    ``further`` the last documents and some from between of a large one.
+    """
+    found: dict[bytes, bytes] = {}
+
+    def add(rows: Iterable[bytes], budget: int) -> bool:
+        """Add rows up to so many bytes, and tell whether these were all."""
+        with contextlib.suppress(_Passed):
+            for raw in _within(iter(rows)):
+                found.setdefault(_key(raw), raw)
+                budget -= len(raw)
+                if budget < 0:
+                    return False
+        return True
+
+    def by_id(way: int, limit: int) -> Iterator[bytes]:
+        return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
+
+    @cache
+    def counted() -> int | None:
+        with contextlib.suppress(NotAllowed):
+            return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+        return None
+
+    def made(count: Callable[[], int | None], whole: Sequence[bytes] | None = None) -> Sample:
+        documents = [document for raw in found.values() if (document := read(raw)) is not None]
+        held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
+        ask = cache(partial(_indexes, server, ns))
+        return Sample(ns, count, tuple(documents), len(found) - len(documents), ask, held)
+
+    # Each part has bytes of its own: one large document among the first leaves room for the last ones.
+    third = SAMPLED // 3
+    if begun is not None:
+        first, whole = list(begun.rows), begun.whole
+    else:  # how large documents are is told before more of them are asked for
+        first, whole = _read(by_id(1, 2), 2, most // 3)
+    small = not first or len(first[0]) <= most // 3
+    if small and not whole and begun is None:
+        limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
+        first, whole = _read(by_id(1, limit), limit, most // 2)
+    if whole:
+        between = range(third, len(first) - third)
+        spread = [first[between[n * len(between) // third]] for n in range(third)] if len(between) > third else []
+        add([*first[:third], *first[-third:], *spread] if spread else first, most)
+        return made(lambda: len(first), first)
+    if len(first) <= SAMPLED and (count := counted()) is not None and count <= SAMPLED:
+        if not add(first if small or begun is not None else by_id(1, SAMPLED), most // 2):
+            add(by_id(-1, SAMPLED), most // 2)
+    else:
+        add(first[: third if small else FEW], most // 3)
+        if further is not None:
+            add(further, 2 * most // 3)
+        else:
+            add(by_id(-1, third if small else FEW), most // 3)
+            add(_picked(server, ns, third if small else FEW), most // 3)
+    if not found:
+        add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
+    return made(counted)
+
+
+def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
+    """Rows up to so many bytes, and whether these are all: fewer than were asked for."""
+    found: list[bytes] = []
+    with contextlib.suppress(_Passed):
+        for raw in _within(rows):
+            found.append(raw)
+            budget -= len(raw)
+            if budget < 0:
+                return found, False
+        return found, len(found) < limit
+    return found, False
+
+
+def _picked(server: Port, ns: str, size: int) -> Iterator[bytes]:
+    return server.aggregate(ns, [{"$sample": {"size": size}}], max_ms=WITHIN_MS)
+
+
+def _indexes(server: Port, ns: str) -> tuple[SampledIndex, ...]:
+    try:
+        return tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
+    except NotAllowed:
+        return ()
+
+
+def _key(raw: bytes) -> bytes:
+    try:
+        name, kind, start, stop = next(c.elements(raw))
+    except (Unreadable, StopIteration):
+        return raw
+    return bytes((kind,)) + raw[start:stop] if name == b"_id" else raw
+
+
+class _Passed(Exception):
+    """A query that the server could not answer is passed over."""
+
+
+def _within(rows: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from rows
+    except (Unreachable, NotAllowed):
+        raise
+    except Refused:
+        raise _Passed from None
+
+
+def gently(ask: Callable[[], T], otherwise: T) -> T:
+    """The answer, or ``otherwise`` where the server cannot give it; having no connection or no right still raises."""
+    try:
+        return ask()
+    except (Unreachable, NotAllowed):
+        raise
+    except Refused:
+        return otherwise
+
+
+def read(raw: bytes) -> Document | None:
+    """A document whose fields can be told apart, or None."""
+    document = Document(raw)
+    try:
+        if not document.fields:
+            return document
+    except Unreadable:
+        return None
+    return document
+
+
+def _index(description: Mapping[str, object]) -> SampledIndex:
+    key = description.get("key")
+    names = tuple(map(str, key)) if isinstance(key, Mapping) else ()
+    return SampledIndex(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
+
+
+def matching(
+    server: Port,
+    ns: str,
+    filter: Terms,
+    limit: int = CHAIN_LENGTH,
+    projection: Terms | None = None,
+    sort: Terms | None = None,
+) -> tuple[list[Document], bool]:
+    """Documents that match, and whether these are all; bounded in number, bytes and time."""
+    found: list[Document] = []
+    left = CHAIN_BYTES
+    try:
+        found_there = server.find(ns, filter, sort, projection, limit=limit + 1, max_ms=WITHIN_MS, batch=limit + 1)
+        for raw in _within(found_there):
+            if len(found) == limit or left < 0:
+                return found, False
+            left -= len(raw)
+            if (document := read(raw)) is not None:
+                found.append(document)
+    except _Passed:
+        return found, False
+    return found, True
+
+
+def chain_of(documents: Iterable[Document], version: str, newest: bool = True) -> SampledChain:
+    """The documents whose version can be put in order, in that order."""
+    several = list(documents)
+    placed = sorted(((place, n, d) for n, d in enumerate(several) if (place := d.place(version)) is not None))
+    ordered = tuple(d for _, _, d in placed)
+    return SampledChain(ordered, tuple(place for place, _, _ in placed), newest, len(several) - len(placed))
+
+
+def scattered(documents: Iterable[Document], version: str) -> SampledChain:
+    """Documents of one chain that happened to be sampled: the versions between them are unknown."""
+    made = chain_of(documents, version, newest=False)
+    return replace(made, holes=frozenset(range(len(made.documents))))
+
+
+def read_chains(
+    server: Port,
+    ns: str,
+    id: str,
+    version: str,
+    ids: Sequence[Value],
+    singly: int = 100,
+    heights: Mapping[Value, int] | None = None,
+) -> Iterator[tuple[Value, SampledChain]]:
+    """The versions of some documents: of short histories all in one query, of long ones a part of each.
+
+    No more than ``singly`` long ones: without an index each takes as long as the collection is large. Where there is
+    one, ``heights`` tells about how high the numbers are of each, and the long ones are read in one command as well.
+    """
+    long = heights is not None and sum(place for place in heights.values() if place < SECONDS) > TOGETHER
+    found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids and not long else ([], not ids)
+    if whole:
+        for value in ids:
+            if told := [d for d in found if d.get(id) == value]:
+                yield value, chain_of(told, version)
+        return
+    each_alone = _OneByOne(server, ns, id, version)
+    joined = None
+    if heights is not None:
+        joined = gently(lambda: _Joined(server, ns, id, version, {value: heights.get(value, 0) for value in ids}), None)
+    for value in ids[:singly]:
+        if (chain := _long_chain(joined or each_alone, value, version)) is not None:
+            yield value, chain
+
+
+def _long_chain(parts: _Stretches, value: Value, version: str) -> SampledChain | None:
+    """The versions of one document: the newest, and of a long history its oldest and some from the middle as well."""
+    newest, whole = parts.newest(value)
+    if not newest:
+        return None
+    if whole:
+        return chain_of(newest, version)
+    several = [chain_of(each, version) for each in (parts.oldest(value), newest)]
+    if (place := _middle(*several)) is not None:
+        between = chain_of(parts.middle(value, _like(place, newest[0].get(version))), version)
+        if between.places and between.places[0] < several[-1].places[0]:
+            several.insert(1, between)
+    joined = several[0]
+    for each in several[1:]:
+        joined = _behind(joined, each)
+    return joined
+
+
+def _middle(oldest: SampledChain, newest: SampledChain) -> int | None:
+    """The place between two stretches of a chain; None where there is none between them."""
+    low, high = oldest.places, newest.places
+    return (low[-1] + high[0]) // 2 if low and high and high[0] - low[-1] > 1 else None
+
+
+_Stretch = tuple[Value, Terms, int, int]
+"""The id of a document, which of its versions, in which order, and how many."""
+
+
+class _Stretches(Protocol):
+    """Reads stretches of the histories of some documents."""
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from about a place on."""
+
+
+class _OneByOne:
+    """Reads each stretch of a history as it is asked for."""
+
+    def __init__(self, server: Port, ns: str, id: str, version: str) -> None:
+        self._server, self._ns, self._id, self._version = server, ns, id, version
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+        return self._read(value, {}, -1, CHAIN_LENGTH)
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+        return self._read(value, {}, 1, PART)[0]
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from a place on."""
+        return self._read(value, {self._version: {"$gte": start}}, 1, PART)[0]
+
+    def _read(self, value: Value, where: Terms, way: int, limit: int) -> tuple[Sequence[Document], bool]:
+        filter, sort = {self._id: {"$eq": value}, **where}, {self._id: 1, self._version: way}
+        found, whole = matching(self._server, self._ns, filter, limit, sort=sort)
+        return [d for d in found if d.get(self._id) == value], whole
+
+
+class _Joined:
+    """Reads the same stretches of many histories in one command; raises as :func:`together` does.
+
+    The middle of a history is told by about how high its numbers are, or those of others, where these are no times.
+    """
+
+    def __init__(self, server: Port, ns: str, id: str, version: str, heights: Mapping[Value, int]) -> None:
+        self._server, self._ns, self._id, self._version = server, ns, id, version
+        self._alone = _OneByOne(server, ns, id, version)
+        wanted: list[_Stretch] = []
+        highest = max(heights.values(), default=0)
+        for value, height in heights.items():
+            wanted += [(value, {}, -1, CHAIN_LENGTH + 1), (value, {}, 1, PART)]
+            middle = height // 2 if height // 2 > PART else highest // 2
+            if PART < middle < SECONDS // 2:
+                wanted.append((value, {version: {"$gte": whole_number(middle)}}, 1, PART))
+        found = self._read(wanted)
+        self._newest = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[2] < 0}
+        self._oldest = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[2] > 0 and not each[1]}
+        self._middles = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[1]}
+
+    def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
+        """The newest versions of a document, and whether these are all."""
+        found = self._newest[value]
+        return self._exactly(value, found[:CHAIN_LENGTH]), len(found) <= CHAIN_LENGTH
+
+    def oldest(self, value: Value) -> Sequence[Document]:
+        """The oldest versions."""
+        return self._exactly(value, self._oldest[value])
+
+    def middle(self, value: Value, start: Value) -> Sequence[Document]:
+        """Some versions from about a place on."""
+        found = self._middles.get(value)
+        return self._alone.middle(value, start) if found is None else self._exactly(value, found)
+
+    def _exactly(self, value: Value, found: Sequence[Document]) -> Sequence[Document]:
+        return [document for document in found if document.get(self._id) == value]
+
+    def _read(self, wanted: Sequence[_Stretch]) -> list[list[Document]]:
+        parts: list[tuple[str, list[Terms]]] = []
+        for value, where, way, most in wanted:
+            match: Terms = {self._id: {"$eq": value}, **where}
+            order: Terms = {self._id: 1, self._version: way}
+            parts.append((self._ns, [{"$match": match}, {"$sort": order}, {"$limit": most}]))
+        found: list[list[Document]] = [[] for _ in wanted]
+        left = 8 * CHAIN_BYTES
+        for at, raw in together(self._server, parts):
+            left -= len(raw)
+            if left < 0:
+                raise TooMuch(f"The histories sampled in {self._ns} are too large to be read together.")
+            if (document := read(raw)) is not None:
+                found[at].append(document)
+        return found
+
+
+def _like(place: int, version: Value | None) -> Value:
+    if version is not None and version.type == c.DATE:
+        return Value(c.DATE, place.to_bytes(8, "little", signed=True))
+    return whole_number(place)
+
+
+def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
+    """Two stretches of one chain, the second of which begins above the first, or within it."""
+    known = {document.raw for document in first.documents}
+    new = [at for at, document in enumerate(then.documents) if document.raw not in known]
+    touching = len(new) < len(then.documents)
+    hole = frozenset() if touching or not new else frozenset({len(first.documents)})
+    return SampledChain(
+        first.documents + tuple(then.documents[at] for at in new),
+        first.places + tuple(then.places[at] for at in new),
+        then.newest,
+        first.unplaced + then.unplaced,
+        first.holes | hole,
+    )
+
+
+class Proposal(Struct, frozen=True):
+    """A layout that fits a collection."""
+
+    profile: CollectionProfile
+    confidence: float
+    why: str
+    alternatives: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
+    rows: tuple[str, ...] = ()  # the collections with the rows, where each document has one of its own
+
+
+# --- sentences
+
+SHARES = {
+    "document": (
+        "the one document", "all {whole} documents", "{part} of {whole} documents", "none of {whole} documents"
+    ),
+    "id": ("the one id", "all {whole} ids", "{part} of {whole} ids", "none of {whole} ids"),
+}  # fmt: skip
+"""How a share of things is said; whole phrases, so that each can be translated."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def of(part: int, whole: int, noun: str) -> str:
+    """``2 of 3 documents``, ``all 3 documents``, ``the one document``; the noun is a key of ``SHARES``."""
+    one, every, some, none = SHARES[noun]
+    said = (every if whole > 1 else one) if part == whole else some if part else none
+    return said.format(part=part, whole=whole)

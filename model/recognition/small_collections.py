@@ -1,0 +1,154 @@
+"""Small collections at hand: reads of a collection that a sample holds as a whole are answered from that sample.
+
+Recognition holds every collection against all others of its database. Most collections are small, so that their
+samples are all there is of them, and nothing has to be asked a second time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Container, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from model.errors import NotAllowed, Unreadable
+from model.foundation.records import ServerFacts
+from model.localserver import pipelines
+from model.localserver.projections import compile_projection
+from model.localserver.store import Collection, Store
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.mql.filters import compile_filter
+from model.server.retry import Port, Reply, Terms, Write, bson_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Sample
+
+
+_READS = "Nothing is written while layouts are recognised."
+_PLAIN = (c.STRING, c.OBJECT_ID, c.BINARY, c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128, c.DATE, c.OBJECT)
+"""Types of ids that a filter compares as they are; a regex is searched for, and null is nothing as well."""
+
+
+class SmallCollections:
+    """A server of which collections that were read as a whole are not asked again; for reading only."""
+
+    def __init__(self, server: Port, db: str = "", there: Container[str] = ()) -> None:
+        """``there`` are all collections of ``db``, so that nothing is asked of another one there; "" where unknown."""
+        self._server = server
+        self._db, self._there = db, there
+        self._store = Store()
+        self._held: dict[str, Collection] = {}
+        self._by_id: dict[str, dict[order.Key, list[tuple[int, bytes]]]] = {}
+
+    @property
+    def read_only(self) -> bool:
+        """Whether :meth:`send` refuses everything: it does."""
+        return True
+
+    def hold(self, sample: Sample) -> None:
+        """Answer reads of a collection from its sample from now on, where that is the whole of it."""
+        if sample.whole is not None and sample.ns not in self._held:
+            db, _, name = sample.ns.partition(".")
+            collection = self._store.make(db, name, strict=False)
+            collection.load(sample.whole)
+            self._held[sample.ns] = collection
+            self._by_id[sample.ns] = _by_id(sample.whole)
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+        batch: int = 0,
+    ) -> Iterator[bytes]:
+        """The matching documents as :meth:`.Port.find` tells them."""
+        if ns not in self._there and ns.partition(".")[0] == self._db:
+            return iter(())
+        if ns not in self._held:
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
+        try:
+            ids = None if sort else _ids(filter)
+            documents: Iterator[bytes]
+            if ids is not None:
+                met = self._by_id[ns]
+                documents = (raw for _, raw in sorted(row for id in ids if id in met for row in met[id]))
+            else:
+                documents = pipelines.matching(
+                    self._held[ns], compile_filter(bson_of(filter or {})), pipelines.parse_sort(bson_of(sort or {}))
+                )
+            found = list(islice(documents, skip, skip + limit if limit else None))
+            if not found:
+                return iter(())
+            project = compile_projection(bson_of(projection or {}))
+            return iter(found if project is None else [project(raw) for raw in found])
+        except (CommandError, Unreadable, RecursionError):
+            return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
+
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
+        """The results of a pipeline."""
+        if ns not in self._held or any("$lookup" in stage for stage in pipeline):
+            return self._server.aggregate(ns, pipeline, max_ms, batch)
+        try:
+            stages = c.array([Value.document(bson_of(stage)) for stage in pipeline])
+            db = ns.partition(".")[0]
+            return iter(list(pipelines.aggregate(self._store, db, self._held[ns], (stages.type, stages.data))))
+        except (CommandError, Unreadable, RecursionError):
+            return self._server.aggregate(ns, pipeline, max_ms, batch)
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many match."""
+        if ns not in self._held:
+            return self._server.count(ns, filter, max_ms)
+        return sum(1 for _ in self.find(ns, filter))
+
+    def facts(self) -> ServerFacts:
+        """The server's facts about itself."""
+        return self._server.facts()
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """Name, type and options of each collection of a database."""
+        return self._server.collections(db)
+
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """The ids of the collections of a database, by name."""
+        return self._server.collection_ids(db)
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The index descriptions."""
+        return self._server.indexes(ns)
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Raises ``NotAllowed``: recognition reads."""
+        raise NotAllowed(_READS)
+
+    def send(self, write: Write) -> Reply:
+        """Refuse: recognition reads."""
+        return Reply("no", sentence=_READS, error=NotAllowed(_READS))
+
+
+def _by_id(documents: Sequence[bytes]) -> dict[order.Key, list[tuple[int, bytes]]]:
+    """The documents and their places, by their ids where these can be told."""
+    found: dict[order.Key, list[tuple[int, bytes]]] = {}
+    for place, raw in enumerate(documents):
+        with contextlib.suppress(Unreadable):
+            if (id := c.get(raw, ("_id",))) is not None:
+                found.setdefault(order.key(id.type, id.data), []).append((place, raw))
+    return found
+
+
+def _ids(filter: Terms | None) -> set[order.Key] | None:
+    """The ids that a filter asks for, where it asks for nothing else and they are compared as they are."""
+    wanted = filter["_id"] if filter is not None and list(filter) == ["_id"] else None
+    ids = wanted["$in"] if isinstance(wanted, dict) and list(wanted) == ["$in"] else None
+    if ids is None or not all(isinstance(id, Value) and id.type in _PLAIN for id in ids):
+        return None
+    return {order.key(id.type, id.data) for id in ids}

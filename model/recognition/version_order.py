@@ -1,0 +1,256 @@
+"""The test whether a field numbers the versions of one document, with the evidence against it.
+
+A version is another one in every row of a document, and rises as time goes on. The rows' own ``_id`` tells the time, or
+a date that is named as the time of a change; where neither does, the numbers themselves must follow one another. Damage
+that histories are known to suffer does not contradict: a number that two writers took, a version that was thrown away,
+a number of another type. All else does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from itertools import pairwise
+
+from msgspec import Struct
+
+from model.recognition.field_names import CHANGE_TIMES, TIMES, bare
+from model.recognition.sampling import Document, SampledChain
+from model.storage.gaps import SECONDS
+from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, place_of, time_of, unreadable
+from model.text.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+SKEW = 2  # seconds by which the clocks of two writers may differ
+MOST_GOOD = 0.8
+LEAST_ALIKE = 0.3  # of the fields of two states of one document, those that both have
+
+
+class Verdict(Enum):
+    """The verdict on the rows of one document."""
+
+    SILENT = "silent"  # there is one row, or none
+    GOOD = "good"
+    THINNED = "thinned"  # numbers are missing; time bears out most of the others, and contradicts none
+    DAMAGED = "damaged"
+    AGAINST = "against"
+
+
+class Judgement(Struct, frozen=True):
+    """The verdict on one document, and why, in words that follow its name."""
+
+    verdict: Verdict
+    why: str = ""
+
+
+class Judged(Struct, frozen=True):
+    """The evidence against a version in some documents."""
+
+    version: str
+    good: int = 0
+    damaged: int = 0
+    against: str = ""  # the first document that contradicts, and how
+
+    @property
+    def several(self) -> int:
+        """Documents with several rows."""
+        return self.good + self.damaged
+
+    @property
+    def earned(self) -> bool:
+        """Whether nothing contradicts and most documents are in order."""
+        return not self.against and self.good >= MOST_GOOD * self.several
+
+    @property
+    def said(self) -> str:
+        """The tests that it passed, as a clause; "" where no document could have told."""
+        if not self.several:
+            return ""
+        few = f"of {self.several} with several rows none has" if self.several > 1 else "it has not"
+        damaged = f" and {self.damaged} {'are' if self.damaged > 1 else 'is'} damaged" if self.damaged else ""
+        return f"{few} a {self.version} that is constant, repeats or falls as time goes on{damaged}"
+
+
+def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:
+    """The verdicts of some documents together; it ends at the first one that contradicts."""
+    good = damaged = 0
+    for chain in chains:
+        found = judgement(chain, version)
+        if found.verdict is Verdict.AGAINST:
+            name = chain.documents[0].get(id) if chain.documents else None
+            who = id_name(name) if name is not None else "a document"
+            return Judged(version, good, damaged, f"{who} {found.why}")
+        good += found.verdict in (Verdict.GOOD, Verdict.THINNED)
+        damaged += found.verdict is Verdict.DAMAGED
+    return Judged(version, good, damaged)
+
+
+def judgement(chain: SampledChain, version: str) -> Judgement:
+    """The judgement of one document's rows on a version; one that is a time may fall where a clock went wrong."""
+    places, dated = chain.places, is_timed(chain, version)
+    total = len(places) + chain.unplaced
+    if total < 2:
+        return Judgement(Verdict.SILENT)
+    if 2 * chain.unplaced > total:
+        return Judgement(Verdict.AGAINST, f"has no {version} in {chain.unplaced} of {total} rows")
+    repeats = len(places) - len(set(places))
+    shown = f"{version} {_shown(chain, version)}"
+    if len(places) > 1 and len(set(places)) == 1 and not _copies(chain.documents):
+        return Judgement(Verdict.AGAINST, f"has {shown} in all of its {len(places)} rows")
+    spare = max(1, len(places) // 5)
+    if repeats > max(1, len(places) // 3):
+        return Judgement(Verdict.AGAINST, f"has only {len(set(places))} different {version} in {len(places)} rows")
+    rises, falls, steps = with_time(chain, version)
+    if falls > (spare if dated and len(places) > 2 else 0):
+        return Judgement(Verdict.AGAINST, f"has a {version} that falls as time goes on")
+    if repeats or chain.unplaced or falls or _broken(chain.documents):
+        return Judgement(Verdict.DAMAGED)
+    if not dated and any(b - a > 1 for part in chain.stretches for a, b in pairwise(part)):
+        return Judgement(Verdict.THINNED if 2 * rises >= steps else Verdict.DAMAGED)
+    return Judgement(Verdict.GOOD)
+
+
+class Inside(Struct, frozen=True):
+    """One document with earlier states in an array of its own, oldest first, and its current state."""
+
+    id: Value | None
+    past: Sequence[Document]
+    now: Document
+
+    @property
+    def alike(self) -> float:
+        """The share of fields that the latest earlier state and the current one have in common."""
+        ours, theirs = set(self.now.fields), set(self.past[-1].fields) if self.past else set()
+        return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def judged_inside(documents: Iterable[Inside], version: str, prev: str) -> Judged:
+    """The verdicts on documents that keep their past inside, up to the first that contradicts."""
+    good = damaged = 0
+    for each in documents:
+        if not each.past:
+            continue
+        found = _rising([*(d.place(version) for d in each.past), each.now.place(version)], version, prev)
+        if each.alike < LEAST_ALIKE:
+            found = Judgement(Verdict.AGAINST, f"has little in {prev} of what it is made of itself")
+        if found.verdict is Verdict.AGAINST:
+            who = id_name(each.id) if each.id is not None else "a document"
+            return Judged(version, good, damaged, f"{who} {found.why}")
+        good += found.verdict is Verdict.GOOD
+        damaged += found.verdict is Verdict.DAMAGED
+    return Judged(version, good, damaged)
+
+
+def _rising(places: Sequence[int | None], version: str, prev: str) -> Judgement:
+    """The judgement of the numbers in an array, whose order is that of time, with the current one behind them."""
+    found = [place for place in places if place is not None]
+    if 2 * len(found) < len(places) or places[-1] is None:
+        return Judgement(Verdict.AGAINST, f"has no {version} in {len(places) - len(found)} of {len(places)} versions")
+    if len(set(found)) == 1 and len(found) > 1:
+        return Judgement(Verdict.AGAINST, f"has {version} {found[0]} in all of its {len(found)} versions")
+    if found[-1] < max(found):
+        return Judgement(Verdict.AGAINST, f"has a {version} that is not above all in {prev}")
+    spare = max(1, len(found) // 5) if len(found) > 2 else 0
+    astray = len(found) - _longest_rise(found)
+    if astray > spare:
+        return Judgement(Verdict.AGAINST, f"has a {version} that falls or repeats in {prev}")
+    return Judgement(Verdict.DAMAGED if astray or len(found) < len(places) else Verdict.GOOD)
+
+
+def _longest_rise(places: Sequence[int]) -> int:
+    """The length of the longest strictly rising selection."""
+    ends: list[int] = []
+    for place in places:
+        at = next((n for n, end in enumerate(ends) if end >= place), len(ends))
+        ends[at : at + 1] = [place]
+    return len(ends)
+
+
+def _shown(chain: SampledChain, version: str) -> str:
+    value = chain.documents[-1].get(version)
+    number = number_of(value)
+    return str(number) if number is not None else str(value.python()) if value is not None else ""
+
+
+def _copies(documents: Sequence[Document]) -> bool:
+    """Whether rows are equal except for the fields that tell writes apart."""
+    contents = {
+        tuple((name, value) for name, value in d.fields.items() if name != "_id" and value.type != c.OBJECT_ID)
+        for d in documents
+    }
+    return len(contents) == 1
+
+
+# --- time
+
+
+def with_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
+    """The counts of neighbours with different numbers: time rises with them, it falls, and all."""
+    rows: dict[int, list[Document]] = {}  # several under one number are told as one: a copy may have come later
+    broken = _broken(chain.documents)  # these tell no time either
+    for place, document in zip(chain.places, chain.documents, strict=True):
+        if document.raw not in broken:
+            rows.setdefault(place, []).append(document)
+    steps = list(pairwise(rows.values()))
+    own = [max(_later(a.get("_id"), b.get("_id")) for a in before for b in after) for before, after in steps]
+    told = [name for name in _dates([d for each in rows.values() for d in each]) if name != version]
+    if 1 in own and -1 not in own:
+        return own.count(1), 0, len(steps)
+    changes = [name for name in told if bare(name) in CHANGE_TIMES]
+    for name in changes or told:
+        dates = [
+            max(_way(place_of(a.get(name)), place_of(b.get(name))) for a in before for b in after)
+            for before, after in steps
+        ]
+        if 1 in dates and -1 not in dates:
+            return dates.count(1), 0, len(steps)
+        if name in changes and -1 not in own and -1 in dates:
+            own = dates
+    return own.count(1), own.count(-1), len(steps)
+
+
+def _broken(documents: Sequence[Document]) -> set[bytes]:
+    """Rows that do not decode, and a row that lacks the time that all others have."""
+    found = {d.raw for d in documents if unreadable(d.raw)}
+    counts = Counter(
+        name for d in documents for name, v in d.fields.items() if v.type == c.DATE and bare(name) in TIMES
+    )
+    usual = [name for name, n in counts.items() if n == len(documents) - 1 > 1]
+    return found | {d.raw for d in documents for name in usual if d.get(name) is None}
+
+
+def is_timed(chain: SampledChain, version: str) -> bool:
+    """Whether versions are dates, or numbers that count the time since 1970."""
+    values = [v for d in chain.documents if (v := d.get(version)) is not None]
+    return 2 * sum(v.type == c.DATE or (number_of(v) or 0) >= SECONDS for v in values) > len(values)
+
+
+def _dates(documents: Sequence[Document]) -> list[str]:
+    """The dates that all of these documents have under a name for times."""
+    first = documents[0].fields if documents else {}
+    return [
+        name
+        for name in first
+        if bare(name) in TIMES and all((v := d.get(name)) is not None and v.type == c.DATE for d in documents)
+    ]
+
+
+def _later(a: Value | None, b: Value | None) -> int:
+    """Whether ``b`` was made after ``a`` (1), before it (-1), or nobody knows (0), by their own ids."""
+    if a is None or b is None:
+        return 0
+    if a.type == b.type == c.OBJECT_ID:
+        if a.data[4:9] == b.data[4:9]:
+            return (a.data < b.data) - (a.data > b.data)
+        early, late = time_of(a), time_of(b)
+        apart = (late - early).total_seconds() if early is not None and late is not None else 0
+        return 0 if abs(apart) <= SKEW else 1 if apart > 0 else -1
+    if a.type in WHOLE_NUMBERS and b.type in WHOLE_NUMBERS:
+        return _way(number_of(a), number_of(b))
+    return 0
+
+
+def _way(a: int | None, b: int | None) -> int:
+    return 0 if a is None or b is None else (b > a) - (b < a)

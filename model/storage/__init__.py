@@ -1,0 +1,1 @@
+"""Readers, writers, ids, guards and numbering, of which layouts are composed."""

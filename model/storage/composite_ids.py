@@ -1,0 +1,424 @@
+"""Ids that are made of several fields, shown to layouts as one field that no document stores.
+
+A profile may say ``id = ["tenant", "number"]``. Every document that is read then has one field more, whose name is both
+names and whose value is a document of both values; filters, orders, pipelines and indexes that speak of it are put in
+the words of the fields that are stored, and it is taken out of what is written. So no layout has to know of it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from model.errors import Refused, Unreadable
+from model.foundation.records import ServerFacts
+from model.server import guards
+from model.server.duplicate_key import DuplicateKey
+from model.server.retry import Port, Reply, Server, Terms, Write
+from model.storage.newest_query import ALL_TYPES, TypeNumbers, beyond
+from model.values import canonical as c
+from model.values.canonical import Path, Value
+
+NOTHING: Terms = {"_id": {"$exists": False}}
+_ALL: Terms = {}
+_FIELDS = {"$size": {"$objectToArray": "$$ROOT"}}
+"""How a guard asks for the number of a document's fields."""
+
+
+def name_of(parts: Sequence[str]) -> str:
+    """The name of the field that stands for some paths."""
+    return "+".join(part.replace(".", "/") for part in parts)
+
+
+class CompositeId(Struct, frozen=True, eq=False):
+    """The id of one collection's documents: the paths of its parts, and the name of the field that stands for them."""
+
+    parts: tuple[str, ...]
+    types: Callable[[], Sequence[int]] = lambda: ALL_TYPES
+    """The types that filters may name."""
+
+    @property
+    def name(self) -> str:
+        """The name of the field that layouts see."""
+        return name_of(self.parts)
+
+    @property
+    def paths(self) -> list[tuple[str, Path]]:
+        """Each part with its path."""
+        return [(part, tuple(part.split("."))) for part in self.parts]
+
+    # --- documents
+
+    def of(self, raw: bytes) -> Value | None:
+        """The id in a stored document; None where a part of it is missing."""
+        found = [(part, c.get(raw, path)) for part, path in self.paths]
+        pairs = [(part, value) for part, value in found if value is not None]
+        return Value.document(c.document(pairs)) if len(pairs) == len(self.parts) else None
+
+    def shown(self, raw: bytes) -> bytes:
+        """A stored document with the field behind its own; as it is where it has no such id, or does not decode."""
+        try:
+            id = self.of(raw)
+            return raw if id is None else c.document([*c.fields(raw), (self.name, id)])
+        except Unreadable:
+            return raw
+
+    def stored(self, raw: bytes) -> bytes:
+        """A document as it is stored: without the field, whose parts take its place where they are not there.
+
+        Raises ``Refused`` where a part differs from what the field says, or is no field that can be set.
+        """
+        id = c.get(raw, (self.name,))
+        if id is None:
+            return raw
+        if id.type != c.OBJECT or {name for name, _ in c.fields(id.data)} != set(self.parts):
+            raise Refused(f"An id here has the parts {' and '.join(self.parts)}; write it as a document of these.")
+        values, pairs = dict(c.fields(id.data)), []
+        for name, value in c.fields(raw):
+            if name != self.name:
+                pairs.append((name, value))
+                continue
+            missing = [(part, path) for part, path in self.paths if c.get(raw, path) is None]
+            pairs += [(part, values[part]) for part, path in missing if len(path) == 1]
+        made = c.document(pairs)
+        for part, path in self.paths:
+            there = c.get(made, path)
+            if there is None:
+                made = c.put(made, path, values[part])
+            elif there != values[part]:
+                raise Refused(f"{part} is a part of the document's id, and stays as it is; take it out of the edit.")
+        return made
+
+    # --- terms
+
+    def filter(self, terms: Terms | None) -> Terms | None:
+        """A filter in the words of what is stored."""
+        if terms is None:
+            return None
+        clauses: list[Terms] = []
+        plain: dict[str, Any] = {}
+        for name, term in terms.items():
+            if name == self.name:
+                clauses.append(self._clause(term))
+            elif name.startswith(f"{self.name}."):
+                clauses.append({name[len(self.name) + 1 :]: term})
+            elif name in ("$and", "$or", "$nor"):
+                plain[name] = [self.filter(_terms(each)) for each in _elements(term)]
+            elif name == "$expr":
+                plain[name] = self._expression(term)
+            else:
+                plain[name] = term
+        return _together([plain, *clauses])
+
+    def _clause(self, term: Any) -> Terms:
+        if isinstance(term, Value) and term.type == c.OBJECT and _operators(term):
+            term = dict(c.fields(term.data))
+        if not isinstance(term, Mapping) or not all(str(name).startswith("$") for name in term):
+            return self._equal(term, exact=False)
+        clauses: list[Terms] = []
+        for operator, value in term.items():
+            match operator:
+                case "$eq":
+                    clauses.append(self._equal(value, exact="$type" in term))
+                case "$ne":
+                    clauses.append({"$nor": [self._equal(value, exact=False)]})
+                case "$in":
+                    clauses.append({"$or": [self._equal(each, exact=False) for each in _elements(value)] or [NOTHING]})
+                case "$exists":
+                    there = {part: {"$exists": True} for part in self.parts}
+                    clauses.append(there if _truth(value) else {"$nor": [there]})
+                case "$type":
+                    clauses.append(_ALL if "$eq" in term else self._typed(value))
+                case "$not":
+                    pass  # that it is no array, which it never is
+                case "$gt" | "$lt":
+                    clauses.append(self._behind(value, operator == "$lt"))
+                case _:
+                    raise Refused(f"{operator} cannot be asked of {self.name}; ask it of {' or '.join(self.parts)}.")
+        return _together(clauses)
+
+    def _expression(self, term: Any) -> Any:
+        """An expression over what is stored: the whole document is one field smaller, the field is its parts."""
+        if isinstance(term, list | tuple):
+            return [self._expression(each) for each in term]
+        if isinstance(term, str) and term.startswith(f"${self.name}"):
+            rest = term[len(self.name) + 1 :]
+            return {part: f"${part}" for part in self.parts} if not rest else f"${rest[1:]}"
+        if not isinstance(term, Mapping):
+            return term
+        literal, pair = term.get("$literal"), term.get("$eq")
+        if isinstance(literal, Value) and literal.type == c.OBJECT:
+            return {"$literal": Value.document(self.stored(literal.data))}
+        if isinstance(pair, list) and pair[:1] == [_FIELDS] and isinstance(pair[1], int):
+            return {"$eq": [_FIELDS, pair[1] - 1]}
+        return {name: self._expression(each) for name, each in term.items()}
+
+    def _equal(self, value: Any, exact: bool) -> Terms:
+        parts = self._values(value)
+        if parts is None:
+            return NOTHING
+        clauses: dict[str, Any] = {}
+        for part, each in parts.items():
+            clauses |= guards.exact(part, each) if exact else {part: {"$eq": each}}
+        return clauses
+
+    def _values(self, value: Any) -> dict[str, Value] | None:
+        """The values of the parts in an id; None where it is none."""
+        id = value if isinstance(value, Value) else Value.of(value)
+        found = dict(c.fields(id.data)) if id.type == c.OBJECT else {}
+        return {part: found[part] for part in self.parts} if set(found) == set(self.parts) else None
+
+    def _typed(self, value: Any) -> Terms:
+        kinds = [each.python() if isinstance(each, Value) else each for each in _elements(value)]
+        return {part: {"$exists": True} for part in self.parts} if c.OBJECT in kinds or "object" in kinds else NOTHING
+
+    def _behind(self, value: Any, down: bool) -> Terms:
+        """The ids beyond one: by the first part, and among equal ones by the next."""
+        before: dict[str, Any] = {}
+        found: list[Terms] = []
+        for part, each in (self._values(value) or {}).items():
+            found.append({"$and": [dict(before), beyond(part, each, down, self.types)]})
+            before[part] = {"$eq": each}
+        return {"$or": found or [NOTHING]}
+
+    def order(self, sort: Terms | None) -> Terms | None:
+        """An order, or the keys of an index, in the words of what is stored."""
+        if sort is None or self.name not in sort:
+            return sort
+        keys: dict[str, Any] = {}
+        for name, way in sort.items():
+            for each in self.parts if name == self.name else (name,):
+                keys.setdefault(each, way)
+        return keys
+
+    def projection(self, fields: Terms | None) -> Terms | None:
+        """A choice of fields in the words of what is stored; a choice of what to leave out keeps the parts."""
+        if fields is None or self.name not in fields:
+            return fields
+        chosen = {name: way for name, way in fields.items() if name != self.name}
+        return chosen | dict.fromkeys(self.parts, 1) if _truth(fields[self.name]) else chosen
+
+    def pipeline(self, stages: Sequence[Terms]) -> list[Terms]:
+        """A pipeline whose documents have the field; its first filters are asked before, by what is stored."""
+        first = next((at for at, stage in enumerate(stages) if "$match" not in stage), len(stages))
+        asked = [{"$match": self.filter(stage["$match"]) or {}} for stage in stages[:first]]
+        made = {"$addFields": {self.name: {part: f"${part}" for part in self.parts}}}
+        return [*asked, made, *stages[first:]]
+
+    def index(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of an index with the field, where its parts stand in it one behind the other, in the same way."""
+        names = list(keys)
+        at = names.index(self.parts[0]) if self.parts[0] in names else len(names)
+        here = names[at : at + len(self.parts)]
+        if set(here) != set(self.parts) or len({str(keys[name]) for name in here}) != 1:
+            return dict(keys)
+        pairs = [(name, keys[name]) for name in names if name not in self.parts]
+        pairs.insert(at, (self.name, keys[here[0]]))
+        return dict(pairs)
+
+    def duplicate(self, key: DuplicateKey) -> DuplicateKey:
+        """A key that is taken, with the field in place of its parts."""
+        if not set(self.parts) <= set(key.fields):
+            return key
+        values = dict(zip(key.fields, key.values, strict=False))
+        fields = [self.name, *(name for name in key.fields if name not in self.parts)]
+        own = ", ".join(values.get(part, "") for part in self.parts)
+        return replace(key, fields=tuple(fields), values=(own, *(values.get(name, "") for name in fields[1:])))
+
+    def write(self, write: Write) -> Write:
+        """A write as it is sent; raises ``Refused`` for one that would change a part of the id."""
+        body = write.body
+        if isinstance(body, bytes):
+            body = self.stored(body)
+        elif isinstance(body, Sequence):
+            body = [_replaced(stage, self.stored) for stage in body]
+        return replace(write, filter=self.filter(write.filter) or {}, body=body)
+
+
+def _replaced(stage: Any, stored: Callable[[bytes], bytes]) -> Terms:
+    """A stage that writes a document whole, with that document as it is stored."""
+    whole = stage.get("$replaceWith")
+    literal = whole.get("$literal") if isinstance(whole, Mapping) else None
+    if isinstance(literal, Value) and literal.type == c.OBJECT:
+        return {"$replaceWith": {"$literal": Value.document(c.without(stored(literal.data), ("_id",)))}}
+    made: Terms = stage
+    return made
+
+
+def _together(clauses: Iterable[Terms]) -> Terms:
+    """Clauses as one filter, side by side where no two of them speak of one name."""
+    made: dict[str, Any] = {}
+    apart: list[Terms] = []
+    for clause in clauses:
+        if made.keys() & clause.keys():
+            apart.append(clause)
+        else:
+            made |= clause
+    return made | {"$and": [*made.get("$and", ()), *apart]} if apart else made
+
+
+def _elements(value: Any) -> Iterable[Any]:
+    if isinstance(value, Value):
+        return c.items(value) if value.type == c.ARRAY else [value]
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _terms(value: Any) -> Terms:
+    return dict(c.fields(value.data)) if isinstance(value, Value) else value
+
+
+def _operators(value: Value) -> bool:
+    names = [name for name, _ in c.fields(value.data)]
+    return bool(names) and all(name.startswith("$") for name in names)
+
+
+def _truth(value: Any) -> bool:
+    return bool(value.python() if isinstance(value, Value) else value)
+
+
+REMEMBERED = 300
+"""The seconds for which a collection's indexes are remembered: every write looks at them, and they change seldom."""
+
+
+class CompositeIds(Struct, frozen=True, eq=False):
+    """A server whose collections may have such ids; ``parts`` tells those of one, () where it has none."""
+
+    server: Server
+    parts: Callable[[str], tuple[str, ...]]
+    _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict)
+    _types: TypeNumbers = field(default_factory=TypeNumbers)
+
+    def _id(self, ns: str) -> CompositeId | None:
+        parts = self.parts(ns)
+        return CompositeId(parts, lambda: self._types.known(self.server, ns)) if parts else None
+
+    @property
+    def read_only(self) -> bool:
+        """As the server's."""
+        return self.server.read_only
+
+    @property
+    def patience(self) -> float:
+        """As the server's."""
+        return self.server.patience
+
+    def gentle(self) -> CompositeIds:
+        """This port for long reads on production, as the server's own."""
+        return replace(self, server=self.server.gentle())
+
+    def aside(self) -> CompositeIds:
+        """This port for long reads, from other members where the address asks for that."""
+        there = self.server.aside()
+        return self if there is self.server else replace(self, server=there)
+
+    @property
+    def reads_aside(self) -> bool:
+        """As the server's."""
+        return self.server.reads_aside
+
+    def facts(self) -> ServerFacts:
+        """As the server's."""
+        return self.server.facts()
+
+    def find(
+        self,
+        ns: str,
+        filter: Terms | None = None,
+        sort: Terms | None = None,
+        projection: Terms | None = None,
+        skip: int = 0,
+        limit: int = 0,
+        max_ms: int | None = None,
+        batch: int = 0,
+    ) -> Iterator[bytes]:
+        """The matching documents, with the field."""
+        id = self._id(ns)
+        if id is None:
+            return self.server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
+        fields = id.projection(projection)
+        return map(
+            id.shown, self.server.find(ns, id.filter(filter), id.order(sort), fields, skip, limit, max_ms, batch)
+        )
+
+    def aggregate(
+        self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
+    ) -> Iterator[bytes]:
+        """The results of a pipeline over documents with the field."""
+        id = self._id(ns)
+        return self.server.aggregate(ns, pipeline if id is None else id.pipeline(pipeline), max_ms, batch)
+
+    def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
+        """How many documents match."""
+        id = self._id(ns)
+        return self.server.count(ns, filter if id is None else id.filter(filter), max_ms)
+
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        """As the server's."""
+        return self.server.collections(db)
+
+    def collection_ids(self, db: str) -> dict[str, str]:
+        """As the server's."""
+        return self.server.collection_ids(db)
+
+    def indexes(self, ns: str) -> list[dict[str, Any]]:
+        """The indexes, with the field in place of its parts where they stand together."""
+        id, found = self._id(ns), self.server.indexes(ns)
+        return found if id is None else [each | {"key": id.index(each.get("key") or {})} for each in found]
+
+    def remembered_indexes(self, ns: str, again: bool = False) -> list[dict[str, Any]]:
+        """The indexes as they were at most :data:`REMEMBERED` seconds ago, or asked for ``again``."""
+        at, found = self._indexes.get(ns, (-math.inf, []))
+        if again or time.monotonic() - at > REMEMBERED:
+            at, found = self._indexes[ns] = time.monotonic(), self.indexes(ns)
+        return found
+
+    def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
+        """Create an index over what is stored."""
+        id = self._id(ns)
+        self.server.create_index(ns, keys if id is None else id.order(keys) or {}, unique)
+
+    def stored(self, ns: str, raw: bytes) -> bytes:
+        """A document of a collection as it is stored."""
+        id = self._id(ns)
+        return raw if id is None else id.stored(raw)
+
+    def as_sent(self, write: Write) -> Write:
+        """A write as it leaves; raises ``Refused`` for one that would change a part of an id."""
+        id = self._id(write.ns)
+        return self.server.as_sent(write if id is None else id.write(write))
+
+    def send(self, write: Write) -> Reply:
+        """Send a write of a document with the field."""
+        id = self._id(write.ns)
+        if id is None:
+            return self.server.send(write)
+        try:
+            sent = id.write(write)
+        except Refused as error:
+            return Reply("no", sentence=str(error), error=error)
+        reply = self.server.send(sent)
+        if reply.stored is not None:
+            return replace(reply, stored=id.shown(reply.stored))
+        return reply if reply.duplicate is None else replace(reply, duplicate=id.duplicate(reply.duplicate))
+
+
+def as_sent(port: Port, writes: Iterable[Write]) -> list[Write]:
+    """Writes as they leave through a port, for a preview."""
+    return [port.as_sent(each) if isinstance(port, CompositeIds) else each for each in writes]
+
+
+def stored(port: Port, ns: str, raw: bytes) -> bytes:
+    """A document that was read through a port, as it is stored."""
+    return port.stored(ns, raw) if isinstance(port, CompositeIds) else raw
+
+
+def reading(port: Port, ns: str, parts: tuple[str, ...]) -> Port:
+    """The port that reads one collection with ids of these parts, whatever is known of it."""
+    if not isinstance(port, CompositeIds):
+        return port
+    return replace(port, parts=lambda each: parts if each == ns else port.parts(each))

@@ -1,0 +1,184 @@
+"""Collections with one document for the current version of each: reading it, listing it, knowing it again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from bson import ObjectId
+
+from model.errors import NotFound
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Contents, Outline, Row, Stored, Version
+from model.server import guards
+from model.server.guards import Abilities
+from model.server.retry import Port, Terms
+from model.storage.foreign_guard import ForeignGuard
+from model.storage.gaps import outlined
+from model.storage.lazy_row import RowReader
+from model.storage.lazy_version import LazyVersions
+from model.storage.newest_query import PageQuery, with_own
+from model.storage.reserved_fields import Own, legible_field, made_version, unreadable
+from model.text.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+class CurrentDocuments:
+    """The current versions of a collection: the documents themselves, or a sub-document ``inside`` of each.
+
+    ``own`` names the layout's own fields where the current version stands. A layout that keeps no other
+    versions reads its collection by this alone.
+    """
+
+    def __init__(
+        self, server: Port, profile: CollectionProfile, own: Own, inside: str = "", numbered: bool = True
+    ) -> None:
+        self.server, self.profile, self.own, self.inside, self.numbered = server, profile, own, inside, numbered
+        self.ns = profile.ns
+        self.foreign = ForeignGuard(profile)
+        self._lazily = LazyVersions(profile, profile.id, own, self._read)
+        self.row = RowReader(profile.id if inside else own.id, own.version, (own.at, own.token), inside).row
+        self.known_abilities: Abilities | None = None
+        """What this server's expressions can tell apart, once somebody has asked."""
+
+    # --- one stored document
+
+    def raw(self, id: Value) -> bytes:
+        """The stored document with exactly this id; raises ``NotFound``."""
+        where = {self.profile.id: {"$eq": id}}
+        found = next(iter(self.server.find(self.ns, where, limit=1)), None)
+        if found is not None and c.get(found, (self.profile.id,)) != id:  # a server finds 1 and 1.0 equal
+            alike = self.server.find(self.ns, where)
+            found = next((raw for raw in alike if c.get(raw, (self.profile.id,)) == id), None)
+        if found is None:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        return found
+
+    def part(self, raw: bytes) -> bytes:
+        """The current version in a stored document; an empty one where it has none."""
+        if not self.inside:
+            return raw
+        found = legible_field(raw, self.inside)
+        return found.data if found is not None and found.type == c.OBJECT else c.EMPTY
+
+    def path(self, name: str) -> str:
+        """The path of a field of the current version in the stored document."""
+        return f"{self.inside}.{name}" if self.inside else name
+
+    def content(self, raw: bytes) -> bytes:
+        """The users' part of the current version."""
+        return self.own.content(self.part(raw))
+
+    def made(self, raw: bytes, contents: bool = True) -> Version:
+        """The current version out of its stored document."""
+        return (contents and self._lazily.current(raw, self.part(raw))) or self._read(raw, contents)
+
+    def _read(self, raw: bytes, contents: bool = True) -> Version:
+        """The current version, read as a whole."""
+        part = self.part(raw)
+        version = self.version_of(part, "document", contents, current=True)
+        if not self.inside:
+            return version
+        found: dict[str, Any] = {"raw": raw if contents else None, "stored_bytes": len(raw)}
+        if version.state == "present" and (damage := unreadable(raw)):
+            found |= {"state": "damaged", "detail": damage}
+        elif part == c.EMPTY and legible_field(raw, self.inside) is None:
+            found |= {"state": "damaged", "detail": f"has no {self.inside}"}
+        return version.but(**found)
+
+    def version_of(self, part: bytes, stored: Stored, contents: bool = True, current: bool = False) -> Version:
+        """A version out of the bytes that hold its fields."""
+        times = (self.own.token,)
+        return made_version(part, self.own, self.profile, stored, current, contents, times, counted=self.numbered)
+
+    def token(self, raw: bytes) -> Value | None:
+        """The token of a stored document's current version."""
+        return c.get(self.part(raw), (self.own.token,)) if self.own.token else None
+
+    def bears(self, raw: bytes, token: ObjectId) -> bool:
+        """Whether a stored document's current version carries this token."""
+        return self.token(raw) == Value.of(token)
+
+    def identity(self, version: Version) -> bytes:
+        """Version and token, by which a swap is guarded; the whole document where it carries no token."""
+        raw, own = version.raw or c.EMPTY, self.own
+        if not own.token:
+            return raw
+        kept, _ = c.parted(self.part(raw), ("_id", own.version or "_id", own.token))
+        return c.document(kept.items()) if own.token in kept else raw
+
+    def abilities_over(self, raw: bytes) -> Abilities:
+        """The abilities of this server's expressions, found out once over a document that exists."""
+        if self.known_abilities is None:
+            self.known_abilities = guards.abilities(self.server, self.ns, guards.physical_id(raw))
+        return self.known_abilities
+
+    # --- lists
+
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document with exactly one of these ids."""
+        return self.any(guards.exact_in(self.profile.id, ids))
+
+    def any(self, filter: Terms) -> bool:
+        """Whether a document of the collection matches."""
+        return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The documents that match, straight from the collection."""
+        return self.rows(query.filter, query, with_own(query.projection, self.own))
+
+    def rows(
+        self, filter: Terms | None, query: PageQuery, fields: Terms | None, sort: Terms | None = None
+    ) -> Iterator[Row]:
+        """The rows of a query, with filter, fields and order as the server gets them."""
+        order = sort or query.sort or {self.profile.id: 1}
+        found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
+        return map(self.row, found)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; None where counting takes longer."""
+        return self.server.count(self.ns, filter, max_ms)
+
+    def counted(
+        self, filter: Terms | None, once: Callable[[Terms], Iterable[object]] | None, max_ms: int
+    ) -> int | None:
+        """How many documents match, and with ``once``, which gives those, how many did; None where that takes long."""
+        total = self.count(filter, max_ms=max_ms)
+        if total is None or not filter or once is None:
+            return total
+        until = time.monotonic() + max_ms / 1000
+        for _ in once(filter):
+            total += 1
+            if time.monotonic() > until:
+                return None
+        return total
+
+    # --- as the only versions there are
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The current version; raises ``NotFound`` for any other."""
+        current = self.made(self.raw(id))
+        if v is not None and v != current.v:
+            raise NotFound(f"{id_name(id)} has no version {version_name(v)}; {self.ns} keeps the current one alone.")
+        return current
+
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
+        """The document itself, as its only version."""
+        yield self.made(self.raw(id), bool(contents))
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """One mark for each document; contents are read only where there is a hash to check."""
+        if not self.own.hash:
+            for id in ids:
+                yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])
+            return
+        found: dict[Value, Version] = {}
+        filter: dict[str, Any] = {self.profile.id: {"$in": list(ids)}}
+        for raw in self.server.find(self.ns, filter) if ids else ():
+            key = c.get(raw, (self.profile.id,))
+            if key is not None:
+                found[key] = self.made(raw, contents=False)
+        for id in ids:
+            yield outlined(id, [found[id]] if id in found else [])

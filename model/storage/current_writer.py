@@ -1,0 +1,394 @@
+"""Writes of the one document that holds a current version, each guarded by the state that was read.
+
+Operators name only the changes. A change that operators cannot express replaces the document, and is guarded by the
+whole of it as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from bson import ObjectId
+from msgspec import Struct
+
+from model.errors import NotFound, Refused, Unreachable
+from model.foundation.records import Outcome, Version
+from model.server import guards
+from model.server.retry import Port, Write, bson_of, run
+from model.storage import document_ids, numbering, stored_form, update_operators
+from model.storage.content_hashes import content_hash, next_hash
+from model.storage.current_documents import CurrentDocuments
+from model.storage.outcomes import Outcomes
+from model.storage.reserved_fields import compose
+from model.storage.swap_steps import Made, Stamp, SwapSteps
+from model.storage.update_operators import Whole, check_size, is_surely_taken
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import addressable
+
+# --- guards
+
+
+class Guarding(Protocol):
+    """The guard that makes a write fail where the document is not the version that was read any more."""
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The clauses of the filter, ``_id`` left out.
+
+        ``beside`` is the size of the write itself in bytes, which shares the room of one command with its guard.
+        """
+
+
+class VersionGuard:
+    """The guard that version, token and another program's lock field are as they were read, by type."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current = current
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """A clause for version and token each, and one that a sub-document with the current version is one."""
+        assert base.raw is not None
+        here, part = self._current, self._current.part(base.raw)
+        clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
+        for name in filter(None, (here.own.version, here.own.token)):
+            clauses |= guards.exact(here.path(name), c.get(part, (name,)))
+        return clauses | here.foreign.clauses(base.raw)
+
+
+class HashGuard:
+    """The guard that hash, token and every field that the hash covers are as they were read."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current, self._version = current, VersionGuard(current)
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The clauses; hash and token alone stand for a content that no filter can express."""
+        raw, profile = base.raw, self._current.profile
+        assert raw is not None
+        clauses = self._version.clauses(base)
+        hashed = self._current.content(raw)
+        if profile.hash_include:
+            hashed = c.only(hashed, [path.split(".")[0] for path in profile.hash_include])
+        elif profile.hash_exclude:
+            hashed, parts = _without_parts(hashed, profile.hash_exclude)
+            clauses |= parts
+        able = partial(self._current.abilities_over, raw)
+        odd = [name for name, _ in c.fields(hashed) if not addressable(name)]
+        if odd and not able().fields:
+            hashed = raw  # only a comparison of the whole document reaches such names
+        try:
+            return guards.whole(hashed, able, beside=beside).filter | clauses
+        except Unreachable:
+            raise
+        except Refused:
+            return clauses
+
+
+def _without_parts(content: bytes, excluded: Sequence[str]) -> tuple[bytes, dict[str, Any]]:
+    """A content without fields that are excluded wholly or in part, and the clauses for what is left of the latter."""
+    cut = c.without(content, [path.split(".")[0] for path in excluded] + list(excluded))
+    clauses: dict[str, Any] = {}
+    for name, value in c.fields(content):
+        if name not in excluded and any(path.startswith(f"{name}.") for path in excluded):
+            clauses |= _part(name, value, excluded)
+    return cut, clauses
+
+
+def _part(path: str, value: Value, excluded: Sequence[str]) -> dict[str, Any]:
+    inner = c.fields(value.data) if value.type == c.OBJECT else []
+    within = any(each.startswith(f"{path}.") for each in excluded)
+    if not (within and inner and all(addressable(name) for name, _ in inner)):
+        return guards.nested(path, value)  # an element of an array that is excluded in part has no path of its own
+    clauses: dict[str, Any] = {}
+    for name, part in inner:
+        if f"{path}.{name}" not in excluded:
+            clauses |= _part(f"{path}.{name}", part, excluded)
+    return clauses
+
+
+class WholeGuard:
+    """The guard that every field is as it was read."""
+
+    def __init__(self, current: CurrentDocuments) -> None:
+        self._current = current
+
+    def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
+        """The filter of :meth:`whole`."""
+        return self.whole(base, beside).filter | self._current.foreign.clauses(base.raw or c.EMPTY)
+
+    def whole(self, base: Version, beside: int) -> guards.Guard:
+        """The guard, with notes on the differences that this server misses."""
+        assert base.raw is not None
+        return guards.whole(base.raw, partial(self._current.abilities_over, base.raw), beside=beside)
+
+
+# --- writes
+
+
+class Landing(Struct, frozen=True):
+    """The question to a history whether a write landed, once the current document does not tell; None: unknown."""
+
+    before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None
+    """By id, token, base, and the current document as it is now (None: gone)."""
+    follows: Callable[[bytes, Version], bool] = lambda *_: False
+    """Whether a stored document surely is a later version of the base, and no other document under its id."""
+
+
+class CurrentWriter:
+    """The writes of one collection of current versions, and the question whether one of them landed."""
+
+    def __init__(
+        self, server: Port, current: CurrentDocuments, guard: Guarding, landing: Landing | None = None
+    ) -> None:
+        self._server, self.current, self._guard, self._landing = server, current, guard, landing or Landing()
+        self._profile, self._ns = current.profile, current.ns
+        self.outcomes = Outcomes(self._ns, current.version, current.bears, current.made)
+        self.unique = (self._profile.id,)
+
+    # --- numbers
+
+    def missing_index(self, remembered: bool = False) -> str | None:
+        """None: the index on ``_id`` is always there."""
+        return None
+
+    def create_index(self) -> None:
+        """Raise ``Refused``, as there is nothing to create."""
+        raise Refused(f"{self._ns} needs no further index.")
+
+    def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
+        """None: the document's ``_id`` tells whether its place is taken."""
+        return None
+
+    def hindrance(self, base: Version) -> str:
+        """Nothing: the document takes its own place, so its next version has no hindrance."""
+        return ""
+
+    def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
+        """The number of the version that follows ``base``, drawn from a counter where there is one; None without."""
+        if not self.current.numbered:
+            return None
+        proposed = numbering.following(base.v, self._profile, stamp.at)
+        return numbering.draw(self._server, self._profile, id, proposed)
+
+    def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
+        """The number that the next version would get now, and the write that draws it, where one is drawn."""
+        if not self.current.numbered:
+            return None, []
+        v, write = numbering.drawing(
+            self._server, self._profile, id, numbering.following(base.v, self._profile, stamp.at)
+        )
+        return v, [write] if write is not None else []
+
+    def first_number(self, id: Value, stamp: Stamp) -> Value | None:
+        """The number of a new document; None where there are none."""
+        if not self.current.numbered:
+            return None
+        return numbering.draw(self._server, self._profile, id, numbering.first(self._profile, stamp.at))
+
+    # --- a version to come
+
+    def prepared(self, id: Value, base: Version) -> Outcome | None:
+        """None: the write's own filter tells whether the base is still current."""
+        return None
+
+    def own_values(self, base: bytes | None, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
+        """The values of the layout's own fields when it writes ``content`` over the current version ``base``."""
+        own = self.current.own
+        values: dict[str, Value | None] = {}
+        if own.version and v is not None:
+            values[own.version] = v
+        stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash and own.hash != own.version else None
+        if stored is not None and base is not None:
+            values[own.hash] = next_hash(content, self._profile, own.content(base), stored)
+        return values | own.stamped(stamp)
+
+    def swap(
+        self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True
+    ) -> SwapSteps:
+        """The one write that makes ``content`` current, with these own values.
+
+        ``replaced``: the filter also holds the values that operators replace, as somebody may change them in place.
+        Raises ``Refused`` where no write can express or guard the edit.
+        """
+        assert base.raw is not None
+        assert base.content is not None
+        physical = guards.physical_id(base.raw)
+        values = {**values, **self.current.foreign.moved(base.raw)}
+        self.refuse_dots(base.raw, content)
+        made = partial(compose, base.raw, self.current.own.names, content, values)
+        if not is_surely_taken(base.raw, content):
+            check_size(made())
+        where = guards.by_id(physical)
+        edit = update_operators.operators(base.content, content)
+        if edit is not None:
+            body = edit.body(values)
+            # Paths and clauses grow at most with the square of what they are made of, so that of little none is large.
+            beside = len(bson_of(body)) if len(base.raw) + len(content) > guards.SMALL else 0
+            where |= self._guard.clauses(base, beside) | (edit.guard() if replaced else {})
+            return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), made)
+        whole = Whole(made())
+        where |= self.whole_guard(base, len(whole.raw))
+        return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
+
+    def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
+        """The guard of a write that replaces or deletes the document: every field as it was read, and none added.
+
+        Where no filter can express that, it is version and token alone; without these it raises ``Refused``.
+        """
+        assert base.raw is not None
+        able = self.current.abilities_over(base.raw)
+        versioned = bool(self.current.own.version)
+        try:
+            clauses = guards.whole(base.raw, lambda: able, True, beside).filter
+        except Refused:
+            if not versioned:
+                raise
+            clauses = {}
+        return clauses | (self._guard.clauses(base) if versioned else {})
+
+    def guards_any(self, size: int) -> bool:
+        """Whether this server was found to guard the replacement and the removal of any document of so many bytes."""
+        able = self.current.known_abilities
+        return able is not None and able.counts and able.fields and size <= guards.SMALL
+
+    def refuse_dots(self, raw: bytes, content: bytes) -> None:
+        """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
+        if b"." not in raw and b"." not in content:
+            return
+        dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
+        if dotted is not None and not self.current.abilities_over(raw).fields:
+            raise update_operators.dotted(dotted)
+
+    def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
+        """The stored document of a first version at the root."""
+        own = self.current.own
+        values = self.own_values(None, content, stamp, v) | self.current.foreign.first(self._server)
+        pairs = self.new_ids(id, stamp)
+        leads = own.version and v is not None and own.version != own.hash
+        if leads and v is not None:
+            pairs.append((own.version, v))
+        rest = [(name, value) for name, value in values.items() if value is not None]
+        behind = [(name, value) for name, value in rest if not leads or name != own.version]
+        raw = c.document([*pairs, *c.fields(content), *behind])
+        check_size(raw)
+        return raw
+
+    def new_ids(self, id: Value, stamp: Stamp) -> list[tuple[str, Value]]:
+        """``_id``, and the document's id where that is another field."""
+        name = self._profile.id
+        return [("_id", id)] if name == "_id" else [("_id", Value.of(stamp.token)), (name, id)]
+
+    def stored_alone(self, id: Value, version: Version) -> bytes:
+        """The stored document of a version that is moved here from another layout; equal bytes each time."""
+        own = self.current.own
+        content = stored_form.content_of(version, own.names)
+        pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
+        stamps = stored_form.stamps(self._profile, id, version, stored_form.FIRST, numbered=False)
+        if own.hash:
+            stamps.insert(0, (own.hash, content_hash(content, self._profile, id=pairs[0][1])))
+        raw = c.document([*pairs, *c.fields(content), *stamps])
+        check_size(raw)
+        return raw
+
+    def occupied(self, id: Value) -> bool:
+        """Whether there is a current document with this id."""
+        return self.current.exists(id)
+
+    def ended(self, id: Value) -> Version | None:
+        """None: a document that is deleted leaves no version here."""
+        return None
+
+    def undeletable(self, base: Version) -> str:
+        """Why this server cannot guard the delete of a document without versions, one sentence; "" where it can."""
+        if self.current.numbered or base.raw is None:
+            return ""
+        try:
+            self.whole_guard(base, 0)
+        except Unreachable:
+            return ""
+        except Refused as error:
+            return str(error)
+        return ""
+
+    # --- did mine land?
+
+    def asks(
+        self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
+    ) -> Callable[[], bool | None] | None:
+        """The question of a write in doubt, whether it landed; None where no token could tell."""
+        if not self._profile.token:
+            return None
+        # Where the base is there as it was read, the first try did not land. Where a second one has not met it, it was
+        # away and put back in between, to the byte, as an undone delete does: then the first may still arrive.
+        answers = iter((False,))
+        return lambda: self._landed(id, stamp.token, base, next(answers, None))
+
+    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+        """Whether the current document carries the token, or the history knows of it; None where nobody can tell."""
+        return self._landed(id, token, base, False) if self._profile.token else None
+
+    def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
+        """The answer of :meth:`landed`; it is ``unchanged`` where the base is there as it was read."""
+        try:
+            raw = self.current.raw(id)
+        except NotFound:
+            return self._landing.before(id, token, base, None)
+        if self.current.bears(raw, token):
+            return True
+        if base is not None and base.raw is not None and raw == base.raw:
+            return unchanged
+        return self._landing.before(id, token, base, raw)
+
+    # --- deleting
+
+    def deletion(self, base: Version) -> Write:
+        """The one guarded delete of the document."""
+        assert base.raw is not None
+        where = guards.by_id(guards.physical_id(base.raw)) | self._guard.clauses(base)
+        if not self.current.numbered:
+            where |= self.whole_guard(base, 0)
+        return Write(self._ns, "delete", where, None, "the document")
+
+    def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """One guarded delete of the current document."""
+        return self.send_deletion(self.deletion(base), id, base, stamp)
+
+    def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
+        """The delete, where all versions are in the one document; ``kept`` can hold nothing else."""
+        return self.delete(id, base, stamp)
+
+    def send_deletion(self, deletion: Write, id: Value, base: Version, stamp: Stamp) -> Outcome:
+        """Send :meth:`deletion`, and say how it ended."""
+        end = run(self._server, deletion, lambda: self.gone(id, base))
+        return self.outcomes.deleted(end, id, base, stamp)
+
+    def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The (ns, stored document) that a delete removes: the current document."""
+        assert base.raw is not None
+        return ((self._ns, base.raw),)
+
+    def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
+        """The (ns, stored document) that a purge removes: the current document."""
+        return self.removal(id, base)
+
+    def stands(self, raw: bytes) -> bool | None:
+        """Whether a document is there, or a later state of it; None where another one may have its id."""
+        id = document_ids.id_of(raw, self._profile.id) or guards.physical_id(raw)
+        gone = self.gone(id, self.current.made(raw))
+        return None if gone is None else not gone
+
+    def gone(self, id: Value, base: Version) -> bool | None:
+        """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.
+
+        A delete wants the document gone, whoever removed it. One that is there may be a new one.
+        """
+        here = self.current
+        try:
+            raw = here.raw(id)
+        except NotFound:
+            return True
+        if here.identity(here.made(raw)) == here.identity(base) or self._landing.follows(raw, base):
+            return False
+        return None

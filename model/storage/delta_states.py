@@ -1,0 +1,339 @@
+"""Deltas read as the states that they lead to: folded from the first version on, listed, and told apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from msgspec import Struct
+
+from model.errors import NotFound, Refused, Unreadable
+from model.foundation.records import Contents, Outline, Row, Version
+from model.server.retry import Terms
+from model.storage import folded_page
+from model.storage.content_hashes import Sealed, hash_trouble
+from model.storage.delta_folding import Delta, Fold, folded, newest_states, rebuilt, removed_by
+from model.storage.delta_snapshots import LONG, DeltaSnapshots
+from model.storage.field_reader import FieldReader
+from model.storage.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
+from model.storage.newest_query import TOGETHER, PageQuery
+from model.storage.outlines import outlines
+from model.storage.reserved_fields import (
+    MARK,
+    SAID,
+    WHOLE_NUMBERS,
+    compose,
+    legible_field,
+    number_of,
+    place_of,
+    same_version,
+)
+from model.storage.version_documents import VersionDocuments
+from model.text.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+class _State(Struct, frozen=True):
+    version: Version
+    delta: Delta
+
+
+class DeltaStates:
+    """The states of a collection whose documents each hold the changes of one version."""
+
+    def __init__(self, documents: VersionDocuments) -> None:
+        self.documents, self.own = documents, documents.own
+        self.server, self.profile, self.ns = documents.server, documents.profile, documents.ns
+        p = documents.profile
+        self._number = FieldReader(p.version)
+        self._judged = [c.name_bytes(name) + b"\x00" for name in (p.deleted, p.hash) if name]
+        """Names of fields beside which a version is not what its number and its other fields say."""
+        self._removes = c.name_bytes(p.removed) + b"\x00" if p.removed else b""
+        self._snapshots: DeltaSnapshots | None = None  # of the long history that was read last
+
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a version of a document with exactly one of these ids."""
+        return self.documents.exists(*ids)
+
+    def identity(self, version: Version) -> bytes:
+        """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""
+        return self.documents.identity(version)
+
+    def overtaken(self, id: Value, base: Version) -> bool:
+        """Whether the newest version is not the base any more, or leads to another state."""
+        try:
+            now = self._newest(id)
+        except NotFound:
+            return True
+        return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
+
+    def whole(self, version: Version) -> bytes:
+        """A state for lists: the layout's own fields of the stored version, and the content."""
+        return compose(version.raw or c.EMPTY, self.own.names, version.content or c.EMPTY, {})
+
+    # --- versions
+
+    def _states(self, stored: Iterable[bytes]) -> list[_State]:
+        """The versions oldest first, each with its changes; contents are not folded yet."""
+        found = list(newest_first(map(self.documents.made, stored)))
+        states: list[_State] = []
+        before, whole, proven = 0, "", True
+        marks: list[int | None] = []  # the next numbers that the versions under the number before are marked with
+        for version in reversed(self._ended(found)):
+            number = number_of(version.v)
+            place = place_of(version.v)
+            twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
+            if version.deleted and not twice:
+                proven, whole = True, ""
+            if number is not None and not twice:
+                if not version.deleted and after(before, marks, number) != number and not are_times(before, number):
+                    proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
+                before, marks = number, []
+            marks.append(announced(version, self.documents.claim))
+            delta = self._delta(version)
+            if twice:
+                differs = delta != states[-1].delta
+                version = version.but(state="damaged", detail="stored twice")
+                if differs:
+                    proven, whole = False, "rebuilt over a version stored twice"
+            elif version.state == "present" and not proven:
+                version = version.but(state="unproven", detail=whole)
+            if version.content is None:
+                proven, whole = False, "rebuilt over a version that cannot be read"
+            states.append(_State(version, delta))
+        return states
+
+    def _ended(self, newest_first: list[Version]) -> list[Version]:
+        """The versions, where a tombstone is one only if the version after it does not give the marker another value.
+
+        An application that sets a flag of its own to true and to false again means the state that goes on below. A
+        second tombstone takes nothing back: what was created between them is missing.
+        """
+        name = self.profile.deleted
+        told: list[Version] = []
+        for version in newest_first:
+            after = told[-1].raw if told else None
+            if version.deleted and after is not None and legible_field(after, name) not in (None, MARK):
+                version = version.but(deleted=False, detail=version.detail.removesuffix(SAID).removesuffix("; "))
+            told.append(version)
+        return told
+
+    def _delta(self, version: Version) -> Delta:
+        if version.deleted:
+            return Delta((), ends=True)
+        try:
+            return self._changes(version.raw or c.EMPTY)
+        except Unreadable:
+            return Delta(())
+
+    def _changes(self, raw: bytes) -> Delta:
+        """The changes of a stored version that is no tombstone; raises ``Unreadable``."""
+        name = self.profile.removed
+        fields = tuple(c.fields(self.own.content(raw)))
+        return Delta(fields, tuple(removed_by(c.get(raw, (name,)))) if name else ())
+
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
+        """The states by number, and those that are missing."""
+        stored = list(self.documents.of(id, whole=True))
+        if not stored:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+        versions = self._undoubted(stored) or self._folded(self._states(stored))
+        for version in with_gaps(versions, loss(self.profile), self.documents.claim):
+            yield version if contents else version.without_content()
+
+    def _undoubted(self, stored: Sequence[bytes]) -> Iterator[Version] | None:
+        """The versions with their states, each made when it is asked for; None where they have to be judged."""
+        try:
+            if (snapshots := self._snapshots_of(stored)) is not None:
+                states = snapshots.newest_states(stored)
+            elif not self._newest_number(stored) or self._remove_fields(stored):
+                return None
+            else:
+                states = newest_states(reversed(stored), self.own.names)
+            newest = next(states)
+        except Unreadable:
+            return None
+        pairs = zip(stored, chain([newest], states), strict=True)
+        return (self._with_state(self.documents.made(raw), state, raw is stored[0]) for raw, state in pairs)
+
+    def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
+        fold = Fold()
+        for state in states:
+            fold.apply(state.delta)
+        for i, state in enumerate(reversed(states)):
+            current = i == 0 and not state.version.deleted
+            yield self._with_state(state.version, fold.content(), current)
+            fold.take_back()
+
+    def _with_state(self, version: Version, content: bytes, current: bool) -> Version:
+        """The version with the state it leads to, in place of its changes."""
+        p = self.profile
+        sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
+        damage = version.detail if not version.detail.startswith("hash") else ""
+        trouble = hash_trouble(Sealed(content, sealed), p) if sealed is not None and not damage else ""
+        state = version.state
+        if version.detail.startswith("hash") or trouble:
+            damage = damage or trouble
+            state = "damaged" if damage else "present"
+        readable = version.content is not None
+        return version.but(
+            current=current,
+            content=content if readable else None,
+            hash=c.hash_of(content) if readable else None,
+            bytes=len(content) if readable else None,
+            state=state,
+            detail=damage,
+        )
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """The newest state, or that of one version."""
+        if v is None:
+            newest = self._newest(id)
+            if newest.deleted:
+                raise self.documents.gone(id, newest.raw or c.EMPTY)
+            return newest
+        stored = self._of(id)
+        if (found := self._rebuilt(stored, v)) is not None:
+            return found
+        for version in self._folded(self._states(stored)):
+            if same_version(v, version.v):
+                return version
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+
+    def _of(self, id: Value) -> list[bytes]:
+        """The stored versions of a document, the highest number first; raises ``NotFound`` where there is none."""
+        stored = list(self.documents.of(id, whole=True))
+        if not stored:
+            raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
+        return stored
+
+    def _newest(self, id: Value) -> Version:
+        """The newest state, which may be a tombstone's."""
+        stored = self._of(id)
+        return self._rebuilt(stored, None) or next(self._folded(self._states(stored)))
+
+    def _rebuilt(self, stored: Sequence[bytes], v: Value | None) -> Version | None:
+        """The state of one version, of the newest where ``v`` is None, as :meth:`_told` tells it."""
+        if (told := self._told(stored, v)) is None:
+            return None
+        raw, content = told
+        return self._with_state(self.documents.made(raw), content, raw is stored[0])
+
+    def _told(self, stored: Sequence[bytes], v: Value | None) -> tuple[bytes, bytes] | None:
+        """The stored version and the state that it leads to, without a look at any other state.
+
+        None where anything in the history makes it doubtful, so that all of it has to be judged; none of these is a
+        tombstone, or has a hash.
+        """
+        try:
+            snapshots = self._snapshots_of(stored)
+            newest = len(stored) if snapshots is not None else self._newest_number(stored)
+            place = 0 if v is None else newest - (number_of(v) or 0)
+            if not 0 <= place < newest:
+                return None
+            if snapshots is not None:
+                return stored[place], snapshots.state(stored, newest - place)
+            rows = stored[: place - 1 if place else None : -1]
+            removing = self._remove_fields(rows)
+            content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)
+        except Unreadable:
+            return None
+        return stored[place], content
+
+    def _snapshots_of(self, stored: Sequence[bytes]) -> DeltaSnapshots | None:
+        """The snapshots of a long history in which nothing is in doubt or removed; raises ``Unreadable``."""
+        if len(stored) < LONG:
+            return None
+        known = self._snapshots
+        if known is None or not known.are_of(stored):
+            if not self._newest_number(stored) or self._remove_fields(stored):
+                return None
+            known = self._snapshots = DeltaSnapshots.of(stored, self.own.names)
+        return known
+
+    def _remove_fields(self, rows: Iterable[bytes]) -> bool:
+        """Whether any of some stored versions may list fields that it removes."""
+        return bool(self._removes) and any(self._removes in raw for raw in rows)
+
+    def _newest_number(self, stored: Sequence[bytes]) -> int:
+        """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.
+
+        0 where they do not. Raises ``Unreadable``.
+        """
+        number = len(stored)
+        for raw in stored:
+            (at,) = self._number.spans(raw)
+            if at is None or at[0] not in WHOLE_NUMBERS or any(mark in raw for mark in self._judged):
+                return 0
+            if int.from_bytes(raw[at[1] : at[2]], "little", signed=True) != number:
+                return 0
+            number -= 1
+        return len(stored)
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The numbers of each document's versions; behind a gap they are unproven."""
+        for outline in outlines(
+            self.server, self.profile, self.own, ids, "delta", checked=False, claim=self.documents.claim
+        ):
+            if all(state == "present" for _, state, _ in outline.marks):
+                yield outline
+                continue
+            try:
+                yield outlined(outline.id, list(self.history(outline.id)))
+            except Refused:
+                yield outline
+
+    # --- lists
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
+        together = max(1, min(query.skip + query.limit, TOGETHER))
+        found = self._looked_through(query.filter, query.any_version, together)
+        states = (raw for raw in found if raw is not None)
+        for place, raw in enumerate(folded_page.ordered(states, query.sort, self.profile.id)):
+            if place >= query.skip + query.limit:
+                return
+            if place >= query.skip:
+                yield self.documents.row(folded_page.projected(raw, query.projection, self.own))
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents there are, rebuilt one by one where there is a filter; None where that takes too long."""
+        if not filter:
+            return self.documents.count(max_ms=max_ms)
+        until = time.monotonic() + max_ms / 1000
+        total = 0
+        for raw in self._looked_through(filter, any_version):
+            total += raw is not None
+            if time.monotonic() > until:
+                return None
+        return total
+
+    def _looked_through(
+        self, filter: Terms | None, any_version: bool, together: int = TOGETHER
+    ) -> Iterator[bytes | None]:
+        """Every document's newest state, None where that, or any of its states, does not match."""
+        matches = folded_page.matcher(filter)
+        for stored in self._stored(together):
+            if not any_version and (told := self._told(stored, None)) is not None:
+                newest = compose(told[0], self.own.names, told[1], {})
+                yield newest if matches(newest) else None
+                continue
+            versions = (v for v in self._folded(self._states(stored)) if v.content is not None)
+            first = next(versions, None)
+            if first is None:
+                continue
+            if first.deleted and not any_version:
+                yield None
+                continue
+            newest = self.whole(first)
+            found = matches(newest) or (any_version and any(matches(self.whole(v)) for v in versions))
+            yield newest if found else None
+
+    def _stored(self, together: int) -> Iterator[list[bytes]]:
+        """The stored versions of each document, the highest number first, by the order of the ids."""
+        heads = self.documents.heads.heads(None, wanted=together)
+        ids = (id for key in heads if (id := c.get(key, (self.profile.id,))) is not None)
+        while chunk := list(islice(ids, together)):
+            yield from self.documents.of_each(chunk)

@@ -1,0 +1,162 @@
+"""The lock field of another program: an edit holds it to what was read, and moves it as that program would.
+
+A program that locks optimistically sends its next save only to a document whose lock field is still what it has read.
+An edit from here that left the field alone would be overwritten by such a save, without a word. So every write of a
+current document names the field in its filter and moves it in the same write: one higher, or a new UUID. The program's
+save then fails as it does against the program itself.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from bson import ObjectId
+
+from model import text
+from model.errors import Refused
+from model.foundation.collection_profile import CollectionProfile
+from model.server import guards
+from model.server.retry import Port
+from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, whole_number
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+_HEX = re.compile(r"[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
+_UUIDS = (3, 4)
+"""The subtypes of Binary that hold a UUID."""
+_LARGEST = 2**63 - 1
+
+
+class ForeignGuard:
+    """The lock field of the documents of one collection; without one, it asks for nothing and moves nothing."""
+
+    def __init__(self, profile: CollectionProfile) -> None:
+        self._ns, lock = profile.ns, profile.guard
+        self._name, self._how = (lock.field, lock.how) if lock is not None and lock.how != "none" else ("", "")
+
+    # --- why nothing may be written
+
+    def closed(self) -> str:
+        """Why no document may be written at all, one sentence; "" where documents may."""
+        if self._how != "closed":
+            return ""
+        return (
+            f"Only the program that keeps {self._name} can make the next one of it, so documents of {self._ns} are "
+            "read-only here; make this change through that program."
+        )
+
+    def unstated(self) -> str:
+        """What a person has to state before anything is written, one sentence; "" where nothing is open."""
+        if not self._name or self._how:
+            return ""
+        return (
+            f"{self._name} in {self._ns} looks like the lock of another program, and nothing states how it moves; "
+            f'state guard = {{ field = "{self._name}", how = "inc" }} in a profile, or how = "uuid" where each write '
+            'makes a new one, or how = "none" where it is an ordinary field.'
+        )
+
+    def objection(self, raw: bytes) -> str:
+        """Why this stored document may not be written over, one sentence; "" where it may."""
+        if reason := self.closed() or self.unstated():
+            return reason
+        value = c.get(raw, (self._name,)) if self._name else None
+        if value is None or moves(value, self._how):
+            return ""
+        wanted = "a number that can go up by one" if self._how == "inc" else "a UUID, an ObjectId or a hash"
+        return (
+            f"{self._name} of this document is {text.shown(value, limit=60)} ({value.kind}) and not {wanted}, as the "
+            f"guard of {self._ns} wants it; mend that first, or state another guard."
+        )
+
+    def uncounted(self) -> str:
+        """Why nothing may be counted in documents of this collection, one sentence; "" where it may.
+
+        Counts go past one another without a look at what was read, and so does a lock that goes up by one.
+        """
+        if self._how == "uuid":
+            return f"Counting in {self._ns} would have to renew {self._name}, the lock of another program; count there."
+        return self.closed() or self.unstated()
+
+    def explain(self, raw: bytes) -> str:
+        """What a write does to the field, one sentence; "" where it is left alone."""
+        after = self.moved(raw).get(self._name)
+        if after is None:
+            return ""
+        now = c.get(raw, (self._name,))
+        return (
+            f"{self._name}, the lock of another program, must still be {text.shown(now or Value.of(None), limit=60)}, "
+            f"and becomes {text.shown(after, limit=60)}."
+        )
+
+    # --- what goes into a write
+
+    def clauses(self, raw: bytes) -> dict[str, object]:
+        """The clause that the field is what was read, or still missing."""
+        return guards.exact(self._name, c.get(raw, (self._name,))) if self._name and self._how else {}
+
+    def moved(self, raw: bytes) -> dict[str, Value]:
+        """The field with its next value; nothing where the document lacks it, as then no program looks at it."""
+        value = c.get(raw, (self._name,)) if self._name and self._how else None
+        after = _next(value, self._how) if value is not None else None
+        return {} if after is None else {self._name: after}
+
+    def first(self, server: Port) -> dict[str, Value]:
+        """The field of a new document, of the type that it has in another one; raises ``Refused``."""
+        if reason := self.closed() or self.unstated():
+            raise Refused(reason)
+        if not self._name:
+            return {}
+        some = {self._name: {"$exists": True, "$ne": None}}
+        raw = next(iter(server.find(self._ns, some, projection={self._name: 1}, limit=1)), None)
+        like = c.get(raw, (self._name,)) if raw is not None else None
+        if self._how == "inc":
+            return {self._name: Value.of(0.0) if like is not None and like.type == c.DOUBLE else whole_number(0, like)}
+        return {self._name: (_next(like, self._how) if like is not None else None) or Value.of(str(uuid.uuid4()))}
+
+
+def moves(value: Value, how: str) -> bool:
+    """Whether a value is one that moves in this way: a number that can go up by one, a UUID that can be made anew."""
+    return how not in ("inc", "uuid") or value.type == c.NULL or _next(value, how) is not None
+
+
+def raised_with(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The operators of a count that raise a lock field too; as they were where there is no name."""
+    return {**body, "$inc": {**body.get("$inc", {}), name: 1}} if name else dict(body)
+
+
+def _next(value: Value, how: str) -> Value | None:
+    """What the field holds after a write; None where its value is not of the kind that moves so."""
+    return raised(value) if how == "inc" else _renewed(value)
+
+
+def raised(value: Value) -> Value | None:
+    """A lock that goes up by one, after a write; None where it is no number that can."""
+    number = number_of(value)
+    if number is None or number >= _LARGEST:
+        return None
+    if value.type in WHOLE_NUMBERS:
+        return whole_number(number + 1, value)
+    return Value.of(float(number + 1)) if value.type == c.DOUBLE and abs(number) < 2**53 else None
+
+
+def _renewed(value: Value) -> Value | None:
+    if value.type == c.OBJECT_ID:
+        return Value.of(ObjectId())
+    if value.type == c.BINARY:  # four bytes of length, then the subtype
+        subtype, length = value.data[4], len(value.data) - 5
+        return Value(c.BINARY, value.data[:5] + uuid.uuid4().bytes) if subtype in _UUIDS and length == 16 else None
+    if value.type != c.STRING:
+        return None
+    written = str(value.python())
+    if _UUID.match(written):
+        new = str(uuid.uuid4())
+    elif _HEX.match(written):
+        new = secrets.token_hex(len(written))[: len(written)]
+    else:
+        return None
+    return Value.of(new.upper() if written != written.lower() else new)

@@ -1,0 +1,197 @@
+"""The unique indexes of a collection: those that layouts rest on, and those that may turn a write away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from model import text
+from model.errors import Refused, Unreachable, Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.mql.filters import compile_filter
+from model.server.duplicate_key import DuplicateKey, shown
+from model.server.guards import physical_id
+from model.server.retry import Port, bson_of
+from model.storage.swap_steps import Made
+from model.text.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+LOOK_MS = 1500
+"""The time for one look whether a value is in use; a server that takes longer decides at the write itself."""
+_ODD = (c.REGEX, c.UNDEFINED)  # no filter finds these by being equal
+
+
+def is_unique(server: Port, ns: str, names: Sequence[str], remembered: bool = False) -> bool:
+    """Whether an index, or ``_id`` itself, keeps two documents from having equal values in these fields.
+
+    With ``remembered`` one that was there some minutes ago is taken to be there; one that was not is looked for again.
+    """
+    if remembered and _is_unique(_remembered(server, ns), names):
+        return True
+    return _is_unique(_remembered(server, ns, again=True), names)
+
+
+def _is_unique(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
+    for index in found:
+        keys = set(index.get("key") or ())
+        whole = not index.get("partialFilterExpression") and not index.get("hidden")
+        if keys and keys <= set(names) and (index.get("unique") or keys == {"_id"}) and whole:
+            return True
+    return False
+
+
+def _remembered(server: Port, ns: str, again: bool = False) -> list[dict[str, Any]]:
+    """The index descriptions as a port remembers them, where it does, or as they are asked for ``again``."""
+    known: Callable[..., list[dict[str, Any]]] | None = getattr(server, "remembered_indexes", None)
+    return known(ns, again) if known is not None else server.indexes(ns)
+
+
+def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
+    """Create a unique index over these fields; raises ``Refused`` naming duplicates that stand in its way."""
+    group = {name.replace("$", "_"): f"${name}" for name in names}
+    pipeline: list[dict[str, Any]] = [
+        {"$group": {"_id": group, "n": {"$sum": 1}}},
+        {"$match": {"n": {"$gt": 1}}},
+        {"$limit": 4},
+    ]
+    found = []
+    for raw in server.aggregate(ns, pipeline):
+        key = c.get(raw, ("_id",))
+        if key is not None:
+            found.append(" ".join(text.shown(value) for value in c.items(key)))
+    if found:
+        more = " and others" if len(found) > 3 else ""
+        raise Refused(
+            f"{ns} holds several documents with the same {' and '.join(names)}: {', '.join(found[:3])}{more}. "
+            "Settle these duplicates first, then create the index."
+        )
+    server.create_index(ns, dict.fromkeys(names, 1), unique=True)
+
+
+# --- other unique indexes
+
+
+class UniqueIndex(Struct, frozen=True):
+    """A unique index that its collection has beside ``_id``."""
+
+    name: str
+    paths: tuple[str, ...]
+    sparse: bool
+    partial: Mapping[str, Any] | None
+
+    def covers(self, raw: bytes) -> bool:
+        """Whether a document has an entry in it; raises ``CommandError`` where its condition is not understood."""
+        if self.partial is not None and not compile_filter(bson_of(self.partial)).matches(raw):
+            return False
+        return not self.sparse or any(value is not None for path in self.paths for value in _reached(raw, path))
+
+    def keys(self, raw: bytes) -> tuple[frozenset[order.Key], ...]:
+        """The keys of a document for each field, as the server compares values."""
+        return tuple(frozenset(map(order.key_of, _reached(raw, path))) for path in self.paths)
+
+    def told(self, raw: bytes) -> DuplicateKey:
+        """The key of a document, for people."""
+        values = (c.get(raw, tuple(path.split("."))) for path in self.paths)
+        return DuplicateKey(self.name, self.paths, tuple(map(shown, values)))
+
+    def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
+        """The stored document that makes this index turn away this new or changed one; None where none does."""
+        terms: dict[str, Any] = {}
+        for path in self.paths:
+            found = {order.key_of(each): each for each in _reached(raw, path)}
+            if not found or any(each is not None and each[0] in _ODD for each in found.values()):
+                return None
+            terms[path] = {"$in": [Value.of(None) if each is None else Value(*each) for each in found.values()]}
+        where = {"_id": {"$ne": c.get(raw, ("_id",))}, "$and": [terms, self.partial or {}]}
+        return next(iter(server.find(ns, where, limit=1, max_ms=LOOK_MS)), None)
+
+
+def _reached(raw: bytes, path: str) -> list[order.Element | None]:
+    """The values that an index has entries for: those at a path, arrays by their elements, None for a missing one."""
+    out: list[order.Element | None] = []
+    for found in order.reach(raw, order.path_of(path)):
+        out += order.items(found[1]) if found is not None and found[0] == c.ARRAY else [found]
+    return out
+
+
+def others(server: Port, ns: str, deciding: Sequence[str] = (), again: bool = False) -> Iterator[UniqueIndex]:
+    """The unique indexes of a collection, without those on ``_id`` and on just the fields that decide its writes.
+
+    They may be some minutes old; whoever refuses a write because of one looks ``again``.
+    """
+    for index in _remembered(server, ns, again):
+        keys = dict(index.get("key") or {})
+        if not index.get("unique") or set(keys) in ({"_id"}, set(deciding)):
+            continue
+        if all(way in (1, -1) for way in keys.values()):
+            partial = index.get("partialFilterExpression")
+            yield UniqueIndex(str(index.get("name", "")), tuple(keys), bool(index.get("sparse")), partial)
+
+
+def covered(index: UniqueIndex, raw: bytes) -> bool:
+    """Whether a document has an entry in an index; False where the index's condition is not understood."""
+    try:
+        return index.covers(raw)
+    except (Unreadable, CommandError, RecursionError):
+        return False
+
+
+def in_the_way(
+    server: Port,
+    ns: str,
+    made: Made,
+    before: bytes | None = None,
+    deciding: Sequence[str] = (),
+    again: bool = False,
+) -> tuple[UniqueIndex, bytes] | None:
+    """The first unique index that would turn a document away, and the document that has its place there.
+
+    ``before`` is the document's earlier state, where it takes its own place. None is no promise: a server compares by
+    collation, and somebody may take the place yet.
+    """
+    try:
+        for index in others(server, ns, deciding, again):
+            raw = made()
+            if index.covers(raw) and (before is None or index.keys(raw) != index.keys(before)):
+                there = index.holder(server, ns, raw)
+                if there is not None:
+                    return (index, there) if again else in_the_way(server, ns, made, before, deciding, again=True)
+    except Unreachable:
+        raise
+    except (Refused, Unreadable, CommandError, RecursionError):
+        pass
+    return None
+
+
+def held(
+    server: Port,
+    profile: CollectionProfile,
+    id: Value,
+    made: Made,
+    before: bytes | None,
+    deciding: Sequence[str],
+    several: bool,
+) -> str:
+    """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
+
+    ``several``: each version is a document of its own, so that a version of the same document may be in the way.
+    """
+    found = in_the_way(server, profile.ns, made, before, deciding)
+    if found is None:
+        return ""
+    index, there = found
+    other = c.get(there, (profile.id,))
+    if several and other == id:
+        return (
+            f"The unique index {index.name} lets one version of a document have {index.told(made()).key}, so no "
+            "further version can be inserted; drop this index, or change the value."
+        )
+    return (
+        f"{id_name(other or physical_id(there))} holds {index.told(made()).key} already, and the unique index "
+        f"{index.name} lets no other document have it; choose another value."
+    )

@@ -1,0 +1,248 @@
+"""Versions that are read when somebody looks at them: of a long history few are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias, cast
+
+from model.errors import Unreadable
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Condition, Count, Version
+from model.storage.field_reader import NUMBER_AT, FieldReader, Spans
+from model.storage.lazy_row import SMALL
+from model.storage.reserved_fields import Own
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Rest: TypeAlias = tuple[Iterator[bytes], bool]
+"""The rows that are left of a history, and whether any version came before them."""
+
+KEPT = 16 << 20
+"""Bytes of stored versions that may wait in one history to be looked at, where contents are not asked for."""
+
+
+VERDICTS = 10_000
+"""Verdicts that are remembered."""
+
+SHORT = 200
+"""Bytes of the values that a remembered verdict is about, at most."""
+
+
+class _Read:
+    """A field of a version that is read together with all others."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, version: LazyVersion, owner: type) -> Any:
+        value = version.__dict__[self._name] = getattr(version.read, self._name)
+        return value
+
+
+class _Content:
+    """The content, which is cut out alone where that is all that there is to it."""
+
+    def __get__(self, version: LazyVersion, owner: type) -> bytes | None:
+        fields = version.__dict__
+        found = None if "read" in fields else version.among.content(fields["document"])
+        fields["content"] = found = version.read.content if found is None else found
+        return found
+
+
+class LazyVersion(Version):
+    """A version in one line with its neighbours, of which the rest is read once it is asked for.
+
+    A version that is made of it by :meth:`but` or ``dataclasses.replace`` is an ordinary one. Equal to one with equal
+    fields.
+    """
+
+    document: bytes
+    among: LazyVersions
+    compared: tuple[Version | None, Count] | None
+    v, at, author, stored, state, hash, bytes, detail, raw, reason, signed, stored_bytes = (
+        cast("Any", _Read()) for _ in range(12)
+    )
+    content = cast("Any", _Content())
+    current = is_missing = False
+    is_extra = False
+    """Whether more bytes wait already than may be kept as they are stored, to be read later."""
+
+    def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
+        return Version(*values, **fields)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Version):
+            return NotImplemented
+        return replace(self) == (replace(other) if isinstance(other, LazyVersion) else other)
+
+    __hash__ = Version.__hash__
+
+    def but(self, **changes: Any) -> Version:
+        """An ordinary version with some fields changed."""
+        read = self.read
+        own = {"current": self.current, "content": self.content, "raw": self.raw, "changed": self.changed}
+        return read.but(**{**own, **changes})
+
+    def slimmed(self) -> Version:
+        """This version, which from now on hides its content, where it may wait to be read; else another without it."""
+        fields = self.__dict__
+        if self.is_extra or "read" in fields:
+            return self.without_content()
+        fields["content"] = fields["raw"] = None
+        return self
+
+    @cached_property
+    def read(self) -> Version:
+        """The version as it is read at once."""
+        return self.among.make(self.document)
+
+    def meets(self, condition: Condition) -> bool | None:
+        """Whether its content meets a condition, which is judged once for all versions alike in what it looks at."""
+        if condition.fields is None or "read" in self.__dict__ or "content" in self.__dict__:
+            return super().meets(condition)
+        judge = self.among.judge
+        if judge is None or judge.condition is not condition:
+            judge = self.among.judge = Judge(condition, self.among.own)
+        verdict = judge.verdict(self.document)
+        return super().meets(condition) if verdict is None else verdict
+
+    def compared_with(self, older: Version | None, count: Count) -> Version:
+        """This version, which from now on hides its content and tells how many fields differ from ``older``.
+
+        One that is extra is read, and another one tells it.
+        """
+        if self.is_extra:
+            return replace(self).compared_with(older, count)
+        fields = self.__dict__
+        fields["content"] = fields["raw"] = None
+        fields["compared"] = older, count
+        return self
+
+    @cached_property
+    def changed(self) -> int | None:
+        """How many fields differ from the version before it; None where nobody asked for that, or it is unknown."""
+        older, count = self.__dict__.pop("compared", (None, None))
+        if older is None or count is None:
+            return None
+        before = older.read.content if isinstance(older, LazyVersion) else older.content
+        return None if before is None or self.read.content is None else count(before, self.read.content)
+
+
+class Judge:
+    """The verdicts of a condition, by the fields that it looks at; ``own`` fields of a layout are none of a content."""
+
+    def __init__(self, condition: Condition, own: Own) -> None:
+        self.condition, self._own = condition, own
+        self._fields = FieldReader(*("" if name in own.names else name for name in condition.fields or ()))
+        self._verdicts: dict[tuple[tuple[int, bytes] | None, ...], bool] = {}
+
+    def verdict(self, document: bytes) -> bool | None:
+        """Whether the content of a stored version meets it; None where that takes reading it as a whole."""
+        try:
+            if c.walker is None or not c.walker.survives(document):
+                c.decode(document)  # it has a content only where all of it can be read
+            spans = self._fields.spans(document)
+        except Unreadable:
+            return None
+        seen = tuple([None if at is None else (at[0], document[at[1] : at[2]]) for at in spans])
+        known = self._verdicts.get(seen)
+        if known is None:
+            known = self.condition(self._own.content(document))
+            if sum(at[2] - at[1] for at in spans if at is not None) <= SHORT:
+                if len(self._verdicts) >= VERDICTS:
+                    self._verdicts.clear()
+                self._verdicts[seen] = known
+        return known
+
+
+class LazyVersions:
+    """Lists the versions of a document without reading them, as long as their numbers alone tell all about their order.
+
+    ``make`` reads one. Numbers go down by one then, and no version is large, or may be a tombstone.
+    """
+
+    judge: Judge | None = None  # of the condition that was asked for last
+
+    def __init__(self, profile: CollectionProfile, id: str, own: Own, make: Callable[[bytes], Version]) -> None:
+        self.make, self.own = make, own
+        self._fields = FieldReader(id, profile.version)
+        self._mark, self._seal = (
+            c.name_bytes(name) + b"\x00" if name else b"" for name in (profile.deleted, profile.hash)
+        )
+
+    def stretch(
+        self, rows: Iterator[bytes], id: Value, contents: bool, below: int | None = None
+    ) -> Generator[LazyVersion, None, Rest]:
+        """The versions of exactly one document, newest first; returns the rows that are left, and whether any came.
+
+        The last version is left too, as what follows it decides whether something is missing or stored twice. Without
+        ``below``, the number of a version above them, the first one is current.
+        """
+        spans, mark, kind, data = self._fields.spans, self._mark, id.type, id.data
+        expected, last, came, room = None if below is None else below - 1, b"", False, KEPT
+        known: Spans | None = None  # where both fields are in a row; the same object in rows that are built alike
+        start = end = number_at = 0
+        number_in: Callable[[bytes, int], tuple[int]] | None = None
+        of_kind = True
+        for raw in rows:
+            try:
+                found = spans(raw)
+            except Unreadable:
+                found = (None, None)
+            if found is not known:
+                of, at = known = found
+                number_in = None if at is None else NUMBER_AT.get(at[0])
+                number_at = 0 if at is None else at[1]
+                start, end, of_kind = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
+            if end and (not of_kind or raw[start:end] != data):
+                continue
+            room -= len(raw)
+            full = room < 0 and not contents
+            if number_in is None or full or len(raw) > SMALL or (mark and raw.find(mark) >= 0):
+                return chain([last] if last else [], [raw], rows), came
+            (number,) = number_in(raw, number_at)
+            if number != expected and expected is not None:
+                return chain([last] if last else [], [raw], rows), came
+            if last:
+                yield self._lazy(last, contents, below is None, room < 0)
+                came, below = True, number
+            last, expected = raw, number - 1
+        if expected == 0 and last:
+            yield self._lazy(last, contents, below is None, room < 0)
+            last, came = b"", True
+        return iter([last] if last else []), came
+
+    def current(self, raw: bytes, part: bytes) -> LazyVersion | None:
+        """The current version of a document that has it in ``part``, where both are sound and small; else None."""
+        if len(raw) > SMALL or c.walker is None or not c.walker.survives(raw):
+            return None
+        top, content = self.own.parted(part)
+        made = self._lazy(raw, True, True, len(raw) > KEPT)
+        fields = made.__dict__
+        fields["raw"], fields["content"], fields["v"] = raw, content, top.get(self.own.version)
+        return made
+
+    def content(self, raw: bytes) -> bytes | None:
+        """The content of a stored version, where it can be read and carries no hash to be compared with; else None."""
+        if self._seal and raw.find(self._seal) >= 0:  # faster than `in`
+            return None
+        try:
+            return c.readable_without(raw, self.own.kept)
+        except Unreadable:
+            return None
+
+    def _lazy(self, raw: bytes, contents: bool, current: bool, extra: bool) -> LazyVersion:
+        made = object.__new__(LazyVersion)
+        fields = made.__dict__
+        fields["document"] = raw
+        fields["among"] = self
+        if not contents:
+            fields["content"] = fields["raw"] = None
+        elif extra:
+            fields["is_extra"] = True
+        if current:
+            fields["current"] = True
+        return made

@@ -1,0 +1,352 @@
+"""The newest versions, in the order of a list, where every version is a document of its own.
+
+The newest version of a document is the one with the highest number, and it is picked before any filter looks at it. A
+list walks the ids through the index on id and version and leaps over long histories, or streams the keys of
+versions that match the filter and keeps those that are the newest; it never loads all versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from model.errors import NotFound
+from model.foundation.collection_profile import CollectionProfile
+from model.server.known_types import takes_types
+from model.server.retry import Port, Terms
+from model.storage.field_reader import FieldReader
+from model.storage.id_order import key_of
+from model.storage.reserved_fields import Own, number_of
+from model.values import canonical as c
+from model.values.canonical import Value
+
+MOST = 2000
+"""Keys of one query."""
+
+FAR = 100
+"""Versions of one document from which on entering the index anew behind them is cheaper than passing them over."""
+
+LEAP = 3
+"""Keys that are read after each such leap."""
+
+TOGETHER = 200
+"""Documents of a list that are read in one query, at most."""
+
+KEPT = 10_000
+"""Documents whose newest version is remembered while a list is made."""
+
+BRACKETS = (
+    (c.MIN_KEY,), (c.NULL, c.UNDEFINED), (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128), (c.STRING, c.SYMBOL), (c.OBJECT,),
+    (c.ARRAY,), (c.BINARY,), (c.OBJECT_ID,), (c.BOOLEAN,), (c.DATE,), (c.TIMESTAMP,), (c.REGEX,), (c.MAX_KEY,),
+)  # fmt: skip
+"""Types in the order in which a server sorts them; ``$gt`` compares within one of them only."""
+
+ALL_TYPES = tuple(kind for types in BRACKETS for kind in types)
+RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
+"""Types whose numbers some servers refuse."""
+
+
+class _Pace(Struct):
+    """How many keys the next query asks for, by the number of versions of the documents that were passed."""
+
+    wanted: int
+    length: float = 1.0  # versions of a document, as far as known
+    alike: bool = False  # whether every document that was passed had as many
+    limit: int = 0
+    _found: int = 0
+    _ended: int = 0  # documents of this query that were passed as a whole
+    _versions: int = 0  # their versions
+    _longest: int = 0  # of them
+
+    def __post_init__(self) -> None:
+        self._ask(MOST)
+
+    def ended(self, versions: int) -> None:
+        """A document was passed, with so many versions; 0 where the rest of them was leapt over."""
+        self._found += 1
+        self._ended += versions > 0
+        self._versions += versions
+        self._longest = max(self._longest, versions)
+
+    def cut(self, versions: int) -> None:
+        """A query has ended behind so many versions of a document that may have more."""
+        if self._ended:
+            self.length = self._versions / self._ended
+            self.alike = self.length == self._longest
+        else:
+            self.length = max(self.length, versions)
+        most = MOST if self._ended else FAR + LEAP  # until the first one ends it is open how long they are
+        self._ended = self._versions = self._longest = 0
+        self._ask(most)
+
+    def _ask(self, most: int) -> None:
+        left, room = self.wanted - self._found % self.wanted, 1.0 if self.alike else 1.2
+        self.limit = LEAP if self.length > FAR else min(most, round(room * left * self.length) + LEAP)
+
+
+class _Run(Struct):
+    """The documents that the server finds equal, with the highest version of each: 1 and 1.0 come mixed."""
+
+    heads: dict[Value, bytes] = field(default_factory=dict)
+    told: set[Value] = field(default_factory=set)
+    passed: int = 0
+
+    @property
+    def last(self) -> Value | None:
+        """One of their ids; None where there is none yet."""
+        return next(reversed(self.heads), None)
+
+    @property
+    def leapable(self) -> bool:
+        """Whether a query can begin behind them."""
+        return bool(self.heads) and all(leapable(id) and not _has_twins(id) for id in self.heads)
+
+    def take(self, id: Value, key: bytes, down: bool) -> bytes:
+        """Take a further key of a document, where there is one; no key."""
+        if key and id not in self.told and not (down and id in self.heads):
+            self.heads[id] = key
+        return b""
+
+    def untold(self) -> Iterator[tuple[Value, bytes]]:
+        """The documents that were not listed yet; they are from now on."""
+        for id, key in self.heads.items():
+            if id not in self.told:
+                self.told.add(id)
+                yield id, key
+
+
+class NewestQuery:
+    """The newest versions of one collection; ``newest`` reads one of them whatever the types of its numbers."""
+
+    def __init__(self, server: Port, profile: CollectionProfile, newest: Callable[[Value], bytes]) -> None:
+        self.server, self.profile, self.newest = server, profile, newest
+        self._ids, self._numbers = FieldReader(profile.id), FieldReader(profile.version)
+        self._types = TypeNumbers()
+        self._seen = _Pace(1)  # versions of a document, as the last list found them
+
+    @property
+    def _keys(self) -> dict[str, int]:
+        """The fields that are read of each version: its key, and the marker by which a tombstone is known."""
+        p = self.profile
+        return {name: 1 for name in (p.id, p.version, p.deleted) if name}
+
+    def picked(self, filter: Terms | None, sort: Terms | None, any_version: bool, wanted: int) -> Iterator[bytes]:
+        """The keys of the newest versions to list, in order."""
+        p = self.profile
+        if (not filter or any_version) and (not sort or list(sort) == [p.id]):
+            down = sort is not None and _down(sort)
+            for raw in self.heads(filter, down, wanted):
+                if not filter:
+                    yield raw
+                elif (id := c.get(raw, (p.id,))) is not None:
+                    yield self.newest(id)
+            return
+        keys = self._keys
+        seen: set[Value] = set()
+        heads: dict[Value, Value | None] = {}
+        order: Terms = sort or {p.id: 1, p.version: 1}
+        for raw in self.server.find(self.profile.ns, filter, sort=order, projection=keys):
+            id = c.get(raw, (p.id,))
+            if id is None or id in seen:
+                continue
+            if id not in heads:
+                if len(heads) > KEPT:
+                    heads.clear()
+                heads[id] = self._head(id)
+            if any_version or heads[id] == c.get(raw, ("_id",)):
+                seen.add(id)
+                yield raw
+
+    def _head(self, id: Value) -> Value | None:
+        """The physical id of a document's newest version; reads one key through the index where all is well."""
+        p = self.profile
+        filter, order = {p.id: {"$eq": id}}, {p.id: 1, p.version: -1}
+        for raw in self.server.find(self.profile.ns, filter, order, {p.id: 1, p.version: 1}, limit=1):
+            v = c.get(raw, (p.version,))
+            if c.get(raw, (p.id,)) == id and v is not None and v.type in (c.INT32, c.INT64, c.DATE):
+                return c.get(raw, ("_id",))
+        try:
+            return c.get(self.newest(id), ("_id",))
+        except NotFound:
+            return None
+
+    def heads(self, filter: Terms | None, down: bool = False, wanted: int = TOGETHER) -> Iterator[bytes]:
+        """The key of the highest version of each document that matches, by id; about ``wanted`` are asked for at once.
+
+        So many keys are read in one query as these documents should have, in an order in which the index on id and
+        version has them: upwards the highest version of a document is its last one. Long histories are leapt over.
+        """
+        p, keys = self.profile, self._keys
+        order = {p.id: -1, p.version: -1} if down else {p.id: 1, p.version: 1}
+        behind: Terms | None = None
+        skip = 0
+        run, before, pace = _Run(), _Run(), _Pace(wanted, self._seen.length, self._seen.alike)
+        last, further = Value(0, b""), b""  # the id in the key before, and the key behind that of its document
+        while True:
+            rows, where = 0, _both(filter, behind)
+            for raw in self.server.find(p.ns, where, sort=order, projection=keys, skip=skip, limit=pace.limit):
+                rows += 1
+                at = self._ids.spans(raw)[0]
+                if at is None:
+                    continue
+                if at[0] == last.type and raw[at[1] : at[2]] == last.data:
+                    run.passed, further = run.passed + 1, raw
+                    continue
+                further = run.take(last, further, down)
+                id, before_it = Value(at[0], raw[at[1] : at[2]]), last
+                last = id
+                if run.heads and not _are_equal(id, before_it):
+                    pace.ended(run.passed)
+                    yield from (self._right(key, of) for of, key in run.untold())
+                    run, before = _Run(), run
+                run.passed += 1
+                run.take(id, raw, down)
+                if down:
+                    yield from (self._right(key, of) for of, key in run.untold())
+            further = run.take(last, further, down)
+            if rows < pace.limit:
+                yield from (self._right(key, of) for of, key in run.untold())
+                return
+            pace.cut(run.passed)
+            self._seen = pace
+            if run.leapable and (down or run.passed > FAR or pace.limit == LEAP):
+                yield from (self._highest(filter, of) or key for of, key in run.untold())
+                behind, skip = self._behind(run, down), 0
+                run.passed = 0
+            elif before.leapable:
+                behind, skip = self._behind(before, down), run.passed
+                before = _Run()
+            else:
+                skip += rows
+
+    def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
+        """The key of the highest version of one document that matches."""
+        p = self.profile
+        where = _both(filter, {p.id: {"$eq": id, "$type": -1 if id.type == c.MIN_KEY else id.type}})
+        order = {p.id: -1, p.version: -1}
+        for raw in self.server.find(p.ns, where, sort=order, projection=self._keys, limit=1):
+            return self._right(raw, id)
+        return None
+
+    def _behind(self, run: _Run, down: bool) -> Terms:
+        """The filter for the documents behind those of a run, and for those that are equal but of another type."""
+        name, last = self.profile.id, run.last
+        assert last is not None
+        behind = beyond(name, last, down, self._known_types)
+        listed = {id.type for id in run.heads}
+        unlisted = [kind for kind in _TYPED if last.type in _TYPED and kind not in listed]
+        others = [kind for kind in unlisted if kind in self._known_types()] if unlisted else []
+        return {"$or": [{name: {"$eq": last, "$type": others}}, *behind["$or"]]} if others else behind
+
+    def _known_types(self) -> Sequence[int]:
+        return self._types.known(self.server, self.profile.ns)
+
+    def _right(self, key: bytes, id: Value) -> bytes:
+        at = self._numbers.spans(key)[0]
+        if at is not None and at[0] in (c.INT32, c.INT64, c.DATE):
+            return key
+        return self.newest(id)  # a text sorts above every number
+
+
+def _both(filter: Terms | None, behind: Terms | None) -> Terms | None:
+    return {"$and": [filter, behind]} if filter and behind else filter or behind
+
+
+def _down(sort: Terms) -> bool:
+    value = next(iter(sort.values()))
+    return (number_of(value) if isinstance(value, Value) else int(value)) == -1
+
+
+_UNLIKE = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.DATE)
+"""Types of which a server finds no two values equal that differ."""
+_TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+
+
+def _are_equal(id: Value, other: Value) -> bool:
+    """Whether a server finds two different ids equal."""
+    return (id.type != other.type or id.type not in _UNLIKE) and key_of(id) == key_of(other)
+
+
+def _has_twins(id: Value) -> bool:
+    """Whether a server may find another id of this id's type equal to it: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
+    if id.is_container:
+        return any(_has_twins(each) or each.type in _TYPED for each in c.items(id))
+    return id.type == c.DECIMAL128 or (id.type == c.DOUBLE and id.python() == 0)
+
+
+def leapable(id: Value) -> bool:
+    """Whether :func:`beyond` can express the ids behind an id. No filter finds ids greater than NaN."""
+    if id.type in (c.DOUBLE, c.DECIMAL128) and key_of(id)[1] == 0:
+        return False
+    return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
+
+
+class TypeNumbers:
+    """The types that a server's filters may name: one that cannot store a type may refuse its number.
+
+    It is asked once, and only where such a filter is needed; a version or a product's name proves nothing.
+    """
+
+    def __init__(self) -> None:
+        self._known: Sequence[int] | None = None
+
+    def known(self, server: Port, ns: str) -> Sequence[int]:
+        """The types, asked by queries of one document; raises their errors but those of an unknown type."""
+        if self._known is None:
+            rest = (kind for kind in ALL_TYPES if kind not in RARE)
+            every = (*RARE, *rest)  # there are servers that look at no number behind one that fits
+            whole = takes_types(server, ns, every)
+            self._known = every if whole else [kind for kind in every if takes_types(server, ns, [kind])]
+        return self._known
+
+
+def _number(kind: int) -> int:
+    return -1 if kind == c.MIN_KEY else kind
+
+
+def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]], end: str = "") -> Terms:
+    """The filter for ids that a server sorts behind an id: those of its types beyond it, and the types that follow.
+
+    Of these it names the ones that the server knows. ``end`` is the operator to compare with, where it is not to be
+    the strict one.
+    """
+    at = next(i for i, each in enumerate(BRACKETS) if last.type in each)
+    rest = [kind for each in (BRACKETS[:at] if down else BRACKETS[at + 1 :]) for kind in each]
+    known = types() if rest else ()
+    numbers = [_number(kind) for kind in rest if kind in known]
+    beyond: list[Terms] = [{name: {end or ("$lt" if down else "$gt"): last}}]
+    return {"$or": beyond + [{name: {"$type": number}} for number in numbers]}
+
+
+class PageQuery(Struct, frozen=True):
+    """Current documents in the order asked for; the filter looks at the newest version of each.
+
+    With ``any_version`` a document is listed where any of its versions matches. With ``deleted``, and no filter and no
+    order, those come last of which only the history is left. One row beyond the page tells whether there are more.
+    """
+
+    filter: Terms | None = None
+    sort: Terms | None = None
+    projection: Terms | None = None
+    skip: int = 0
+    limit: int = 50
+    any_version: bool = False
+    deleted: bool = False
+
+
+def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
+    """The fields to list as a person asked for, and always those that a row needs."""
+    if not projection:
+        return None
+    names = (*own.names, *more)
+    keeps = any(truthy(value) for name, value in projection.items() if name != "_id")
+    if not keeps:
+        return {name: value for name, value in projection.items() if name not in names} or None
+    return {name: value for name, value in projection.items() if name not in names} | dict.fromkeys(sorted(names), 1)
+
+
+def truthy(value: Any) -> bool:
+    """Whether a projection asks for a field by this value."""
+    return bool(value.python() if isinstance(value, Value) else value)

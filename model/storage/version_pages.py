@@ -1,0 +1,65 @@
+"""Long histories read page by page: a first query that ends by itself, and a second one only where somebody goes on.
+
+Most readers look at the newest versions and leave; a query that has ended needs nothing more from the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from model.server.retry import Port, Terms
+from model.storage.id_order import key_of
+from model.storage.lazy_row import SMALL
+from model.storage.newest_query import TypeNumbers, beyond
+from model.values import canonical as c
+from model.values.canonical import Value
+
+PAGE = 104
+"""Versions of the first query: a hundred that are shown, the one that the last is compared with, and what decides
+whether any is missing behind that."""
+
+SURE = (c.INT32, c.INT64, c.DATE)
+"""Types of versions behind which a query can go on: what a server sorts below them is there by mistake only."""
+
+
+def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whole: bool = False) -> Iterator[bytes]:
+    """The versions of one document that ``where`` finds, the highest first; none comes twice.
+
+    Who reads them all, ``whole``, gets them by one query.
+    """
+    order = {id: 1, version: -1}
+    if whole:
+        yield from server.find(ns, where, sort=order)
+        return
+    first: list[bytes] = []
+    for raw in server.find(ns, where, sort=order, limit=PAGE):
+        first.append(raw if len(raw) <= SMALL else c.only(raw, ("_id", version)))
+        yield raw
+    if len(first) < PAGE:
+        return
+    last, seen = c.get(first[-1], (version,)), {c.get(raw, ("_id",)) for raw in first}
+    if last is None or last.type not in SURE:  # nobody can say where to go on
+        yield from (raw for raw in server.find(ns, where, sort=order) if c.get(raw, ("_id",)) not in seen)
+        return
+    key = key_of(last)
+    again = sum((v := c.get(raw, (version,))) is not None and key_of(v) == key for raw in first)
+    rows = server.find(ns, {**where, version: {"$lte": last}}, sort=order)
+    for raw in rows:
+        if c.get(raw, ("_id",)) not in seen:
+            yield raw
+            continue
+        again -= 1
+        if not again:
+            break
+    yield from rows
+    lowest = next(server.find(ns, where, sort={id: 1, version: 1}, limit=1), None)
+    least = c.get(lowest, (version,)) if lowest is not None else last
+    if least is None or least.type not in (SURE if last.type != c.DATE else (c.DATE,)):
+        yield from server.find(ns, {**where, **_of_lower_types(server, ns, version, last)}, sort=order)
+
+
+def _of_lower_types(server: Port, ns: str, version: str, last: Value) -> Terms:
+    """The filter for versions that a server sorts below all of the type of one."""
+    lower = beyond(version, last, True, lambda: TypeNumbers().known(server, ns))["$or"][1:]
+    nan = [] if last.type == c.DATE else [{version: {"$eq": float("nan")}}]  # below all numbers and less than none
+    return {"$or": [*nan, *lower]}

@@ -1,0 +1,1 @@
+"""Histories that other programs write: their rows, keys, states and presets."""

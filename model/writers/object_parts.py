@@ -1,0 +1,88 @@
+"""Histories in which each object of a document has rows of its own, as JaVers keeps them.
+
+A row's key is ``Item/K-1`` for the document and ``Item/K-1#lines/0`` for a part of it. Where a part stands, a state
+holds a reference with the part's ``fragment``. The state at a commit is the document's newest row up to it, with the
+newest row of each part in place of its reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from bson import Int64
+
+from model.foundation.collection_profile import CollectionProfile
+from model.storage.row_paths import value_at
+from model.values import canonical as c
+from model.values.canonical import Value
+
+
+def assembled(rows: Sequence[bytes], profile: CollectionProfile) -> Iterator[bytes]:
+    """One row a commit with the whole state, out of all rows of a document and its parts, given in order."""
+    parts: dict[str, Value] = {}
+    top = ""
+    for _, together in groupby(rows, lambda raw: value_at(raw, profile.order)):
+        last = c.EMPTY
+        for raw in together:
+            key, state = value_at(raw, profile.parts), value_at(raw, profile.content)
+            if key is None or key.type != c.STRING or state is None or state.type != c.OBJECT:
+                continue
+            name = str(key.python())
+            top = top or name.partition("#")[0]
+            parts[name] = state
+            if name == top or not last or value_at(last, profile.parts) != Value.of(top):
+                last = raw
+        if top in parts:
+            whole = _resolved(parts[top], top, parts, ())
+            yield _with_state(last, profile.content, whole, removed=_is_part(last, profile, top))
+
+
+def _is_part(row: bytes, profile: CollectionProfile, top: str) -> bool:
+    return value_at(row, profile.parts) != Value.of(top)
+
+
+def _with_state(row: bytes, content: str, state: Value, removed: bool) -> bytes:
+    """The row with the whole state; one of a part alone says no longer what was done to the part."""
+    row = c.put(row, (content,), state)
+    return c.without(row, ("type",)) if removed else row
+
+
+def _resolved(state: Value, top: str, parts: dict[str, Value], inside: tuple[str, ...]) -> Value:
+    """A state with its parts in it; a part that is inside of itself stays a reference."""
+    if state.type == c.ARRAY:
+        return c.array(_resolved(each, top, parts, inside) for each in c.items(state))
+    if state.type != c.OBJECT:
+        return state
+    fragment = c.get(state.data, ("fragment",))
+    if fragment is not None and fragment.type == c.STRING and c.get(state.data, ("ownerId",)) is not None:
+        key = f"{top}#{fragment.python()}"
+        if key in parts and key not in inside:
+            return _resolved(parts[key], top, parts, (*inside, key))
+    return Value.document(c.document((n, _resolved(v, top, parts, inside)) for n, v in c.fields(state.data)))
+
+
+def filled(state: bytes, like: bytes) -> bytes:
+    """The state with the numbers and truth values that JaVers leaves out, as they are 0 and false.
+
+    ``like`` is the current document's content, which has the fields that there are.
+    """
+    return _filled(Value.document(state), Value.document(like)).data
+
+
+def _filled(state: Value, like: Value) -> Value:
+    theirs = dict(c.fields(like.data))
+    pairs = [
+        (name, _filled(value, theirs[name]) if _both_documents(value, theirs.get(name)) else value)
+        for name, value in c.fields(state.data)
+    ]
+    there = {name for name, _ in pairs}
+    pairs += [(name, _ZERO[value.type]) for name, value in theirs.items() if name not in there and value.type in _ZERO]
+    return Value.document(c.document(pairs))
+
+
+def _both_documents(one: Value, other: Value | None) -> bool:
+    return other is not None and one.type == other.type == c.OBJECT
+
+
+_ZERO = {c.BOOLEAN: Value.of(False), c.INT32: Value.of(0), c.INT64: Value.of(Int64(0)), c.DOUBLE: Value.of(0.0)}

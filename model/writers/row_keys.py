@@ -1,0 +1,164 @@
+"""The keys of a profile that say how rows of another program are read: each checked, and as a profile's fields.
+
+Source: the same table serves a team's profile and the presets of :mod:`.writers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from model.foundation.collection_profile import CollectionProfile, LockField, Operation
+from model.foundation.hash_recipe import HashRecipe
+from model.patches import FORMS
+from model.writers.row_template import read_template
+from model.writers.writers import preset
+
+PATHS = ("archive_id", "version", "order", "at", "author", "reason", "content", "elements", "parts", "changes")
+"""The keys that are paths into rows; "" where there is none."""
+
+
+def fields_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The profile's fields for some keys of :data:`READERS`; raises ``ValueError`` with the key and what it must be."""
+    found: dict[str, Any] = {}
+    for key, value in keys.items():
+        if key == "layout":
+            continue
+        try:
+            found |= READERS[key](key, value)
+        except ValueError as error:
+            raise ValueError(f"{key} {error}") from None
+    return found
+
+
+def profile_of(writer: str, ns: str, archive: str, where: Mapping[str, str] | None = None) -> CollectionProfile:
+    """A collection whose history a known program writes into ``archive``."""
+    known = preset(writer)
+    fields = {"version": "", "at": "", "hash": "", "token": ""} | fields_of_keys(known.keys)
+    fields["where"] = dict(where or {})
+    return CollectionProfile(ns, known.keys["layout"], archive, writer=writer, **fields)
+
+
+def known_keys(writer: str, ns: str) -> dict[str, Any]:
+    """The keys of a profile that a preset states for a collection; raises ``Refused`` for an unknown program.
+
+    ``where`` is left out where only the data say which rows are this collection's.
+    """
+    known = preset(writer)
+    db, _, name = ns.partition(".")
+    found = {"archive": f"{db}." + known.archive.replace("{name}", name), **known.keys}
+    if "*" in known.keys.get("where", {}).values():
+        del found["where"]
+    return found
+
+
+def table_of(profile: CollectionProfile) -> dict[str, Any]:
+    """The keys of :data:`READERS` in which a profile differs from its preset, or without one from the defaults."""
+    default = profile_of(profile.writer, profile.ns, "") if profile.writer else _PLAIN
+    found: dict[str, Any] = {}
+    for name in READERS:
+        value = getattr(profile, name)
+        if value != getattr(default, name):
+            found[name] = in_toml(value)
+    return found
+
+
+def in_toml(value: Any) -> Any:
+    """A field of a profile as its key holds it."""
+    if isinstance(value, Operation):
+        return {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
+    if isinstance(value, LockField):
+        return {"field": value.field, "how": value.how}
+    if isinstance(value, HashRecipe):
+        return value.table
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _path(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, str) or "\x00" in value or any(not step for step in value.split(".") if value):
+        raise ValueError(f'must be a path such as "d._id", not {value!r}')
+    return {key: value}
+
+
+def _words(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(said, str) for said in value.values()):
+        raise ValueError('must be written { path = "text" }')
+    return {key: dict(value)}
+
+
+def _one_of(*allowed: str) -> Callable[[str, Any], dict[str, Any]]:
+    def read(key: str, value: Any) -> dict[str, Any]:
+        if value not in allowed:
+            raise ValueError(f"must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}, not {value!r}")
+        return {key: value}
+
+    return read
+
+
+def _template(key: str, value: Any) -> dict[str, Any]:
+    return {key: read_template(value)}
+
+
+def _guard(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != {"field", "how"} or value["how"] not in _HOW:
+        ways = ", ".join(f'"{how}"' for how in _HOW[:-1]) + f' or "{_HOW[-1]}"'
+        raise ValueError(f'must be {{ field = "…", how = … }}, where how is {ways}')
+    name = value["field"]
+    if not isinstance(name, str) or not name or "." in name or name.startswith("$") or name == "_id":
+        raise ValueError(f"must name a field at the top, without dots or dollars, not {name!r}")
+    return {key: LockField(name, value["how"])}
+
+
+def _hash_recipe(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError('must be written { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }')
+    return {key: HashRecipe.read(value)}
+
+
+_HOW = ("inc", "uuid", "closed", "none")
+
+
+def _operation(key: str, value: Any) -> dict[str, Any]:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("field"), str)
+        or set(value)
+        - {
+            "field",
+            "insert",
+            "remove",
+        }
+    ):
+        raise ValueError('must be written { field = "o", insert = "i", remove = "r" }')
+    said = {}
+    for name in ("insert", "remove"):
+        words = value.get(name, [])
+        words = [words] if isinstance(words, str) else words
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError(f"{name} must be a text or a list of texts")
+        said[name] = tuple(words)
+    return {key: Operation(value["field"], said["insert"], said["remove"])}
+
+
+def _names(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError('must list the names of fields in quotes, as in ["__v"]')
+    return {key: tuple(value)}
+
+
+READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
+    **dict.fromkeys(PATHS, _path),
+    "where": _words,
+    "current_where": _words,
+    "operation": _operation,
+    "ignored": _names,
+    "kept": _one_of("all", "earlier"),
+    "direction": _one_of("forward", "backward"),
+    "patch": _one_of("", *FORMS),
+    "edit": _one_of("no", "current", "both"),
+    "guard": _guard,
+    "hash_recipe": _hash_recipe,
+    **dict.fromkeys(("row", "holder", "renewed"), _template),
+}
+
+_PLAIN = CollectionProfile("")

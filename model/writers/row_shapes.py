@@ -1,0 +1,157 @@
+"""What a document's program knows of its fields, as far as the data tell: names and kinds of values.
+
+A program with a schema leaves fields out of its rows that it does not know, and cannot load values of another kind than
+its own. An edit that brings such a field would make its next row tell of a state that never was.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+
+from bson import ObjectId
+from bson.errors import InvalidId
+
+from model.patches.tree import written_as_text
+from model.storage.current_documents import CurrentDocuments
+from model.text import path_text
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.values.leaves import addressable
+from model.writers.written_states import without_deep
+
+Steps = tuple[str, ...]  # names from the top down; elements of an array have no step of their own
+_NUMBER = "number"
+
+
+def strange(content: bytes, base: bytes, states: Sequence[bytes], current: CurrentDocuments, who: str) -> str:
+    """Why the program may not know a content, one sentence; "" where it surely does.
+
+    ``states`` are earlier ones of the same document, with the types that the program gave them.
+    """
+    before: dict[Steps, set[str]] = {}
+    for state in (base, *states):
+        for path, kind in _shape(Value.document(state)):
+            before.setdefault(path, set()).add(kind)
+    for path, kind in _shape(Value.document(content)):
+        known = before.get(path, set()) - {"Null"}
+        if kind in known or (kind == "Null" and path in before):
+            continue
+        said = path_text(path)
+        if known:
+            return (
+                f"{said} would be a {kind}, and has been a {' or a '.join(sorted(known))} so far, which {who} may not "
+                "be able to read; keep its type."
+            )
+        if path not in before and not _is_known(path, current):
+            return (
+                f"No document of {current.ns} has a field {said}, so {who} may not know it, and would leave it out of "
+                "its rows; add it there."
+            )
+    return ""
+
+
+def retyped(content: bytes, base: bytes, current: CurrentDocuments) -> bytes:
+    """A content with dates and ObjectIds where it holds their text and the program keeps such values in that field.
+
+    The document as it is tells what a field holds, else another one that has the field.
+    """
+    known: dict[Steps, set[str]] = {}
+    for path, kind in _shape(Value.document(base)):
+        known.setdefault(path, set()).add(kind)
+
+    def kinds(path: Steps) -> set[str]:
+        if path not in known:
+            known[path] = _kinds_elsewhere(path, current)
+        return known[path] - {"Null"}
+
+    def typed(value: Value, path: Steps) -> Value:
+        if value.type == c.OBJECT:
+            return Value.document(c.document((name, typed(each, (*path, name))) for name, each in c.fields(value.data)))
+        if value.type == c.ARRAY:
+            return c.array(typed(each, path) for each in c.items(value))
+        found = _out_of_text(value) if value.type == c.STRING else None
+        return found if found is not None and kinds(path) == {found.kind} else value
+
+    return typed(Value.document(content), ()).data
+
+
+def refilled(content: bytes, stored: bytes, names: set[str]) -> bytes:
+    """A content with the names that it leaves out at any depth, as the stored one has them.
+
+    An element of an array is known again by all else that it holds, then by its place; a new one gets new ObjectIds
+    where the others have some.
+    """
+
+    def filled(value: Value, old: Value | None) -> Value:
+        if value.type == c.OBJECT:
+            there = dict(c.fields(old.data)) if old is not None and old.type == c.OBJECT else {}
+            left = [(name, each) for name, each in there.items() if name in names]
+            rest = [(name, filled(each, there.get(name))) for name, each in c.fields(value.data) if name not in names]
+            return Value.document(c.document([*left, *rest]))
+        if value.type == c.ARRAY and old is not None and old.type == c.ARRAY:
+            return c.array(elements(c.items(value), c.items(old)))
+        return value
+
+    def elements(new: Sequence[Value], old: Sequence[Value]) -> Iterator[Value]:
+        left = {at: without_deep(each, names) for at, each in enumerate(old)}
+        matched: dict[int, int] = {}
+        for place, each in enumerate(new):
+            same = next((at for at, known in left.items() if known == each), None)
+            if same is not None:
+                matched[place] = same
+                del left[same]
+        fresh = {name for each in old if each.type == c.OBJECT for name, at in c.fields(each.data) if name in names}
+        for place, each in enumerate(new):
+            if place not in matched and place in left:
+                matched[place] = place
+                del left[place]
+            if place in matched:
+                yield filled(each, old[matched[place]])
+            elif each.type == c.OBJECT:
+                made = [(name, Value.of(ObjectId())) for name in sorted(fresh)]
+                yield Value.document(c.document([*made, *c.fields(each.data)]))
+            else:
+                yield each
+
+    return filled(Value.document(content), Value.document(stored)).data
+
+
+def _kinds_elsewhere(path: Steps, current: CurrentDocuments) -> set[str]:
+    """The kinds that a field has in another document."""
+    if not all(map(addressable, path)):
+        return set()
+    there = {".".join(path): {"$exists": True, "$ne": None}}
+    raw = next(iter(current.server.find(current.ns, there, limit=1)), None)
+    return {kind for found, kind in _shape(Value.document(raw)) if found == path} if raw is not None else set()
+
+
+def _out_of_text(value: Value) -> Value | None:
+    """The date or the ObjectId that a text may have been; None where it is the text of neither."""
+    said = str(value.python())
+    try:
+        found = Value.of(ObjectId(said)) if len(said) == 24 and "-" not in said else Value.of(_moment(said))
+    except (ValueError, InvalidId):
+        return None
+    return found if written_as_text(found) == said else None
+
+
+def _moment(said: str) -> dt.datetime:
+    return dt.datetime.strptime(said, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=dt.UTC)
+
+
+def _is_known(path: Steps, current: CurrentDocuments) -> bool:
+    return all(map(addressable, path)) and current.any({".".join(path): {"$exists": True}})
+
+
+def _shape(value: Value, path: Steps = ()) -> Iterator[tuple[Steps, str]]:
+    """Each path of a value with the kind of what stands there."""
+    if path:
+        yield path, _NUMBER if value.type in (c.DOUBLE, c.INT32) else value.kind
+    if value.type == c.OBJECT:
+        for name, each in c.fields(value.data):
+            yield from _shape(each, (*path, name))
+    elif value.type == c.ARRAY:
+        for each in c.items(value):
+            if each.is_container:
+                yield from (found for found in _shape(each, path) if found[0] != path)

@@ -1,0 +1,307 @@
+"""Documents whose history another program writes, in rows of a second collection: how they are listed and read.
+
+Versions are numbered as the rows are where these carry numbers, else by their place from the oldest row on, 1, 2, 3 ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal
+
+from model.checks.written_histories import DIFFERS
+from model.errors import NotFound
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Contents, Outline, Row, State, Stored, Version
+from model.mql.filters import predicate
+from model.patches import tree_of
+from model.patches.tree import DoesNotApply, alike, equal
+from model.server import guards
+from model.server.retry import Port, Terms, bson_of
+from model.storage.current_documents import CurrentDocuments
+from model.storage.filter_rewriting import renamed
+from model.storage.gaps import marks_of, outlined, with_gaps
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import Own, number_of, same_version
+from model.storage.row_paths import value_at
+from model.text.names import id_name, version_name
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.written_rows import WrittenRow, WrittenRows, moment
+from model.writers.written_states import KeptStates, WrittenState, state_at, states_of, stripped
+
+DELETED = "deleted"
+AT_ONCE = 500  # ids that are asked for together
+LOOKED_THROUGH = 20_000  # rows in which documents are looked for that are not there any more
+
+
+class WrittenHistory:
+    """The versions of one collection's documents: ``current`` reads the documents themselves, ``rows`` the others."""
+
+    def __init__(self, current: CurrentDocuments, rows: WrittenRows) -> None:
+        self.current, self.rows, self.profile = current, rows, rows.profile
+        self._kept = KeptStates()
+
+    # --- one document
+
+    def exists(self, *ids: Value) -> bool:
+        """Whether there is a document with one of these ids, or a row about one that is gone."""
+        return self.current.exists(*ids) or any(map(self.rows.any, ids))
+
+    def identity(self, version: Version) -> bytes:
+        """The whole stored document."""
+        return version.raw or c.EMPTY
+
+    def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
+        """The versions newest first, each number that is not there among them."""
+        found = False
+        for version in with_gaps(self._versions(id)):
+            found = True
+            yield version if contents else version.but(content=None, raw=None)
+        if not found:
+            raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
+
+    def version(self, id: Value, v: Value | None = None) -> Version:
+        """One version; without ``v`` the current one, or the newest where the document is gone."""
+        if v is not None and self.profile.patch and (found := self._earlier(id, v)) is not None:
+            return found
+        newest: Version | None = None
+        for version in self.history(id, contents=True):
+            newest = newest or version
+            if version.current if v is None else same_version(v, version.v):
+                return version
+        if v is None and newest is not None:
+            return newest
+        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns}.")
+
+    def _earlier(self, id: Value, v: Value) -> Version | None:
+        """A version by its number that rows of patches tell, if it is not among the newest of them; None for others."""
+        rows = self.rows.of(id)
+        before = 1 if self.profile.direction == "backward" else 0
+        number = number_of(v)
+        if self.profile.version:
+            at = next((at for at in range(len(rows) - 1, -1, -1) if same_version(v, rows[at].v)), -1)
+        else:
+            at = -1 if number is None else number - before - 1
+        if not 0 <= at < len(rows) - 1:
+            return None
+        try:
+            now = self._document(id).content
+        except NotFound:
+            now = None
+        return self._made(state_at(at, rows, self.profile, now, id, self._kept), at + before + 1)
+
+    def _versions(self, id: Value) -> Iterator[Version]:
+        """What the rows and the document stand for, the newest first."""
+        try:
+            document: Version | None = self._document(id)
+        except NotFound:
+            document = None
+        rows = self.rows.of(id)
+        if self.profile.kept == "earlier" and document is not None:
+            yield document
+            document = None
+        taken = document is None
+        content = document.content if document is not None else None
+        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        place = len(rows) + before
+        if content is None and self.profile.parts:  # all documents of a kind have the same fields
+            content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
+        for state in states_of(rows, self.profile, content, id, self._kept):
+            version = self._made(state, place)
+            if not taken and document is not None and (state.row is None or not state.row.aside):
+                version, taken = self._joined(document, version), True
+            yield version
+            place -= 1
+        if not taken and document is not None:
+            yield document
+
+    def _document(self, id: Value) -> Version:
+        """The current document as a version, its content without what is ignored in states too."""
+        made = self.current.made(self.current.raw(id))
+        if made.content is None:
+            return made
+        content = stripped(made.content, self.profile)
+        at = made.at or (moment(value_at(made.raw or c.EMPTY, self.profile.at)) if self.profile.at else None)
+        return made.but(at=at, content=content, hash=c.hash_of(content), bytes=len(content))
+
+    def _any_document(self) -> Iterator[bytes]:
+        return self.current.server.find(self.current.ns, limit=1)
+
+    def _made(self, state: WrittenState, place: int) -> Version:
+        """A state as a version."""
+        row, content = state.row or WrittenRow(c.EMPTY, _NOTHING), state.content
+        said: State = "present" if content is not None else "unproven" if self.profile.patch else "damaged"
+        return Version(
+            v=row.v if row.v is not None else Value.of(place),
+            at=row.at,
+            author=row.author,
+            reason=row.reason,
+            operation=row.operation,
+            stored="delta" if self.profile.patch else "archive",
+            state=said,
+            current=False,
+            hash=c.hash_of(content) if content is not None else None,
+            bytes=len(content) if content is not None else None,
+            detail=state.unproven or (DELETED if row.removes else row.aside),
+            content=content,
+            raw=row.raw if state.row else None,
+            deleted=row.removes,
+            stored_bytes=len(row.raw) if state.row else None,
+        )
+
+    def _joined(self, document: Version, row: Version) -> Version:
+        """The current document as the version that its newest row tells of."""
+        told: dict[str, Any] = {name: getattr(row, name) for name in ("v", "at", "author", "reason", "operation")}
+        detail = document.detail
+        if row.detail == DELETED:  # the document stays, as one that says so itself
+            return document.but(**told, detail=DELETED)
+        if document.state == "present" and row.content is not None and document.content is not None:
+            detail = "" if self.is_same(document.content, row.content) else DIFFERS
+        elif row.content is None:
+            detail = row.detail
+        return document.but(**told, detail=detail)
+
+    def is_same(self, document: bytes, state: bytes) -> bool:
+        """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""
+        try:
+            mine, theirs = tree_of(document), tree_of(state)
+        except DoesNotApply:
+            return document == state
+        if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may leave fields out
+            mine = {name: node for name, node in mine.items() if name in theirs}
+        return (alike if self.profile.patch or self.profile.parts else equal)(mine, theirs)
+
+    # --- lists
+
+    def page(self, query: PageQuery) -> Iterator[Row]:
+        """The documents that match; with ``any_version`` behind them those of which another version does.
+
+        Deleted ones come last, where they are asked for.
+        """
+        listed = 0
+        for row in self.current.page(query):
+            listed += 1
+            yield self._dated(row)
+        filter = query.filter if query.any_version else None
+        if listed >= query.limit or not (filter or self._lists_deleted(query)):
+            return
+        skip = 0 if listed else max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0))
+        for row in islice(self._once(filter) if filter else self._gone(), skip, skip + query.limit - listed):
+            yield row
+
+    def _dated(self, row: Row) -> Row:
+        """The row with the version and the time that the document carries where its rows do."""
+        p = self.profile
+        at = moment(value_at(row.raw, p.at)) if p.at else None
+        v = value_at(row.raw, p.version) if p.version else None
+        return row.but(at=row.at or at, version=row.version or v)
+
+    @staticmethod
+    def _lists_deleted(query: PageQuery) -> bool:
+        return query.deleted and not query.filter and not query.sort
+
+    def _once(self, filter: Terms) -> Iterator[Row]:
+        """The documents that do not match now, but of which an earlier version does."""
+        if self.profile.patch or self.profile.parts or self.profile.elements or not self.profile.archive_id:
+            yield from self._folded(filter)  # no server can look for states that are not stored
+            return
+        seen: set[Value] = set()
+        path = self.profile.archive_id
+        where = self.rows.where() | dict(renamed(filter, self._row_name))
+        for raw in self.rows.server.find(self.rows.ns, where, projection={path: 1}):
+            id = value_at(raw, path)
+            if id is None or id in seen:
+                continue
+            seen.add(id)
+            here = guards.exact(self.profile.id, id)
+            if not self.current.any({"$and": [here, filter]}):
+                yield from self.current.rows(here, PageQuery(limit=1), None)
+
+    def _folded(self, filter: Terms) -> Iterator[Row]:
+        """The documents of which an earlier state matches, where states are put together here."""
+        matches = predicate(bson_of(filter), "This filter cannot be used on states that are put together here")
+        key = self.profile.id
+        for raw in self.current.server.find(self.current.ns, sort={key: 1}):
+            id = c.get(raw, (key,))
+            if id is None or self.current.any({"$and": [guards.exact(key, id), filter]}):
+                continue
+            if any(each.content is not None and matches(each.content) for each in self.history(id, contents=True)):
+                yield self.current.row(raw)
+
+    def _row_name(self, name: str) -> str:
+        """What a field of a document is called in the rows."""
+        first, dot, rest = name.partition(".")
+        if first == self.profile.id:
+            return f"{self.profile.archive_id}{dot}{rest}"
+        return f"{self.profile.content}.{name}" if self.profile.content else name
+
+    def _gone(self) -> Iterator[Row]:
+        """The documents that rows tell of and that are not there."""
+        waiting: list[Value] = []
+        for id in self.rows.ids(LOOKED_THROUGH):
+            waiting.append(id)
+            if len(waiting) == AT_ONCE:
+                yield from map(_gone_row, self._missing(waiting))
+                waiting = []
+        yield from map(_gone_row, self._missing(waiting))
+
+    def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
+        there = self._there(ids)
+        yield from (id for id in ids if id not in there)
+
+    def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
+        """How many documents match; with ``any_version`` the rows are read, None where that takes too long."""
+        return self.current.counted(filter, self._once if any_version else None, max_ms)
+
+    def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
+        """The history of each document in miniature, without the states; few queries for all of them."""
+        there = self._there(ids)
+        rows = self.rows.outlined(ids)
+        for id in ids:
+            versions = list(with_gaps(self._marks(rows[id], there.get(id))))
+            made = outlined(id, versions)
+            if versions and not any(version.current for version in versions):
+                severity: Literal["sound"] = "sound"
+                made = Outline(id, marks_of(versions), "Deleted", severity)
+            yield made
+
+    def _there(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
+        """The documents that are there, with the fields that outlines tell of."""
+        key, version = self.profile.id, self.profile.version
+        fields = {name: 1 for name in (key, version) if name}
+        found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection=fields) if ids else ()
+        return {id: raw for raw in found if (id := c.get(raw, (key,))) is not None}
+
+    def _marks(self, rows: Sequence[WrittenRow], document: bytes | None) -> Iterator[Version]:
+        exists = document is not None
+        stored: Stored = "delta" if self.profile.patch else "archive"
+        if document is not None and (self.profile.kept == "earlier" or not rows):
+            v = None
+            if self.profile.kept == "earlier" and self.profile.version:
+                v = value_at(document, self.profile.version)
+            yield Version(v, None, None, "document", "present", True, None, None)
+            exists = False
+        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        for place, row in zip(range(len(rows) + before, before, -1), reversed(rows), strict=True):
+            current = exists and not row.aside
+            exists = exists and not current
+            v = row.v if row.v is not None else Value.of(place)
+            at = row.at if current else None
+            yield Version(v, at, None, "document" if current else stored, "present", current, None, None)
+        if before:
+            yield Version(Value.of(1), None, None, stored, "present", exists, None, None)
+
+
+def _gone_row(id: Value) -> Row:
+    return Row(id, None, None, 0, c.document([("_id", id)]))
+
+
+_NOTHING = CollectionProfile("")
+
+
+def history_by_rows(server: Port, profile: CollectionProfile) -> WrittenHistory:
+    """The history of a collection's documents by the rows that its profile names."""
+    version = "" if "." in profile.version else profile.version
+    own = Own(profile.id, version, others=tuple(name for name in profile.ignored if "." not in name))
+    return WrittenHistory(CurrentDocuments(server, profile, own, numbered=False), WrittenRows(server, profile))

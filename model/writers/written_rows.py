@@ -1,0 +1,345 @@
+"""The rows that another program wrote about a document: found, put in order, and read by the paths of a profile.
+
+A row is a stored document, or an element of an array in one. Paths are names joined by dots; a number picks an element
+of an array.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import lt
+from struct import iter_unpack
+from typing import Any, overload
+
+from msgspec import Struct
+
+from model.errors import TooMuch
+from model.foundation.collection_profile import CollectionProfile
+from model.patches import DoesNotApply, Node, tree_of
+from model.patches.tree import node_of
+from model.server.retry import Port, Terms
+from model.storage.numbering import VersionPlace
+from model.storage.reserved_fields import place_of, time_of, words
+from model.storage.row_paths import value_at
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.object_parts import assembled
+
+_NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+_FORMS = {c.DOUBLE: "<d", c.INT32: "<i", c.INT64: "<q", c.DATE: "<q", c.OBJECT_ID: "12s"}
+"""How the bytes of a value are compared with those of another of its type."""
+
+
+class WrittenRow(Struct, frozen=True, dict=True):
+    """One row of a document's history; what it says of itself is read when it is asked for."""
+
+    raw: bytes
+    profile: CollectionProfile
+
+    @property
+    def v(self) -> Value | None:
+        """Its version, where rows carry one; of one that removes the document, its place in their order."""
+        p = self.profile
+        path = p.order if p.version and self.removes else p.version
+        return value_at(self.raw, path) if path else None
+
+    @property
+    def at(self) -> dt.datetime | None:
+        """When it was written."""
+        at = moment(value_at(self.raw, self.profile.at)) if self.profile.at else None
+        return at or time_of(c.get(self.raw, ("_id",)))
+
+    @property
+    def author(self) -> str | None:
+        """Who made the change."""
+        return words(value_at(self.raw, self.profile.author)) if self.profile.author else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was made."""
+        return words(value_at(self.raw, self.profile.reason)) if self.profile.reason else None
+
+    @property
+    def operation(self) -> str | None:
+        """What was done to the document; a single letter of a program is spelt out."""
+        operation = self.profile.operation
+        said = value_at(self.raw, operation.field) if operation is not None else None
+        if operation is None or said is None or said.type != c.STRING:
+            return None
+        word = str(said.python())
+        if len(word) > 1:
+            return word.lower()
+        return "insert" if word in operation.insert else "remove" if word in operation.remove else "update"
+
+    @cached_property
+    def removes(self) -> bool:
+        """Whether it says that the document was removed."""
+        operation = self.profile.operation
+        return operation is not None and words(value_at(self.raw, operation.field)) in operation.remove
+
+    @cached_property
+    def change(self) -> Node:
+        """Its patch; raises ``DoesNotApply`` where it has none."""
+        found = value_at(self.raw, self.profile.changes)
+        if found is None:
+            raise DoesNotApply(f"the row has no {self.profile.changes}")
+        return node_of(found)
+
+    @cached_property
+    def snapshot(self) -> dict[str, Node] | None:
+        """The whole state that a row of patches may hold as well."""
+        found = value_at(self.raw, self.profile.content) if self.profile.content else None
+        return tree_of(found.data) if found is not None and found.type == c.OBJECT else None
+
+    @property
+    def aside(self) -> str:
+        """What keeps it from being the current state, in its own word; "" where nothing does."""
+        for name, wanted in self.profile.current_where.items():
+            said = words(value_at(self.raw, name))
+            if said not in (None, wanted):
+                return said or name
+        return ""
+
+
+def order_of(raw: bytes, profile: CollectionProfile) -> float:
+    """A number by which rows stand in order: a version, a commit's number, or a time."""
+    path = profile.order or profile.version
+    found = value_at(raw, path) if path else None
+    if found is None:
+        return 0.0
+    if found.type in _NUMBERS:
+        return float(str(found.python()))
+    at = moment(found)
+    return at.timestamp() if at is not None else float(place_of(found) or 0)
+
+
+def moment(value: Value | None) -> dt.datetime | None:
+    """The time in a Date, in an ObjectId, or in a text after ISO 8601; one without a zone is taken for UTC."""
+    if value is None or value.type != c.STRING:
+        return time_of(value)
+    try:
+        found = dt.datetime.fromisoformat(str(value.python()))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+
+def _projected(path: str) -> str:
+    """The path as a server projects it, which picks no elements of an array."""
+    steps = path.split(".")
+    return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
+
+
+WITHIN_MS = 30_000  # for the rows of one document
+MANY = 10_000  # rows of a collection: among fewer of them none is looked for long
+PLACE = re.compile(r"\{([^{}]+)\}")
+"""The field in the name of a collection with rows, where each document has such a collection of its own."""
+
+
+def _leads(index: object, keys: Mapping[str, int]) -> bool:
+    """Whether an index finds rows by the last of these keys, after nothing but others of them."""
+    *before, last = keys
+    names = list(map(str, index)) if isinstance(index, Mapping) else []
+    return last in names and set(names[: names.index(last)]) <= set(before)
+
+
+class RowsInOrder(Sequence[WrittenRow]):
+    """Rows from the oldest to the newest, each made of its bytes when it is asked for."""
+
+    def __init__(self, raws: Sequence[bytes], profile: CollectionProfile) -> None:
+        self.raws, self.profile = raws, profile
+
+    def __len__(self) -> int:
+        return len(self.raws)
+
+    @overload
+    def __getitem__(self, at: int) -> WrittenRow: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> RowsInOrder: ...
+
+    def __getitem__(self, at: int | slice) -> WrittenRow | RowsInOrder:
+        if isinstance(at, slice):
+            return RowsInOrder(self.raws[at], self.profile)
+        return WrittenRow(self.raws[at], self.profile)
+
+
+class WrittenRows:
+    """The rows about the documents of one collection."""
+
+    def __init__(self, server: Port, profile: CollectionProfile) -> None:
+        self.server, self.profile = server, profile
+        self.ns = profile.archive
+
+    @property
+    def places(self) -> tuple[VersionPlace, ...]:
+        """The collection with the rows, where a document's id alone leads to them; else ()."""
+        p = self.profile
+        if p.id_parts or p.parts or not p.archive_id or PLACE.search(self.ns):
+            return ()
+        return (VersionPlace(self.ns, p.archive_id, self.where()),)
+
+    def place(self, id: Value) -> str:
+        """The collection with the rows about a document; "" where only the document could tell it and is not there."""
+        field = PLACE.search(self.ns)
+        if field is None:
+            return self.ns
+        found = self.server.find(self.profile.ns, {self.profile.id: {"$eq": id}}, projection={field[1]: 1}, limit=1)
+        name = next((value_at(raw, field[1]) for raw in found), None)
+        return PLACE.sub(str(name.python()), self.ns) if name is not None and name.type == c.STRING else ""
+
+    def where(self, id: Value | None = None) -> dict[str, Any]:
+        """The filter for the rows of a document, or of all that this collection's documents have."""
+        p = self.profile
+        found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
+        if id is not None and p.archive_id:
+            found[p.archive_id] = {"$eq": id}
+        return found
+
+    def unindexed(self) -> str:
+        """The index without which each document's rows are looked for among very many, one sentence; "" for none."""
+        keys = self._index()
+        if not keys or PLACE.search(self.ns) or (self.server.count(self.ns) or MANY) < MANY:
+            return ""
+        if any(_leads(index.get("key"), keys) for index in self.server.indexes(self.ns)):
+            return ""
+        name = self.ns.partition(".")[2]
+        return f"For each document all of {name} is read, as it has no index on {json.dumps(keys)}: create one."
+
+    def _index(self) -> dict[str, int]:
+        """The keys of an index by which the rows of a document are found."""
+        p = self.profile
+        return dict.fromkeys([p.parts] if p.parts else [*p.where, *filter(None, [p.archive_id])], 1)
+
+    def _found(self, ns: str, filter: Terms) -> Iterator[bytes]:
+        """Stored rows; raises ``TooMuch`` with the missing index where looking for them takes too long."""
+        try:
+            yield from self.server.find(ns, filter, max_ms=WITHIN_MS)
+        except TooMuch as error:
+            if unindexed := self.unindexed():
+                raise TooMuch(f"{str(error).partition(';')[0]}. {unindexed}") from None
+            raise
+
+    def any(self, id: Value) -> bool:
+        """Whether there is a row about this document."""
+        return next(self._stored(id), None) is not None
+
+    def of(self, id: Value) -> RowsInOrder:
+        """The rows of a document from the oldest to the newest."""
+        p = self.profile
+        if p.elements:
+            raws = [element for raw in self._stored(id) for element in self._elements(raw)]
+        elif p.parts:
+            raws = list(assembled(self._parts(id), p))
+        else:
+            raws = self._in_order(list(self._stored(id)))
+        return RowsInOrder(raws, p)
+
+    def in_order(self, rows: Iterable[WrittenRow]) -> RowsInOrder:
+        """Rows that are stored documents, from the oldest to the newest."""
+        return RowsInOrder(self._in_order([row.raw for row in rows]), self.profile)
+
+    def tells_of(self, row: WrittenRow, id: Value) -> bool:
+        """Whether a row would be found as one about this document."""
+        p = self.profile
+        there = all(value_at(row.raw, name) == Value.of(said) for name, said in p.where.items())
+        return there and value_at(row.raw, p.archive_id) == id
+
+    def holder(self, id: Value) -> bytes | None:
+        """The stored document that holds the rows about a document in an array."""
+        return next(self._stored(id), None)
+
+    def _in_order(self, raws: list[bytes]) -> list[bytes]:
+        """Stored rows from the oldest to the newest; those that stand in order already are only looked at."""
+        path = self.profile.order or self.profile.version or "_id"
+        if "." not in path:
+            found = c.column(raws, path)
+            if found is not None and len(found) == len(raws):
+                kind = value_at(raws[0], path)
+                assert kind is not None
+                if form := _FORMS.get(kind.type):
+                    places = [place for (place,) in iter_unpack(form, b"".join(found))]
+                    if all(map(lt, places, places[1:])):
+                        return raws
+        return sorted(raws, key=self._place)
+
+    def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
+        """The rows of each document from the oldest to the newest, with no more than tells versions apart."""
+        p = self.profile
+        if p.parts or PLACE.search(self.ns):
+            return {id: self.of(id) for id in ids}
+        told = (p.version, p.at, p.order, p.operation.field if p.operation else "", *p.current_where)
+        inside = f"{p.elements}." if p.elements else ""
+        wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
+        if p.elements:
+            wanted.add(f"{p.elements}._id")
+        fields = {path: 1 for path in sorted(wanted) if not any(path.startswith(f"{other}.") for other in wanted)}
+        found: dict[Value, list[bytes]] = {id: [] for id in ids}
+        where = self.where() | {p.archive_id: {"$in": list(ids)}}
+        for raw in self.server.find(self.ns, where, projection=fields) if ids else ():
+            if (id := value_at(raw, p.archive_id)) is not None and id in found:
+                found[id] += self._elements(raw) if p.elements else [raw]
+        return {
+            id: [WrittenRow(raw, p) for raw in (raws if p.elements else sorted(raws, key=self._place))]
+            for id, raws in found.items()
+        }
+
+    def _stored(self, id: Value) -> Iterator[bytes]:
+        """The stored documents about exactly this document, as the server gives them."""
+        path, ns = self.profile.archive_id, self.place(id)
+        if not ns:
+            return
+        there = bytes([id.type]) + path.rpartition(".")[2].encode() + b"\x00" + id.data
+        known = self._key_of(id)
+        if known is not None:
+            rows = list(self._found(ns, self.where() | {self.profile.parts: {"$eq": known}}))
+            if rows:
+                yield from (raw for raw in rows if value_at(raw, path) == id)
+                return
+        for raw in self._found(ns, self.where(id)):
+            if not path or there in raw or value_at(raw, path) == id:
+                yield raw
+
+    def _key_of(self, id: Value) -> Value | None:
+        """The key of a document's own row as JaVers makes it, by which rows are indexed; None for other rows."""
+        p = self.profile
+        if not p.parts or len(p.where) != 1 or id.type not in (c.STRING, c.INT32, c.INT64):
+            return None
+        return Value.of(f"{next(iter(p.where.values()))}/{id.python()}")
+
+    def _elements(self, raw: bytes) -> Iterator[bytes]:
+        """The rows inside of a stored document."""
+        array = value_at(raw, self.profile.elements)
+        if array is not None and array.type == c.ARRAY:
+            yield from (each.data for each in c.items(array) if each.type == c.OBJECT)
+
+    def _parts(self, id: Value) -> list[bytes]:
+        """The rows of a document and of the parts below it, in order; a part's key begins with the document's."""
+        p = self.profile
+        own = next((value_at(raw, p.parts) for raw in self._stored(id)), None)
+        if own is None or own.type != c.STRING:
+            return []
+        below = {"$regex": f"^{re.escape(str(own.python()))}#"}
+        found = self._found(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]})
+        return sorted(found, key=self._place)
+
+    def _place(self, raw: bytes) -> tuple[float, bytes]:
+        """Where a row stands: by the field that orders them, then by its own ``_id``."""
+        physical = c.get(raw, ("_id",))
+        return order_of(raw, self.profile), physical.data if physical is not None else b""
+
+    def ids(self, most: int) -> Iterator[Value]:
+        """The documents that the first ``most`` rows are about, each once."""
+        seen: set[Value] = set()
+        if not self.profile.archive_id:
+            return
+        wanted = {self.profile.archive_id: 1}
+        for raw in self.server.find(self.ns, self.where(), projection=wanted, limit=most):
+            id = value_at(raw, self.profile.archive_id)
+            if id is not None and id not in seen:
+                seen.add(id)
+                yield id

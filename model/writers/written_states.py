@@ -1,0 +1,269 @@
+"""From rows that another program wrote to the states that they stand for: whole ones, parts, or what changed.
+
+A state is the content of one version. Where a patch does not fit, the states behind it are unproven, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from model.foundation.collection_profile import CollectionProfile
+from model.patches import FORMS, DoesNotApply, Node, document_of, tree_of
+from model.patches.tree import alike, copied, written_as_text
+from model.storage.row_paths import value_at
+from model.values import canonical as c
+from model.values.canonical import Value
+from model.writers.last_changes import names_in, state_behind
+from model.writers.object_parts import filled
+from model.writers.written_rows import RowsInOrder, WrittenRow
+
+KEPT_EVERY = 64  # states between two whole ones that are kept while patches are applied
+LONG = 512  # rows: of a longer history the newest states are put together of the last changes of their fields
+PAGE = 102  # of these
+DOCUMENTS = 8  # whose states are kept from one question to the next
+
+
+class _Kept(Struct, frozen=True):
+    """A state that was put together, with the number of rows before it."""
+
+    at: int
+    tree: Node
+    unproven: str
+
+
+class KeptStates:
+    """States in the middle of a few histories, so that none has to be put together from its first row on again."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, tuple[int, tuple[_Kept, ...]]] = {}
+        self._lock = Lock()
+
+    def of(self, key: object, rows: RowsInOrder) -> list[_Kept]:
+        """The states that are kept of a history, where its rows are still those that they were made of."""
+        told, found = self._found.get(key, (0, ()))
+        return list(found) if found and told == _sum(rows, found[-1].at) else [_Kept(0, {}, "")]
+
+    def keep(self, key: object, rows: RowsInOrder, found: Sequence[_Kept]) -> None:
+        """Keep the states of a history, and forget the one that was kept first where there are too many."""
+        told = _sum(rows, found[-1].at)
+        with self._lock:
+            self._found.pop(key, None)
+            self._found[key] = (told, tuple(found))
+            for old in list(self._found)[:-DOCUMENTS]:
+                del self._found[old]
+
+
+def _sum(rows: RowsInOrder, count: int) -> int:
+    return hash(tuple(rows.raws[:count]))
+
+
+class WrittenState(Struct, frozen=True):
+    """A state and the row that made it; ``row`` is None for the one that was there before the first row."""
+
+    row: WrittenRow | None
+    content: bytes | None  # None: it cannot be told
+    unproven: str = ""  # why not
+
+
+def states_of(
+    rows: Sequence[WrittenRow],
+    profile: CollectionProfile,
+    now: bytes | None,
+    key: object = None,
+    kept: KeptStates | None = None,
+) -> Iterator[WrittenState]:
+    """The states that rows, given from the oldest on, stand for: the newest first.
+
+    ``now`` is the content of the current document, None where there is none. States of the history ``key`` may be
+    among those that are ``kept``.
+    """
+    rows = rows if isinstance(rows, RowsInOrder) else RowsInOrder([row.raw for row in rows], profile)
+    if not profile.patch:
+        for row in reversed(rows):
+            state = _whole(row, profile)
+            if profile.parts and state.content is not None and now is not None and not row.removes:
+                state = replace(state, content=filled(state.content, now))
+            yield state
+    elif profile.direction == "backward":
+        yield from _backwards(rows, profile, now)
+    else:
+        yield from _forwards(rows, profile, now, key, kept or KeptStates())
+
+
+def state_at(
+    at: int, rows: RowsInOrder, profile: CollectionProfile, now: bytes | None, key: object, kept: KeptStates
+) -> WrittenState:
+    """The state behind one row; patches that lead forward are applied from the nearest state that is kept."""
+    if profile.patch and profile.direction == "forward":
+        whole = _folded(rows, profile, key, kept, at - at % KEPT_EVERY)
+        start = max((each for each in whole if each.at <= at), key=lambda each: each.at)
+        *_, last = _redone(rows[start.at : at + 1], start, profile, tree_of(now) if now is not None else None)
+        return last
+    if profile.patch:
+        states = states_of(rows, profile, now)
+        return next(each for place, each in zip(range(len(rows) - 1, -1, -1), states, strict=False) if place == at)
+    return next(states_of(rows[at : at + 1], profile, now))
+
+
+def stripped(raw: bytes, profile: CollectionProfile) -> bytes:
+    """A state without what is no content of it; a name behind ``**.`` is none at any depth."""
+    raw = c.without(raw, {"_id", *profile.ignored})
+    deep = ignored_deep(profile)
+    return without_deep(Value.document(raw), deep).data if deep else raw
+
+
+def ignored_deep(profile: CollectionProfile) -> set[str]:
+    """The names that are no content at any depth."""
+    return {name.removeprefix("**.") for name in profile.ignored if name.startswith("**.")}
+
+
+def without_deep(value: Value, names: set[str]) -> Value:
+    """A value without some names at any depth."""
+    if value.type == c.ARRAY:
+        return c.array(without_deep(each, names) for each in c.items(value))
+    if value.type != c.OBJECT:
+        return value
+    return Value.document(
+        c.document((name, without_deep(each, names)) for name, each in c.fields(value.data) if name not in names)
+    )
+
+
+# --- whole states
+
+
+def _whole(row: WrittenRow, profile: CollectionProfile) -> WrittenState:
+    found = value_at(row.raw, profile.content)
+    if found is None or found.type != c.OBJECT:
+        if row.removes:
+            return WrittenState(row, c.EMPTY)
+        return WrittenState(row, None, f"has no document in {profile.content}")
+    if profile.content:
+        return WrittenState(row, stripped(found.data, profile))
+    return WrittenState(row, stripped(c.without(found.data, own_names(profile)), profile))
+
+
+def own_names(profile: CollectionProfile) -> frozenset[str]:
+    """The names at the root of a row that belong to the row and not to the state in it."""
+    paths = (profile.archive_id, profile.version, profile.order, profile.at, profile.author, profile.reason)
+    operation = profile.operation.field if profile.operation else ""
+    names = {path.partition(".")[0] for path in (*paths, operation) if path}
+    return frozenset(names | {"_id", *profile.ignored, *(path.partition(".")[0] for path in profile.where)})
+
+
+# --- patches
+
+
+def _backwards(rows: RowsInOrder, profile: CollectionProfile, now: bytes | None) -> Iterator[WrittenState]:
+    """From the current document down; the newest state is the one that the last row led to."""
+    unapply = FORMS[profile.patch].unapply
+    assert unapply is not None
+    tree: Node = tree_of(now) if now is not None else {}
+    unproven = ""
+    for row in reversed(rows):
+        yield WrittenState(row, None if unproven else stripped(document_of(tree), profile), unproven)
+        if not unproven:
+            try:
+                tree = unapply(tree, row.change)
+            except DoesNotApply as reason:
+                unproven = f"the patch above it does not apply: {reason}"
+    yield WrittenState(None, None if unproven else stripped(document_of(tree), profile), unproven)
+
+
+def _forwards(
+    rows: RowsInOrder, profile: CollectionProfile, now: bytes | None, key: object, kept: KeptStates
+) -> Iterator[WrittenState]:
+    """From nothing up; the newest states of a long history are made before all others are looked into."""
+    like = tree_of(now) if now is not None else None
+    behind: Node | None = None
+    if len(rows) > max(LONG, PAGE) and now is not None:
+        newest, behind = _newest(rows, profile, now)
+        yield from newest
+        rows = rows[:-PAGE] if newest else rows
+    found = _folded(rows, profile, key, kept, len(rows))
+    for number in range(len(found) - 1, -1, -1):
+        end = found[number + 1].at if number + 1 < len(found) else len(rows)
+        made = list(_redone(rows[found[number].at : end], found[number], profile, like))
+        if behind is not None and made and made[-1].content is not None:
+            if stripped(document_of(_typed(behind, like)), profile) != made[-1].content:
+                made[-1] = replace(made[-1], content=None, unproven="the changes behind it do not begin with it")
+            behind = None
+        yield from reversed(made)
+
+
+def _newest(rows: RowsInOrder, profile: CollectionProfile, now: bytes) -> tuple[Sequence[WrittenState], Node | None]:
+    """The newest states of a long history and the one before them; none where only all its rows can tell them."""
+    like, page = tree_of(now), list(rows[-PAGE:])
+    try:
+        behind = state_behind(rows[:-PAGE], {**like, **names_in(page, profile)}, profile)
+    except DoesNotApply:
+        return (), None
+    made = list(_redone(page, _Kept(0, behind, ""), profile, like))
+    last = made[-1].content
+    if last is None or any(each.unproven for each in made) or not alike(tree_of(last), like):
+        return (), None
+    return made[::-1], behind
+
+
+def _folded(rows: RowsInOrder, profile: CollectionProfile, key: object, kept: KeptStates, end: int) -> list[_Kept]:
+    """Some of the states that the rows before ``end`` lead to, the first one before them all."""
+    found = kept.of(key, rows)
+    start = found[-1]
+    tree, unproven = copied(start.tree), start.unproven
+    for at in range(start.at, end):
+        tree, unproven = _stepped(tree, rows[at], profile, unproven)
+        if (at + 1) % KEPT_EVERY == 0:
+            found.append(_Kept(at + 1, copied(tree), unproven))
+    if found[-1].at > start.at:
+        kept.keep(key, rows, found)
+    return found
+
+
+def _redone(
+    rows: Iterable[WrittenRow], start: _Kept, profile: CollectionProfile, like: Node | None
+) -> Iterator[WrittenState]:
+    """The states of some rows, the oldest first, from the one before them on."""
+    tree, unproven = copied(start.tree), start.unproven
+    for row in rows:
+        tree, unproven = _stepped(tree, row, profile, unproven)
+        content = None if unproven else stripped(document_of(_typed(tree, like)), profile)
+        yield WrittenState(row, content, unproven)
+
+
+def _stepped(tree: Node, row: WrittenRow, profile: CollectionProfile, unproven: str) -> tuple[Node, str]:
+    """The tree behind a row, and why it is none where a patch did not fit."""
+    try:
+        if (snapshot := row.snapshot) is not None and not row.removes:
+            return copied(snapshot), ""
+        if row.removes:
+            return {}, ""
+        if not unproven:
+            tree = FORMS[profile.patch].apply(tree, row.change)
+    except DoesNotApply as reason:
+        return {}, f"its patch does not apply: {reason}"
+    return tree, unproven
+
+
+def _typed(node: Node, like: Node | None) -> Node:
+    """The state with the types that the current document has where both say the same: patches keep dates as text."""
+    if isinstance(node, dict) and isinstance(like, dict):
+        return {name: _typed(each, like.get(name)) for name, each in node.items()}
+    if isinstance(node, list) and isinstance(like, list):
+        by_id = {_identity(each): each for each in like if _identity(each)}
+        return [
+            _typed(each, by_id.get(_identity(each)) or (like[at] if at < len(like) else None))
+            for at, each in enumerate(node)
+        ]
+    if isinstance(node, Value) and isinstance(like, Value) and node != like:
+        return like if written_as_text(like) is not None and alike(node, like) else node
+    return node
+
+
+def _identity(node: Node) -> str:
+    id = node.get("_id") if isinstance(node, dict) else None
+    if not isinstance(id, Value):
+        return ""
+    return written_as_text(id) or (str(id.python()) if id.type == c.STRING else "")
