@@ -25,7 +25,7 @@ PATIENCE = 60.0
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 OPENS = """
 import os, signal, sys
-from model import sources
+from model.catalogue import sources
 sources.start_early("sample:", False)
 (process,) = sources._early.values()
 process.wait()

@@ -23,7 +23,7 @@ os._exit(0)
 TASKS = """
 import os, sys
 from pathlib import Path
-from gui import footprint
+from gui.starting import footprint
 if sys.argv[1:]:
     footprint.keep_little()
 resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20

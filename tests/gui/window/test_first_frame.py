@@ -118,7 +118,7 @@ import sys
 from gui.window import open_windows, running_instance
 assert not running_instance.hand_over({})
 from PySide6.QtWidgets import QApplication
-from model import sources
+from model.catalogue import sources
 restore, served = open_windows.OpenWindows.restore, []
 
 def serve(self, request):
