@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
-from msgspec import Struct
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
@@ -15,18 +14,7 @@ from gui.style import theme
 from gui.style.cells import Badge, Cell, CellTree, Index, Span
 from gui.style.sheet import Sheet
 from gui.style.states import hair, words
-
-
-class Hit(Struct, frozen=True):
-    """A command or a collection that can be found: ``call`` does or opens it, unless ``why`` says why not."""
-
-    text: str
-    call: Callable[[], object]
-    icon: str = ""
-    remark: str = ""
-    badge: str = ""
-    why: str = ""  # it cannot be done now
-
+from gui.window.hit import Hit
 
 SHOWN = 200
 ROW, ROWS, BESIDE = 28, 11, 112  # u; at most so many rows are seen at once, in a low window those there is room for

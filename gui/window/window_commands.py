@@ -17,7 +17,7 @@ from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
 from gui.starting import desktop_entry
 from gui.style import focus_keeper, preferences, theme, wording, zooming
-from gui.window.palette import Hit
+from gui.window.hit import Hit
 from resources import manual
 
 if TYPE_CHECKING:

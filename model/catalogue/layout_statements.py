@@ -27,7 +27,7 @@ from model.recognition.sampling import take
 from model.server.retry import Port
 from model.storage.composite_ids import reading, stored
 from model.storage.newest_query import PageQuery
-from model.storage.numbering import WAYS
+from model.storage.numbering_ways import WAYS
 from model.values import canonical
 from model.values.canonical import Value
 from model.writers.writers import preset

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from model import __version__
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
-from model.storage.numbering import WAYS
+from model.storage.numbering_ways import WAYS
 
 TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Version
 from model.session import Session
-from model.storage.numbering import WAYS
+from model.storage.numbering_ways import WAYS
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
 

@@ -23,23 +23,10 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.server.guards import by_id, exact, physical_id, unchanged
 from model.server.retry import Port, Terms, Write
+from model.storage.numbering_ways import WAYS
 from model.storage.reserved_fields import number_of, time_of, version_damage, whole_number
 from model.values import canonical as c
 from model.values.canonical import Value
-
-WAYS = {
-    "next": "One above the version that was read; only one writer can have it, and whoever else tried is told of a "
-    "conflict. There are no gaps, so that a loss shows. The number of a version that is deleted at the top is given "
-    "again.",
-    "loop": "One above the version that was read, and read and tried again where somebody was faster. There are no "
-    "gaps, and an edit of some fields meets no conflict; of two that set the same field the later one stays.",
-    "counter": "Each number is handed out once by a counter, even after a delete. A writer that loses or dies leaves a "
-    "gap; unless versions are marked with the number of the next one, a version which is lost looks like that too.",
-    "time": "The clock of whoever writes, in milliseconds, and always later than the version read. It tells when, and "
-    "not how many: a version that is lost does not show. A clock that is ahead draws all later versions ahead with it.",
-}
-"""What each way of numbering promises and what it cannot, for people."""
-
 
 TRIES = 20
 MARKED = " The version that is followed is marked with the number of the next one ({claim}), which keeps writers apart."

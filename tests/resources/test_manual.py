@@ -20,7 +20,7 @@ from model.profile.profile_keys import ROWS, keys_of
 from model.recognition.patterns import PATTERNS
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
-from model.storage.numbering import WAYS
+from model.storage.numbering_ways import WAYS
 from model.writers.writers import presets
 from resources import manual
 from tests import support

@@ -115,7 +115,8 @@ def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatc
 
 FIRST = """
 import sys
-from gui.window import open_windows, running_instance
+from gui.starting import running_instance
+from gui.window import open_windows
 assert not running_instance.hand_over({})
 from PySide6.QtWidgets import QApplication
 from model.catalogue import sources

@@ -178,7 +178,8 @@ def test_a_file_that_the_system_hands_over_is_opened_in_the_window_in_front(
 IMPORTED_IN_A_THREAD = """
 import gc, sys, threading
 from PySide6.QtCore import QCoreApplication, QObject, QThread
-from gui.window import early_imports, open_windows
+from gui.starting import early_imports
+from gui.window import open_windows
 names = (*early_imports.SOON, *early_imports.LATER)
 app = QCoreApplication([])
 before = set(sys.modules)
