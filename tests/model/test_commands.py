@@ -6,14 +6,13 @@ import argparse
 import importlib
 import inspect
 
-import pytest
-
 from model.commands import grammar
 from model.layouts import registry
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
+from tests import support
 
 
-@pytest.mark.parametrize("name", grammar.names())
+@support.table("name", grammar.names())
 def test_every_command_runs_a_function_that_takes_its_arguments(name: str) -> None:
     module, _, function = grammar.parser(name).commands[name].get_default("run").partition(":")
     run = getattr(importlib.import_module(f"model.commands.{module}"), function)

@@ -18,6 +18,7 @@ from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests import support
 from tests.model import session_scenes
 
 Db = pymongo.database.Database
@@ -671,8 +672,8 @@ def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:
     assert (dump / "orders.bson").read_bytes() == canonical.encode({"_id": 1, "n": 1})
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
+@support.table(
+    "source, said",
     [
         ("http://db.example/", "mongodb://"),
         ("mongodb://", "address"),

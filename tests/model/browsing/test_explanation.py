@@ -15,6 +15,7 @@ from model.browsing.explanation import Read, explained, missing_index
 from model.catalogue.catalogue import filter_terms, sort_terms
 from model.errors import Refused
 from model.session import Explained, Session
+from tests import support
 
 
 @pytest.fixture
@@ -98,8 +99,8 @@ SCAN = {"stage": "COLLSCAN"}
 FETCH = {"stage": "FETCH", "inputStage": {"stage": "IXSCAN", "indexName": "status_1"}}
 
 
-@pytest.mark.parametrize(
-    ("asked", "said", "sentence"),
+@support.table(
+    "asked, said, sentence",
     [
         (read("{kind: 1}"), answer(SCAN, 2483, 0, 3),
          "Scans 2,483 documents and finds 3. Index missing: { kind: 1 }."),
@@ -130,8 +131,8 @@ def test_an_answer_is_understood_in_every_shape_that_servers_give_it() -> None:
     assert said == {"Scans 2,483 documents and finds 3. Index missing: { status: 1 }."}
 
 
-@pytest.mark.parametrize(
-    ("filter", "sort", "index"),
+@support.table(
+    "filter, sort, index",
     [
         ("{a: 1}", "", "{ a: 1 }"),
         ("{b: {$gt: 1}, a: 1}", "", "{ a: 1, b: 1 }"),

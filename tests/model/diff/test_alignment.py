@@ -121,8 +121,8 @@ def test_edits_lead_there_and_back(old: str, new: str) -> None:
 NAME = "A name and an address, long enough to be compared by its words: "
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "gone", "come"),
+@support.table(
+    "old, new, gone, come",
     [
         ("Cafe\u0301 noir", "Cafe\u0300 noir", "e\u0301", "e\u0300"),
         ("Cafe noir", "Cafe\u0301 noir", "e", "e\u0301"),
@@ -167,7 +167,7 @@ def test_a_very_large_change_of_text_is_coarser_and_says_so(monkeypatch: pytest.
     assert apply_edits("other", found) is None
 
 
-@pytest.mark.parametrize("between", ["\n", " "])
+@support.table("between", ["\n", " "])
 def test_edits_far_apart_in_a_long_text_are_found(between: str) -> None:
     words = [f"w{i}" for i in range(12_000)]
     changed = ["W0", *words[1:6_000], "more", *words[6_000:-1], "last"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import bson
-import pytest
 from msgspec.structs import replace
 
 from model.diff import Replace, diff
 from model.values.canonical import Value
+from tests import support
 from tests.laws.confirming import confirm
 
 LARGE = 2**53 - 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
+@support.table(
+    "old, new",
     [
         ({"a": {"maximum": LARGE}}, {"a": {"maximum": LARGE // 2}}),
         ({"a": 1}, {"a": 1, "new": {"list": [{"maximum": LARGE}, 1.5, True, None]}}),
@@ -31,7 +31,7 @@ def test_a_right_diff_is_confirmed_however_large_its_numbers_are(old: dict[str, 
         assert confirm(old, new, found[:left_out] + found[left_out + 1 :])
 
 
-@pytest.mark.parametrize("wrong", [LARGE - 1, float(LARGE), str(LARGE), True, None])
+@support.table("wrong", [LARGE - 1, float(LARGE), str(LARGE), True, None])
 def test_another_value_is_convicted_whatever_it_resembles(wrong: object) -> None:
     old, new = {"a": 1}, {"a": LARGE}
     (op,) = diff(bson.encode(old), bson.encode(new))

@@ -40,7 +40,7 @@ def test_equal_bytes_have_no_difference(a: bytes) -> None:
     assert not diff(a, bytes(bytearray(a)))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@support.table("case", CASES, ids=lambda case: case["name"])
 def test_case(case: dict[str, Any]) -> None:
     a, b = text.loose(case["a"]), text.loose(case["b"])
     found = of_a_diff(a, b)
@@ -137,7 +137,7 @@ def test_elements_that_stay_in_place_are_matched_as_if_each_were_compared_with_e
     assert found == [diff(*pair).operations for pair in pairs]
 
 
-@pytest.mark.parametrize("wrap", ["document", "array"])
+@support.table("wrap", ["document", "array"])
 def test_3000_levels_do_not_exhaust_the_stack(wrap: str) -> None:
     def deep(leaf: int) -> bytes:
         value = Value.of(leaf)
@@ -182,8 +182,8 @@ def test_short_or_rewritten_text_is_replaced() -> None:
     assert of_a_diff(_of("abc " * 100), _of("xyz, " * 100)).counts() == {"replace": 1}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "edits"),
+@support.table(
+    "old, new, edits",
     [
         ("yearly", "monthly", [(0, "yearly", "monthly")]),
         ("+49 40 555 0117", "+49 40 555 0192", [(13, "17", "92")]),
@@ -233,7 +233,7 @@ def test_values_in_rows_are_canonical_extended_json() -> None:
     ]
 
 
-@pytest.mark.parametrize("raw", [b"", b"\x05\x00\x00\x00", b"\x05\x00\x00\x00\x01", c.EMPTY + b"x", b"\xff" * 20])
+@support.table("raw", [b"", b"\x05\x00\x00\x00", b"\x05\x00\x00\x00\x01", c.EMPTY + b"x", b"\xff" * 20])
 def test_what_is_no_document_is_unreadable(raw: bytes) -> None:
     with pytest.raises(Unreadable):
         diff(raw, c.EMPTY)

@@ -86,8 +86,8 @@ def test_a_delta_of_any_two_documents_leads_to_the_exact_target(both: tuple[byte
     assert json.loads(text.to_text(a)) + Delta(found, raise_errors=True) == json.loads(text.to_text(b))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
+@support.table(
+    "old, new",
     [
         ("ObjectId('65f0a1c29b1e8a0012c4d7aa')", "ObjectId('65f0a1c29b1e8a0012c4d7ab')"),
         ("NumberDecimal('1.0')", "NumberDecimal('1.00')"),
@@ -110,8 +110,8 @@ def test_deepdiff_overlooks_nothing_through_its_operators(old: str, new: str) ->
     assert to_deepdiff(a, a) == "{}"
 
 
-@pytest.mark.parametrize("name", ["__v", "__class__", "__type__", "a'b\"c", "x\U0001d1c0", "root['a']", "", "*"])
-@pytest.mark.parametrize(("old", "new"), [("1", "2"), ("{q: 1}", "{q: 1, r: 2}"), ("[1, {q: 1}]", "[1, {q: 2}]")])
+@support.table("name", ["__v", "__class__", "__type__", "a'b\"c", "x\U0001d1c0", "root['a']", "", "*"])
+@support.table("old, new", [("1", "2"), ("{q: 1}", "{q: 1, r: 2}"), ("[1, {q: 1}]", "[1, {q: 2}]")])
 def test_deepdiff_overlooks_no_name_and_a_delta_finds_it(name: str, old: str, new: str) -> None:
     def document(inside: str) -> bytes:
         inner = Value(c.OBJECT, c.document([(name, c.get(text.loose(f"{{a: {inside}}}"), ("a",)) or Value.of(0))]))

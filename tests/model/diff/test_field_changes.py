@@ -11,6 +11,7 @@ from model.diff.field_changes import changes, differences
 from model.diff.walk import Pair, names_of, spans
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import any_value, many_fields
 
@@ -37,7 +38,7 @@ def _edited(chance: random.Random, pairs: Pairs) -> Pairs:
     return pairs
 
 
-@pytest.mark.parametrize("number", range(250))
+@support.table("number", range(support.by_depth(40, 250)))
 def test_the_laws_hold_for_fields_that_come_and_go(number: int) -> None:
     chance = random.Random(number)
     inner = c.fields(many_fields(chance, chance.choice((0, 1, 3, 12, 60))))
@@ -93,7 +94,7 @@ def test_a_name_that_is_found_inside_other_fields_is_still_alone() -> None:
 
 
 @pytest.mark.usefixtures("each_search")
-@pytest.mark.parametrize("number", range(30))
+@support.table("number", range(30))
 def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
     chance = random.Random(number)
     raw = many_fields(chance, chance.randrange(1, 120))
@@ -104,7 +105,7 @@ def test_fields_are_named_in_order_however_large_they_are(number: int) -> None:
 
 
 @pytest.mark.usefixtures("each_search")
-@pytest.mark.parametrize("count", [1, 16, 17, 40])
+@support.table("count", [1, 16, 17, 40])
 def test_a_name_that_is_there_twice_is_noticed_however_many_fields_differ(count: int) -> None:
     pairs = [(f"field{i}", Value.of("x" * (i % 40))) for i in range(60)]
     other = [(name, Value.of(i) if i < count else value) for i, (name, value) in enumerate(pairs)]

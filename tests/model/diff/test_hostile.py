@@ -63,7 +63,7 @@ WRAPS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-@pytest.mark.parametrize("wrap", support.every(len(WRAPS), WRAPS.values()), ids=WRAPS)
+@support.table("wrap", support.every(len(WRAPS), WRAPS.values()), ids=WRAPS)
 def test_a_change_below_1000_levels_is_found_there(wrap: Callable[[Value], Value]) -> None:
     a, b = _deep(1000, Value.of(1), wrap), _deep(1000, Value.of("two"), wrap)
     found = _laws(a, b)
@@ -143,7 +143,7 @@ def _numbers(kind: str, seed: int) -> Value:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("kind", ["few values", "one value", "large records", "records without key", "many numbers"])
+@support.table("kind", ["few values", "one value", "large records", "records without key", "many numbers"])
 def test_large_arrays_are_compared_in_bounded_time(kind: str) -> None:
     a, b = (c.document([("a", _numbers(kind, seed))]) for seed in (1, 2))
     with bounded():
@@ -204,8 +204,8 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("around", [0, 500], ids=["alone", "among many"])
+@support.table("values", ODD.values(), ids=ODD)
+@support.table("around", [0, 500], ids=["alone", "among many"])
 def test_values_that_look_alike_differ(values: tuple[Value, Value], around: int) -> None:
     a, b = (c.document([*_keys(around), ("x", value), ("y", c.array([value] * 12))]) for value in values)
     found = of_a_diff(a, b)

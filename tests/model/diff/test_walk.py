@@ -12,6 +12,7 @@ from model.diff.walk import Pair, count_of, field_around, spans
 from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.laws.laws import of_a_diff
 from tests.laws.wide import many_fields, related
 
@@ -36,7 +37,7 @@ def test_a_byte_is_found_in_its_field_however_many_there_are() -> None:
 
 
 @pytest.mark.usefixtures("each_search")
-@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64, 300])
+@support.table("count", [0, 1, 31, 32, 33, 64, 300])
 def test_fields_are_counted_however_many_and_of_whatever_size_they_are(count: int) -> None:
     chance = random.Random(count)
     for raw in (many_fields(chance, count), c.encode({str(i): "y" for i in range(count)})):
@@ -48,7 +49,7 @@ def test_fields_are_counted_however_many_and_of_whatever_size_they_are(count: in
             assert count_of(raw, starts[low], starts[high]) == high - low
 
 
-@pytest.mark.parametrize("size", [1, 511, 512, 513, 4096, 4097, 5000, 16_897, 40_000, 600_000])
+@support.table("size", [1, 511, 512, 513, 4096, 4097, 5000, 16_897, 40_000, 600_000])
 def test_the_first_difference_of_two_stretches_is_found_wherever_it_is(size: int) -> None:
     chance = random.Random(size)
     a = c.encode({"a": chance.randbytes(size)})
@@ -59,7 +60,7 @@ def test_the_first_difference_of_two_stretches_is_found_wherever_it_is(size: int
 
 
 @pytest.mark.usefixtures("each_search")
-@pytest.mark.parametrize("number", range(150))
+@support.table("number", range(support.by_depth(30, 150)))
 def test_the_laws_hold_for_wide_documents(number: int) -> None:
     of_a_diff(*related(random.Random(number), 2))
 

@@ -25,6 +25,7 @@ from model.exchange.version_lines import lines_export
 from model.foundation.records import no_checkpoint
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.diff import bson_strategies
 from tests.support import examples
 
@@ -216,7 +217,7 @@ def test_without_git_a_sentence_says_so(tmp_path: Path, monkeypatch: pytest.Monk
         GitHistory.opened(tmp_path)
 
 
-@pytest.mark.parametrize(
+@support.table(
     "ids",
     [
         ["con", "CON", "nul", "", ".", "..", "a/b", "a\\b", "a:b", "x" * 300, "ä", "Ä", "a", "A", " a", "a ", "-rf"],

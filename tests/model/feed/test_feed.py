@@ -18,6 +18,7 @@ from model.errors import Refused, Unreachable
 from model.foundation.findings import Finding
 from model.server.change_stream import Changes, TooLarge
 from model.values.canonical import Value
+from tests import support
 from tests.model.feed.feed_scenes import story
 from tests.model.feed.feed_support import NS, Ground, Killed, ground, notes, outcomes
 from tests.model.server.faulty_server import Dead, FaultyServer
@@ -225,7 +226,7 @@ def large(letter: str) -> str:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("images", [False, True])
+@support.table("images", [False, True])
 def test_a_change_that_is_too_large_for_an_event_is_read_without_the_document_in_it(images: bool) -> None:
     with ground() as here:
         here.client.shop.create_collection("orders", changeStreamPreAndPostImages={"enabled": images})
@@ -331,7 +332,7 @@ def test_without_change_streams_it_polls_and_says_what_that_misses() -> None:
         assert here.archived() == [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 4, {"n": 4})]
 
 
-@pytest.mark.parametrize("way", ["by polling", "from a stream whose history is lost"])
+@support.table("way", ["by polling", "from a stream whose history is lost"])
 def test_after_a_rollback_it_says_so_and_marks_the_versions_that_were_taken_back(way: str) -> None:
     with ground(replica_set="" if way == "by polling" else "rs0", history=20) as here:
         here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "AB"])
@@ -366,7 +367,7 @@ class Overtaken(FaultyServer):
         return self.server.changes(*asked)
 
 
-@pytest.mark.parametrize("place", range(2, 14, 2))
+@support.table("place", range(2, 14, 2))
 def test_an_edit_that_another_feeder_archives_between_two_reads_is_no_rollback(place: int) -> None:
     with ground(replica_set="") as here:
         here.orders.insert_one({"_id": "A", "v": 1, "n": 1})
@@ -434,7 +435,7 @@ STORY = [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 3, {"n": 3}), ("A", 4, {"
 STORY += [("B", 1, {"n": 1}), ("B", 2, {"n": 2}), ("C", 1, {})]
 
 
-@pytest.mark.parametrize("behind", [False, True])
+@support.table("behind", [False, True])
 def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool) -> None:
     write = 0
     while True:
@@ -457,7 +458,7 @@ def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool
     assert write == len(STORY) + 4  # the rows, two notes and the place
 
 
-@pytest.mark.parametrize("behind", [False, True])
+@support.table("behind", [False, True])
 def test_dying_while_a_lost_place_is_made_up_for_forgets_no_gap(behind: bool) -> None:
     write = 0
     while True:
@@ -769,7 +770,7 @@ def test_an_id_that_is_used_again_shows_where_its_lives_ended(here: Ground) -> N
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("behind", [False, True])
+@support.table("behind", [False, True])
 def test_a_feeder_that_dies_around_a_delete_notes_it_once_and_at_its_version(behind: bool) -> None:
     for write in range(1, 30):
         with ground() as here:

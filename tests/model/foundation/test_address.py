@@ -103,7 +103,7 @@ def test_every_secret_is_covered_by_dots_and_comes_back_from_behind_them(
     assert {password, token, key} <= set(address.secrets)
 
 
-@pytest.mark.parametrize(
+@support.table(
     "text",
     [
         f"mongodb://eva:{SECRET}@db/",
@@ -133,8 +133,8 @@ def test_an_option_is_replaced_at_its_place_and_no_other_is_touched() -> None:
     assert str(parsed("mongodb://db").with_option("tls", "true")) == "mongodb://db/?tls=true"
 
 
-@pytest.mark.parametrize(
-    ("text", "uses"),
+@support.table(
+    "text, uses",
     [
         ("mongodb://db/", False),
         ("mongodb://db/?tls=true", True),
@@ -150,15 +150,15 @@ def test_it_is_encrypted_exactly_where_the_driver_would_encrypt_it(text: str, us
         assert (client.options.pool_options._ssl_context is not None) == uses
 
 
-@pytest.mark.parametrize("text", ["mongodb://db/?w=1", "mongodb+srv://db/?w=1", "mongodb://db/?ssl=false&w=1"])
+@support.table("text", ["mongodb://db/?w=1", "mongodb+srv://db/?w=1", "mongodb://db/?ssl=false&w=1"])
 def test_tls_can_be_asked_for_and_taken_back(text: str) -> None:
     assert parsed(text).with_tls(True).uses_tls
     assert not parsed(text).with_tls(True).with_tls(False).uses_tls
     assert parsed(text).with_tls(True).option("w") == "1"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@support.table(
+    "text, said",
     [
         ("mongodb://my host/", "a blank"),
         ("mongodb://my\thost/", "a blank"),
@@ -179,8 +179,8 @@ def test_what_would_be_used_otherwise_than_it_is_written_is_refused(text: str, s
         Server.check_address(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "may"),
+@support.table(
+    "text, may",
     [
         ("mongodb://db/", False),
         ("mongodb://eva@db/", True),

@@ -6,12 +6,11 @@ import json
 import sys
 import unicodedata
 
-import pytest
-
 from model import text
 from model.foundation.hidden_characters import escaped, escaped_once, plain, visible
 from model.foundation.toml_text import from_line, to_line
 from model.text import scalars
+from tests import support
 
 UNSEEN = [
     chr(at) for at in range(sys.maxunicode + 1) if unicodedata.category(chr(at)) in ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -29,7 +28,7 @@ def test_no_character_that_is_not_seen_or_is_acted_on_comes_through() -> None:
     assert [each for each in hidden if each in visible(f"a{each}b")] == ["\t", "\n"]
 
 
-@pytest.mark.parametrize(
+@support.table(
     "written",
     ["👨\u200d👩\u200d👧", "می\u200cخواهم", "क्\u200dष", "🏳\ufe0f\u200d🌈", "Grüße, 日本語, עברית", "e\u0301", "\ufffd"],
 )
@@ -37,7 +36,7 @@ def test_the_writing_of_people_stays_as_it_is(written: str) -> None:
     assert escaped(written) == plain(written) == visible(written) == written
 
 
-@pytest.mark.parametrize("joiner", JOINERS)
+@support.table("joiner", JOINERS)
 def test_a_joiner_that_joins_nothing_is_shown(joiner: str) -> None:
     code = f"\\u{ord(joiner):04x}"
     assert escaped(f"pay{joiner}pal {joiner}") == f"pay{code}pal {code}"

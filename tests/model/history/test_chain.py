@@ -100,7 +100,7 @@ def test_a_configured_key_stands_in_where_elements_have_no_id() -> None:
     assert told(chain(versions, ("_id", "code")))["r[1].n"] == [(2, "set")]
 
 
-@pytest.mark.parametrize(
+@support.table(
     "array",
     [[1, 2], [], [{"_id": 1}, {"_id": 1}], [{"_id": 1}, 5], [{"n": 1}]],
     ids=["numbers", "empty", "twice", "mixed", "bare"],

@@ -28,6 +28,7 @@ from model.session import Session
 from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.command_log import listening
 from tests.model.layouts.layout_support import doc, layout_of
 from tests.support import every
@@ -119,7 +120,7 @@ def test_any_history_is_the_same_alone_and_among_others(
         assert told(of, id) == told(layout, id), id
 
 
-@pytest.mark.parametrize("name", every(3, NAMES))
+@support.table("name", every(3, NAMES))
 def test_what_other_programs_wrote_is_the_same_alone_and_among_others(name: str) -> None:
     with open_dump(HERE / name) as local, Session.open(local.uri) as session:
         layouts = [session._catalogue.layout(info.ns) for info in session.collections() if info.belongs_to is None]

@@ -515,8 +515,8 @@ def test_a_gap_of_millions_is_one_entry() -> None:
     assert "4,999,996 versions" in shown[1].detail
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
+@support.table(
+    "value, number",
     [(1, 1), (Int64(2**40), 2**40), (3.0, 3), ("3", 3), ("x", None), (3.5, None), (None, None), (True, None)],
 )
 def test_what_counts_as_a_number(value: Any, number: int | None) -> None:

@@ -28,8 +28,8 @@ def _merge(base: str, mine: str, theirs: str) -> Merge:
     return merge(text.loose(base), text.loose(mine), text.loose(theirs))
 
 
-@pytest.mark.parametrize("swapped", [False, True], ids=["mine first", "theirs first"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@support.table("swapped", [False, True], ids=["mine first", "theirs first"])
+@support.table("case", CASES, ids=lambda case: case["name"])
 def test_case(case: dict[str, Any], swapped: bool) -> None:
     sides = (case["theirs"], case["mine"]) if swapped else (case["mine"], case["theirs"])
     found = _merge(case["base"], *sides)
@@ -48,7 +48,7 @@ def test_case(case: dict[str, Any], swapped: bool) -> None:
     assert hints == case.get("hints", {})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@support.table("case", CASES, ids=lambda case: case["name"])
 def test_taking_one_side_everywhere_it_is_open_gives_that_side_back_there(case: dict[str, Any]) -> None:
     base, mine, theirs = (text.loose(case[side]) for side in ("base", "mine", "theirs"))
     takes_a_side(base, mine, theirs)
@@ -60,7 +60,7 @@ def test_the_laws_hold(three: tuple[bytes, bytes, bytes]) -> None:
     of_a_merge(*three)
 
 
-@pytest.mark.parametrize("number", support.every(10, range(60)))
+@support.table("number", support.every(10, range(60)))
 def test_the_laws_hold_for_wide_documents(number: int) -> None:
     of_a_merge(*wide.related(random.Random(number), 3))
 
@@ -76,8 +76,8 @@ def _reordered(dice: random.Random, base: list[int], added: list[int]) -> list[i
     return made
 
 
-@pytest.mark.parametrize("kind", ["keyed", "scalars", "fields"])
-@pytest.mark.parametrize("seed", support.every(10, range(20)))
+@support.table("kind", ["keyed", "scalars", "fields"])
+@support.table("seed", support.every(10, range(20)))
 def test_the_laws_hold_where_both_sides_move_remove_and_add_the_same(seed: int, kind: str) -> None:
     dice = random.Random(seed)
 
@@ -165,7 +165,7 @@ def test_a_conflict_has_what_each_side_has() -> None:
     assert sides == (("a",), Value.of(1), None, Value.of(Int64(2)), "deleted")
 
 
-@pytest.mark.parametrize("wrap", support.every(2, ["document", "array"]))
+@support.table("wrap", support.every(2, ["document", "array"]))
 def test_3000_levels_do_not_exhaust_the_stack(wrap: str) -> None:
     def deep(leaf: int, other: int) -> bytes:
         value = c.array([Value.of(leaf), Value.of(other)])
@@ -203,7 +203,7 @@ def test_other_keys_than_id_recognise_elements() -> None:
     assert text.relaxed(found.document()) == '{"a": [{"k": 2}, {"k": 3}, {"k": 1, "x": 2}]}'
 
 
-@pytest.mark.parametrize(("old", "new"), [("{a: [{}]}", "{a: [{'': 1}]}"), ("{a: [1, {}]}", "{a: [{'': 2}, 2]}")])
+@support.table("old, new", [("{a: [{}]}", "{a: [{'': 1}]}"), ("{a: [1, {}]}", "{a: [{'': 2}, 2]}")])
 def test_an_empty_document_has_no_key_even_where_the_key_has_no_name(old: str, new: str) -> None:
     a, b = text.loose(old), text.loose(new)
     assert patch(a, diff(a, b, ("",))) == b

@@ -14,6 +14,7 @@ from model.mql.command_error import CommandError
 from model.mql.expressions import Scope, compile_expression
 from model.mql.filters import predicate
 from model.values import canonical as c
+from tests import support
 
 DAY = dt.datetime(2024, 2, 29, 23, 59, 59)
 DOCUMENT: dict[str, Any] = {
@@ -33,8 +34,8 @@ def evaluated(expression: Any) -> Any:
     return None if result is None else bson.encode({"r": bson.decode(c.document([("r", c.Value(*result))]))["r"]})
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"),
+@support.table(
+    "expression, value",
     [
         ({"$abs": -7}, 7),
         ({"$abs": -(2**31)}, Int64(2**31)),
@@ -95,8 +96,8 @@ def test_a_function_gives_the_value_and_the_type_that_a_server_gives(expression:
     assert evaluated(expression) == bson.encode({"r": value})
 
 
-@pytest.mark.parametrize(
-    ("expression", "code"),
+@support.table(
+    "expression, code",
     [
         ({"$abs": "$text"}, 28765),
         ({"$abs": Int64(-(2**63))}, 28680),

@@ -11,6 +11,7 @@ import pytest
 from model.commands import command_line
 from model.mql import regular_expressions
 from model.mql.command_error import CommandError
+from tests import support
 
 ENDLESS = "(a|aa)+$"
 TEXT = "a" * 60 + "b"  # some ten thousand million ways to read it
@@ -37,8 +38,8 @@ def test_a_pattern_that_would_not_end_is_given_up_and_other_threads_go_on(monkey
     assert during > 0
 
 
-@pytest.mark.parametrize(
-    ("pattern", "flags", "text", "found"),
+@support.table(
+    "pattern, flags, text, found",
     [
         ("^K-2", "", "K-204117", True),
         ("^k-2", "i", "K-204117", True),
@@ -54,7 +55,7 @@ def test_patterns_mean_what_they_mean_on_a_server(pattern: str, flags: str, text
     assert regular_expressions.compiled(pattern, flags)(text) is found
 
 
-@pytest.mark.parametrize("pattern", ["(", "a**", "*", "(" * 5000 + ")" * 5000])
+@support.table("pattern", ["(", "a**", "*", "(" * 5000 + ")" * 5000])
 def test_what_is_no_pattern_is_said(pattern: str) -> None:
     with pytest.raises(CommandError, match="Regular expression is invalid"):
         regular_expressions.compiled(pattern, "")

@@ -19,6 +19,7 @@ from model.storage.swap_steps import Stamp
 from model.text.moments import moment_from_text
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import layout_of
 
 START = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
@@ -164,8 +165,8 @@ def test_the_journal_tells_who_deleted_a_document_of_which_only_the_archive_is_l
         assert found.notes == ["For one of them, nothing tells who deleted it, or when."]
 
 
-@pytest.mark.parametrize(
-    ("typed", "utc", "said"),
+@support.table(
+    "typed, utc, said",
     [
         ("2026-07-01 12:00", "2026-07-01 10:00", "is taken as 2026-07-01 12:00:00 Europe/Berlin"),
         ("2026-03-29 02:30", "2026-03-29 01:30", "skipped 02:30"),

@@ -12,6 +12,7 @@ from bson import Int64, ObjectId
 from model.patches import FORMS, DoesNotApply, document_of, tree_of
 from model.patches.tree import Node, alike, node_of
 from model.values.canonical import Value
+from tests import support
 
 WHEN = dt.datetime(2024, 5, 6, 7, 8, 9, 120_000, dt.UTC)
 OWN = ObjectId("64f0a1c29b1e8a0012c4d7aa")
@@ -53,7 +54,7 @@ BOTH_WAYS: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("form", "change", "after"), BOTH_WAYS)
+@support.table("form, change, after", BOTH_WAYS)
 def test_a_change_is_made_and_taken_back(form: str, change: Any, after: dict[str, Any]) -> None:
     way = FORMS[form]
     assert way.unapply is not None
@@ -61,8 +62,8 @@ def test_a_change_is_made_and_taken_back(form: str, change: Any, after: dict[str
     assert plain(way.unapply(tree(**after), patch(change))) == STATE
 
 
-@pytest.mark.parametrize(
-    ("operations", "after"),
+@support.table(
+    "operations, after",
     [
         ([{"op": "add", "path": "/k", "value": [1]}], {**STATE, "k": [1]}),
         ([{"op": "add", "path": "/a/1", "value": 9}], {**STATE, "a": [1, 9, 2, 3]}),
@@ -81,8 +82,8 @@ def test_a_json_patch_is_applied(operations: Any, after: dict[str, Any]) -> None
     assert plain(FORMS["rfc6902"].apply(tree(**STATE), patch(operations))) == after
 
 
-@pytest.mark.parametrize(
-    ("form", "change", "said"),
+@support.table(
+    "form, change, said",
     [
         ("rfc6902", [{"op": "test", "path": "/n", "value": 2}], "/n is 1 and should be 2"),
         ("rfc6902", [{"op": "remove", "path": "/none"}], "there is no /none"),
@@ -134,8 +135,8 @@ def test_offsets_in_texts_count_as_javascript_counts() -> None:
     assert plain(FORMS["jsondiffpatch"].apply(tree(**before), patch(delta))) == after
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
+@support.table(
+    "one, other, same",
     [
         (1, 1.0, True), (1, Int64(1), True), (1, True, False), ("1", 1, False), (None, 0, False),
         (WHEN, "2024-05-06T07:08:09.120Z", True), (WHEN, "2024-05-06T07:08:09.121Z", False),

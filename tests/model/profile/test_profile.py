@@ -17,6 +17,7 @@ from model.layouts.registry import NAMES, fields_of
 from model.profile import CollectionProfile, Profile, as_stated, keys, stated, table
 from model.writers.row_keys import profile_of
 from model.writers.writers import presets
+from tests import support
 
 WHOLE = """
 [[collection]]
@@ -201,7 +202,7 @@ def test_a_layout_that_nobody_knows_is_refused() -> None:
         stated("a.b", "zip")
 
 
-@pytest.mark.parametrize(
+@support.table(
     "layout", ["versions", "flagged", "embedded", "archive", "deltas", "stream", "hashed", "pending", "sequence"]
 )
 def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) -> None:
@@ -253,7 +254,7 @@ def test_a_row_that_edits_write_is_a_table_of_fields_and_values_that_are_known()
         read(edit="all")
 
 
-@pytest.mark.parametrize("recipe", [replace(way, algorithm="sha512", encoding="binary") for way in WAYS])
+@support.table("recipe", [replace(way, algorithm="sha512", encoding="binary") for way in WAYS])
 def test_a_recipe_written_as_a_table_is_read_as_the_same_again(recipe: HashRecipe) -> None:
     made = stated("shop.things", "hashed", hash_recipe=recipe)
     assert Profile.read({"collection": [{"ns": "shop.things", **table(made)}]}, "x").collections == (made,)
@@ -282,7 +283,7 @@ def test_the_parts_of_a_two_step_counter_may_stand_in_sub_documents(tmp_path: Pa
 # --- histories of other programs
 
 
-@pytest.mark.parametrize("writer", presets())
+@support.table("writer", presets())
 def test_a_writer_states_all_that_its_preset_does(writer: str) -> None:
     shared = presets()[writer].keys.get("where", {})
     entry = {"ns": "shop.items", "writer": writer, **({"where": dict.fromkeys(shared, "Item")} if shared else {})}
@@ -328,8 +329,8 @@ def test_a_history_without_a_preset_is_stated_key_by_key() -> None:
     assert Profile.read({"collection": [{"ns": "shop.items", **table(found)}]}, "x").collections == (found,)
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
+@support.table(
+    "entry, said",
     [
         ({"writer": "paylod"}, "There is no writer 'paylod'"),
         ({"writer": 7}, "writer must be the name of a program"),

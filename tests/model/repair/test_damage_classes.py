@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 
-import pytest
-
 from model.repair.damage_classes import CLASSES, GROUPS, REPAIRS, DamageClass
+from tests import support
 from tests.support import ROOT
 
 GAPS = ("V2", "A4", "D1", "R1", "E1")  # one check tells them, by the layout's own code
 
 
-@pytest.mark.parametrize("of", CLASSES.values(), ids=lambda of: of.code)
+@support.table("of", CLASSES.values(), ids=lambda of: of.code)
 def test_every_class_says_what_it_is_where_it_is_found_and_what_can_be_done(of: DamageClass) -> None:
     assert of.group in GROUPS
     assert all(said.endswith(".") for said in (of.meaning, of.today, of.advice))

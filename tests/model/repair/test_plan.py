@@ -22,6 +22,7 @@ from model.repair.damage_classes import CLASSES
 from model.repair.plan import Plan, planned, read, written
 from model.session import Session
 from model.values.canonical import Value
+from tests import support
 
 NOW = dt.datetime(2026, 11, 21, 14, 0, tzinfo=dt.UTC)
 SOURCE = "mongodb://claims.db.example/"
@@ -90,7 +91,7 @@ def test_a_file_gives_the_plan_back_and_is_written_the_same_again(tmp_path: Path
 NO_END = ('{"$numberDouble": "NaN"}', '{"$numberDouble": "-Infinity"}', '{"$numberDecimal": "NaN"}', "NaN")
 
 
-@pytest.mark.parametrize("answer", ["41", "-1.5", '{"$numberDecimal": "0.5"}', '{"$numberLong": "7"}', "1e+300"])
+@support.table("answer", ["41", "-1.5", '{"$numberDecimal": "0.5"}', '{"$numberLong": "7"}', "1e+300"])
 def test_every_number_with_an_end_is_an_answer(answer: str) -> None:
     assert planned(SOURCE, [finding("T3", "set-counter")]).with_answer(1, answer).items[0].ticked
 
@@ -131,7 +132,7 @@ def test_an_answer_ticks_an_item_and_taking_it_back_unticks_it() -> None:
     assert not answered.with_ticked(1, False).items[0].ticked
 
 
-@pytest.mark.parametrize("answer", ["yes", "forty", '"41"', "true", "", "{", *NO_END])
+@support.table("answer", ["yes", "forty", '"41"', "true", "", "{", *NO_END])
 def test_what_is_no_answer_is_refused_with_those_that_are(answer: str) -> None:
     plan = planned(SOURCE, [finding("T3", "set-counter")])
     with pytest.raises(Unreadable, match=r'the answers are "leave" or a number'):
@@ -151,8 +152,8 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> str:
     return json.dumps(data)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
+@support.table(
+    "change, said",
     [
         (lambda d: d.update(palimpsest="x"), "is no repair plan"),
         (lambda d: d.update(form=2), "of another form"),

@@ -24,6 +24,7 @@ from model.server.server import Server
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 
 PROFILE = Profile(
     (
@@ -265,7 +266,7 @@ def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
             parts.JoinedScan([(f"part {n}", some) for n, some in enumerate(each, 1)])
 
 
-@pytest.mark.parametrize("written", ["0/4", "5/4", "1", "a/b", "/", "1/0", "-1/2"])
+@support.table("written", ["0/4", "5/4", "1", "a/b", "/", "1/0", "-1/2"])
 def test_what_is_no_part_is_refused_with_an_example(written: str) -> None:
     with pytest.raises(Refused, match="write 1/4 for the first of four"):
         parts.part_of(written)

@@ -22,6 +22,7 @@ from model.session import Session
 from model.storage.reserved_fields import own_of
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.support import by_depth
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -105,7 +106,7 @@ def rows(r: random.Random) -> list[bytes]:
 
 
 @pytest.mark.usefixtures("each_walk")
-@pytest.mark.parametrize("flag", ["", "a"])
+@support.table("flag", ["", "a"])
 def test_a_history_is_judged_alike_whether_its_facts_are_read_at_once_or_later(flag: str) -> None:
     r, later, found, sound = drawn(), 0, 0, 0
     profile = stated("shop.things", "versions", token="_w", at="at")

@@ -8,13 +8,13 @@ from typing import Any
 
 import bson
 import pymongo
-import pytest
 from bson import Binary, Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from bson.datetime_ms import DatetimeMS
 
 from model.server.code_preview import sending
 from model.server.retry import Write
 from model.values.canonical import Value, encode
+from tests import support
 
 TOKEN = ObjectId("691f0a1c29b1e8a0012c07c2")
 EVERYTHING: dict[str, Any] = {
@@ -106,7 +106,7 @@ def test_long_values_are_elided_for_display_and_spelt_out_for_the_copy() -> None
     assert len(sending([write], "").short_pymongo) < 300
 
 
-@pytest.mark.parametrize("kind", ["Symbol", "DBPointer", "Undefined"])
+@support.table("kind", ["Symbol", "DBPointer", "Undefined"])
 def test_what_pymongo_cannot_send_is_said_in_place(kind: str) -> None:
     data = {
         "Symbol": (14, b"\x02\x00\x00\x00a\x00"),

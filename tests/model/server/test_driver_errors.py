@@ -11,6 +11,7 @@ import pytest
 
 from model.server.driver_errors import CODES, Meaning, cannot_read, meaning
 from model.server.duplicate_key import DuplicateKey
+from tests import support
 
 
 def answered(code: int | None, text: str = "said the server", labels: tuple[str, ...] = ()) -> e.OperationFailure:
@@ -93,7 +94,7 @@ def name(part: object) -> str | None:
     return type(part).__name__ if isinstance(part, BaseException) else None
 
 
-@pytest.mark.parametrize(("error", "applied", "retry", "part"), [*CLASSES, *OTHERS, *ANSWERS], ids=name)
+@support.table("error, applied, retry, part", [*CLASSES, *OTHERS, *ANSWERS], ids=name)
 def test_every_error_says_whether_the_write_was_applied(
     error: BaseException, applied: str, retry: bool, part: str
 ) -> None:
@@ -121,8 +122,8 @@ def test_no_code_is_without_its_line_and_what_the_driver_retries_is_in_doubt() -
 SAID = 'E11000 duplicate key error collection: t.c index: odd { name dup key: { a.b: 3, n: "x, \\"y\\": { z" }'
 
 
-@pytest.mark.parametrize(
-    ("told", "index", "fields", "values"),
+@support.table(
+    "told, index, fields, values",
     [
         (
             {"keyPattern": {"a.b": 1, "n": -1}, "keyValue": {"a.b": 3, "n": None}},
@@ -150,7 +151,7 @@ def test_a_refusal_can_never_be_taken_for_a_duplicate_of_our_own_first_attempt()
     assert not meaning(answered(13)).duplicate
 
 
-@pytest.mark.parametrize("code", [*GAVE_UP, *AWAY, 16500, 24, 112, 365], ids=str)
+@support.table("code", [*GAVE_UP, *AWAY, 16500, 24, 112, 365], ids=str)
 def test_a_read_that_a_server_gave_up_on_can_be_tried_again_and_says_so(code: int) -> None:
     said = str(cannot_read(answered(code), "mongodb://u:s3cr3t@h/", "find", "shop.orders"))
     assert "try again" in said or "ask for less" in said, said
@@ -163,8 +164,8 @@ def test_a_meaning_is_data_that_nobody_can_change() -> None:
     assert all(isinstance(said, Meaning) for said in CODES.values())
 
 
-@pytest.mark.parametrize(
-    ("said", "part"),
+@support.table(
+    "said, part",
     [
         ("bad auth : authentication failed", "user name and password"),
         ("not authorized on shop to execute command", "find on shop.orders"),

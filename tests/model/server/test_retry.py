@@ -22,6 +22,7 @@ from model.server.duplicate_key import DuplicateKey
 from model.server.retry import End, Reply, Server, Write, bson_of, run
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.command_log import listening
 from tests.model.server.faulty_server import FaultyServer
 from tests.servers.hosted_server import HostedServer, Refusal, ServerProfile
@@ -69,8 +70,8 @@ WRITE = Write("d.c", "update", {"_id": 1}, {"$set": {"a": 1}})
 INSERT = Write("d.c", "insert", {}, bson.encode({"_id": 1}), unique=("docId", "v"))
 
 
-@pytest.mark.parametrize(
-    ("replies", "landed", "kind", "attempts"),
+@support.table(
+    "replies, landed, kind, attempts",
     [
         ((YES,), [], "applied", 1),
         ((NO_MATCH,), [], "conflict", 1),
@@ -102,8 +103,8 @@ def test_a_write_ends_in_one_of_four_ways(
     assert not answers
 
 
-@pytest.mark.parametrize(
-    ("write", "replies", "landed", "kind"),
+@support.table(
+    "write, replies, landed, kind",
     [
         (INSERT, (TAKEN,), [], "conflict"),
         (INSERT, (UNTOLD,), [], "conflict"),
@@ -381,8 +382,8 @@ def test_a_port_that_speaks_another_protocol_is_no_mongodb_server() -> None:
     assert "no MongoDB server" in said
 
 
-@pytest.mark.parametrize(
-    ("uri", "part"),
+@support.table(
+    "uri, part",
     [
         ("localhost", "no MongoDB address"),
         ("", "no MongoDB address"),
@@ -403,8 +404,8 @@ def test_an_address_that_leads_nowhere_is_one_sentence_without_the_password(uri:
     assert part in refusal(uri)
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "part"),
+@support.table(
+    "error, kind, part",
     [
         (failure(18), Unreachable, "user name and password"),
         (failure(8000), Unreachable, "user name and password"),

@@ -164,7 +164,7 @@ def test_after_a_write_of_ones_own_the_primary_is_read_for_a_while(members: Set,
         assert {row.version.v for row in session.blame(NS, ID)} >= {Value.of(3)}
 
 
-@pytest.mark.parametrize("name", support.every(5, sorted(SCENES)))
+@support.table("name", support.every(5, sorted(SCENES)))
 def test_what_the_primary_confirms_is_all_that_a_scan_of_it_finds(name: str) -> None:
     with LocalServer(replica_set="rs0") as alone, pymongo.MongoClient[Any](alone.uri) as client:
         it = made(name, "shop", SETS["default"], 7, 2)

@@ -20,6 +20,7 @@ from model.server.connection_steps import try_connection
 from model.server.server import Server
 from model.session import Session
 from model.userdata.connections import Connections, SavedConnection
+from tests import support
 from tests.certificates import Authority
 from tests.guarded_server import GuardedServer
 
@@ -191,8 +192,8 @@ def test_a_server_that_is_not_there_behind_ssh_is_said_in_its_words(log: Path) -
         Server.connect(gone)
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
+@support.table(
+    "address, said",
     [
         ("mongodb://db/?ssh=-oProxyCommand=x", "divided|Write ssh"),
         ("mongodb://db/?ssh=-oProxyCommand%3Dx", "Write ssh in the address as user@host"),

@@ -28,6 +28,7 @@ from model.storage.composite_ids import CompositeId
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writing.writer import Writer
+from tests import support
 from tests.model.layouts.layout_support import doc
 
 Db = pymongo.database.Database[dict[str, Any]]
@@ -332,8 +333,8 @@ def test_a_document_written_whole_in_a_pipeline_loses_the_field_too() -> None:
     assert sent.body == [{"$replaceWith": {"$literal": Value.document(raw)}}]
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
+@support.table(
+    "keys, said",
     [
         ('layout = "versions"\nid = ["tenant"]', "must be one name, or list several different ones"),
         ('layout = "versions"\nid = ["tenant", "tenant"]', "must be one name, or list several different ones"),

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import bson
-import pytest
 from bson import ObjectId
 
 from model.foundation.records import Row
 from model.storage.lazy_row import SMALL, LazyRow, RowReader
 from model.values.canonical import Value
+from tests import support
 
 WHEN = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 READER = RowReader("_id", "v", ("at", "_w"))
@@ -43,7 +43,7 @@ def test_a_row_that_is_changed_is_an_ordinary_one() -> None:
     assert (row.id, row.version) == (Value.of(1), Value.of(8))
 
 
-@pytest.mark.parametrize(("document", "readable"), [({"_id": 1, "v": 2, "n": 3}, True), ({"_id": 1, "n": "ä"}, False)])
+@support.table("document, readable", [({"_id": 1, "v": 2, "n": 3}, True), ({"_id": 1, "n": "ä"}, False)])
 def test_a_document_that_does_not_decode_still_has_its_id(document: dict[str, Any], readable: bool) -> None:
     raw = bson.encode(document).replace("ä".encode(), b"\xff\xff")
     row = READER.row(raw)

@@ -23,6 +23,7 @@ from model.storage.lazy_version import LazyVersion, LazyVersions
 from model.storage.reserved_fields import own_of
 from model.storage.version_documents import VersionDocuments
 from model.values.canonical import Value
+from tests import support
 from tests.model.command_log import listening
 from tests.support import by_depth
 from tests.walker import comparing
@@ -278,7 +279,7 @@ def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
 
 
 @pytest.mark.usefixtures("each_walk")
-@pytest.mark.parametrize("hash", ["", "hash"])
+@support.table("hash", ["", "hash"])
 def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: str) -> None:
     profile = stated("db.c", "versions", token="_w", author="f1", at="f2", reason="a", hash=hash)
     layer = VersionDocuments(cast("Any", None), profile, own_of(profile))

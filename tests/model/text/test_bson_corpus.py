@@ -44,7 +44,7 @@ def test_the_corpus_is_there() -> None:
     assert len(FILES) == 31
 
 
-@pytest.mark.parametrize(("case", "corpus"), _cases("valid"))
+@support.table("case, corpus", _cases("valid"))
 def test_valid_documents_go_both_ways(case: dict[str, Any], corpus: dict[str, Any]) -> None:
     raw = bytes.fromhex(case["canonical_bson"])
     written = text.to_text(raw)
@@ -65,7 +65,7 @@ def test_valid_documents_go_both_ways(case: dict[str, Any], corpus: dict[str, An
         assert text.from_text(text.to_text(degenerate)) == degenerate
 
 
-@pytest.mark.parametrize(("case", "corpus"), _cases("valid"))
+@support.table("case, corpus", _cases("valid"))
 def test_values_can_be_shown_and_edited(case: dict[str, Any], corpus: dict[str, Any]) -> None:
     for _, value in c.fields(bytes.fromhex(case["canonical_bson"])):
         assert text.shown(value)
@@ -83,7 +83,7 @@ def test_the_corpus_is_told_apart_and_merged_exactly() -> None:
         assert merge(a, b, a).document() == merge(a, a, b).document() == merge(a, b, b).document() == b
 
 
-@pytest.mark.parametrize(("case", "corpus"), _cases("decodeErrors"))
+@support.table("case, corpus", _cases("decodeErrors"))
 def test_damaged_documents_are_refused_or_kept_exactly(case: dict[str, Any], corpus: dict[str, Any]) -> None:
     raw = bytes.fromhex(case["bson"])
     try:
@@ -94,7 +94,7 @@ def test_damaged_documents_are_refused_or_kept_exactly(case: dict[str, Any], cor
     text.shown(Value.document(raw))
 
 
-@pytest.mark.parametrize(("case", "corpus"), _cases("parseErrors"))
+@support.table("case, corpus", _cases("parseErrors"))
 def test_what_is_no_value_is_refused_with_its_place(case: dict[str, Any], corpus: dict[str, Any]) -> None:
     given = case["string"]
     if corpus["bson_type"] == "0x13":

@@ -20,6 +20,7 @@ from model.text.file_documents import documents_in, documents_of
 from model.text.row_file import Written, write_rows
 from model.values import canonical
 from model.values.canonical import Value
+from tests import support
 
 WHEN = dt.datetime(2026, 11, 20, 14, 26, 3, 123000, tzinfo=dt.UTC)
 EVERY: dict[str, Any] = {
@@ -108,8 +109,8 @@ def test_a_table_without_types_gives_numbers_where_they_are_some_and_texts_else(
     ]
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
+@support.table(
+    "table, said",
     [
         ("n (Int32)\n12,50\n", "Line 2 of t.csv: there are 2 cells under 1 heads; quote the cell that holds a comma."),
         ("n (Int32)\nmany\n", "Line 2 of t.csv, column n: "),
@@ -145,7 +146,7 @@ def test_columns_are_learned_once_for_all_documents() -> None:
 # --- what is pasted
 
 
-@pytest.mark.parametrize(
+@support.table(
     "pasted",
     ['{a: 1}\n{a: 2}', '[{"a": 1}, {"a": 2}]', "[{a: 1}, {a: 2},]", '{"a": 1}\n\n{\n  "a": 2\n}'],
 )  # fmt: skip

@@ -192,8 +192,8 @@ def test_a_text_of_many_levels_takes_no_memory_for_the_whole_inside_of_each() ->
     assert peak < 20 << 20
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "becomes"),
+@support.table(
+    "before, after, becomes",
     [
         ('{"a": 1}', '{"x": 0, "a": 1}', None),
         ('{\n  "a": 1,\n\n  "b": 2,\n  "c": 3,\n  "d": 4\n}', '{"a": 1, "x": 0, "b": 2, "c": 3, "d": 4}',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.text.pace import Pace, duration
+from tests import support
 
 
 def test_nothing_is_said_before_enough_was_seen() -> None:
@@ -47,6 +48,6 @@ def test_many_steps_a_second_are_held_in_little() -> None:
     assert pace.rate == pytest.approx(10_000, rel=0.05)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0.2, "1 s"), (89, "89 s"), (100, "2 min"), (7500, "2 h 5 min")])
+@support.table("seconds, said", [(0.2, "1 s"), (89, "89 s"), (100, "2 min"), (7500, "2 h 5 min")])
 def test_times_are_said_as_people_say_them(seconds: float, said: str) -> None:
     assert duration(seconds) == said

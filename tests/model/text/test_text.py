@@ -145,8 +145,8 @@ def test_strict_reading_takes_documents_in_json_only(given: str) -> None:
         text.from_text(given)
 
 
-@pytest.mark.parametrize("name", sorted(WRAPPERS))
-@pytest.mark.parametrize("other", ["a", "n", "", "$", "t", '"', "other", "$ref"])
+@support.table("name", sorted(WRAPPERS))
+@support.table("other", ["a", "n", "", "$", "t", '"', "other", "$ref"])
 def test_what_stands_beside_a_typed_value_is_named(name: str, other: str) -> None:
     for pairs in ([(name, "x"), (other, 1)], [(other, 1), (name, "x")]):
         with pytest.raises(Unreadable) as refused:
@@ -160,12 +160,12 @@ def test_relaxed_input_gets_the_types_that_servers_give_it() -> None:
     assert text.relaxed(raw) == '{"i": 1, "l": 2147483648, "d": 1.0, "t": {"$date": "1970-01-01T00:00:00.001Z"}}'
 
 
-@pytest.mark.parametrize("written", ["100000000000000000000", "-123456789012345670000", "18446744073709552000"])
+@support.table("written", ["100000000000000000000", "-123456789012345670000", "18446744073709552000"])
 def test_a_large_double_that_javascript_wrote_is_a_double(written: str) -> None:
     assert text.from_text(f'{{"a": {written}}}') == c.encode({"a": float(written)})
 
 
-@pytest.mark.parametrize(
+@support.table(
     "written", ["18446744073709551615", "9223372036854775808", "-9223372036854775809", "123456789012345678900"]
 )
 def test_a_large_whole_number_that_no_type_holds_is_refused(written: str) -> None:
@@ -173,8 +173,8 @@ def test_a_large_whole_number_that_no_type_holds_is_refused(written: str) -> Non
         text.from_text(f'{{"a": {written}}}')
 
 
-@pytest.mark.parametrize(
-    ("value", "line"),
+@support.table(
+    "value, line",
     [
         (Value.of("a\nb"), '"a↵b"'),
         (Value.of('say "hi"'), '"say \\"hi\\""'),
@@ -206,8 +206,8 @@ def test_containers_are_cut() -> None:
     assert text.shown(value, limit=40) == '{ street: "Elbchaussee 96", zip: "227… }'
 
 
-@pytest.mark.parametrize(
-    ("typed", "kind", "hint"),
+@support.table(
+    "typed, kind, hint",
     [
         ("412,80", "Decimal128", "Not a Decimal128: use a point."),
         ("1.234,50", "Decimal128", "leave out the separators"),
@@ -230,8 +230,8 @@ def test_what_is_no_value_of_the_type_is_refused_with_a_hint(typed: str, kind: s
     assert hint in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("typed", "kind", "meant"),
+@support.table(
+    "typed, kind, meant",
     [
         ("2026-10-25 02:30 CEST", "Date", "2026-10-25T00:30:00Z"),
         ("2026-10-25 02:30 CET", "Date", "2026-10-25T01:30:00Z"),
@@ -255,8 +255,8 @@ def test_every_type_offered_has_a_blank_value() -> None:
         assert text.blank(kind).kind == kind
 
 
-@pytest.mark.parametrize(
-    ("path", "written"),
+@support.table(
+    "path, written",
     [
         (("premium", "gross"), "premium.gross"),
         (("riders", 2), "riders[2]"),
@@ -280,7 +280,7 @@ def test_plain_digits_fit_arrays_and_documents() -> None:
     assert text.fitted(raw, text.path_from_text("d.0")) == ("d", "0")
 
 
-@pytest.mark.parametrize("written", ["", "a.", ".a", "a..b", "a[x]", 'a."b', "a]", "a[0]b"])
+@support.table("written", ["", "a.", ".a", "a..b", "a[x]", 'a."b', "a]", "a[0]b"])
 def test_an_unclear_path_is_refused_with_its_column(written: str) -> None:
     with pytest.raises(Unreadable, match="column"):
         text.path_from_text(written)

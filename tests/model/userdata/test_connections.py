@@ -19,6 +19,7 @@ from model.errors import NotFound, Refused
 from model.foundation.address import Address
 from model.userdata import connections
 from model.userdata.connections import Connections, SavedConnection
+from tests import support
 from tests.memory_keyring import Memory
 
 SECRET = "pl4nted-s3cret"
@@ -42,8 +43,8 @@ def ring() -> Iterator[Memory]:
     keyring.set_keyring(before)
 
 
-@pytest.mark.parametrize(
-    ("uri", "clean"),
+@support.table(
+    "uri, clean",
     [
         ("mongodb://db.example:27017/", "mongodb://db.example:27017/"),
         (f"mongodb://eva:{SECRET}@db.example/shop", "mongodb://eva@db.example/shop"),
@@ -165,8 +166,8 @@ def test_a_password_needs_a_user() -> None:
         connections.with_password("mongodb://db/x", SECRET)
 
 
-@pytest.mark.parametrize(
-    ("uri", "needed"),
+@support.table(
+    "uri, needed",
     [
         ("mongodb://eva@db/", True),
         ("mongodb://eva:x@db/", False),
@@ -179,8 +180,8 @@ def test_a_password_is_needed_where_a_user_is_named_without_one(uri: str, needed
     assert connections.needs_password(uri) == needed
 
 
-@pytest.mark.parametrize(
-    ("source", "label"),
+@support.table(
+    "source, label",
     [("mongodb://eva:x@a:1,b:2/db?w=1", "a:1,b:2"), ("/data/dump 2026", "dump 2026"), ("sample:", "sample:")],
 )
 def test_a_source_has_a_short_name(source: str, label: str) -> None:

@@ -74,8 +74,8 @@ def test_a_value_put_into_a_document_is_there_exactly(value: Value) -> None:
         assert c.get(c.drop(changed, path), path) is None
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@support.table(
+    "one, other",
     [(1, 1.0), (1, True), (1, bson.Int64(1)), (0.0, -0.0), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), (None, "")],
 )
 def test_what_python_calls_equal_is_not(one: Any, other: Any) -> None:
@@ -91,7 +91,7 @@ def test_a_value_goes_to_python_and_back() -> None:
         assert Value.of(Value.of(python).python()) == Value.of(python)
 
 
-@pytest.mark.parametrize(
+@support.table(
     "python",
     [
         *("", "x", "x\0y", "ä", "x" * 127, "x" * 300, ObjectId(b"a" * 12), True, False, None),
@@ -107,7 +107,7 @@ def test_a_value_is_what_pymongo_stores_and_reads(python: object) -> None:
     assert type(found) is type(wanted)
 
 
-@pytest.mark.parametrize("data", [b"\x02\0\0\0xy", b"\x02\0\0\0\xff\0", b"\x01\0\0\0", b""])
+@support.table("data", [b"\x02\0\0\0xy", b"\x02\0\0\0\xff\0", b"\x01\0\0\0", b""])
 def test_a_text_that_is_none_is_read_as_pymongo_reads_it(data: bytes) -> None:
     raw = struct.pack("<i", len(data) + 7) + b"\x02\0" + data + b"\0"
     try:
@@ -128,7 +128,7 @@ def test_an_index_leads_into_arrays_and_a_name_into_documents() -> None:
     assert c.get(raw, ("a", "1")) is None
 
 
-@pytest.mark.parametrize("raw", [b"\x0c\0\0\0\x0aa\0\x0ab\0\x01", b"\x0b\0\0\0\x0aa\0\x63b\0\0"])
+@support.table("raw", [b"\x0c\0\0\0\x0aa\0\x0ab\0\x01", b"\x0b\0\0\0\x0aa\0\x63b\0\0"])
 def test_no_field_is_set_in_a_document_that_is_broken_behind_it(raw: bytes) -> None:
     with pytest.raises(Unreadable):
         c.put(raw, ("a",), Value.of(1))
@@ -144,7 +144,7 @@ def test_fields_are_set_in_place_or_at_the_end() -> None:
     assert c.drop(raw, ("nothing",)) == raw
 
 
-@pytest.mark.parametrize("path", [("a", "x"), ("d", "x"), ("d", 9), ("b", 0)])
+@support.table("path", [("a", "x"), ("d", "x"), ("d", 9), ("b", 0)])
 def test_a_path_through_something_else_is_refused(path: c.Path) -> None:
     with pytest.raises(Unreadable):
         c.put(text.loose("{a: 1, b: {c: 2}, d: [1, 2]}"), path, Value.of(1))
@@ -161,7 +161,7 @@ def test_without_and_only_share_a_document_between_them(one: tuple[bytes]) -> No
     assert c.without(raw, ()) == c.only(raw, names) == raw
 
 
-@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 120])
+@support.table("count", [0, 1, 9, 10, 11, 120])
 def test_an_element_more_leaves_those_before_it_as_they_are(count: int) -> None:
     values = [c.Value.of(each) for each in ([1, "two", {"three": [4]}, None] * count)[:count]]
     more = c.Value.of({"v": 7})
@@ -175,7 +175,7 @@ def test_the_hash_is_of_the_bytes() -> None:
     assert len(c.hash_of(raw, "sha256")) == 64
 
 
-@pytest.mark.parametrize("name", ["a\x00b", "\ud800"])
+@support.table("name", ["a\x00b", "\ud800"])
 def test_names_that_bson_cannot_hold_are_refused(name: str) -> None:
     with pytest.raises(Unreadable, match="field name"):
         c.name_bytes(name)

@@ -12,6 +12,7 @@ from bson.binary import Binary
 
 from model.errors import Refused
 from model.values.json_form import JsonForm
+from tests import support
 
 WHEN = dt.datetime(2023, 11, 14, 22, 13, 20, 123000)
 ID = ObjectId("65a1b2c3d4e5f60718293a4b")
@@ -40,8 +41,8 @@ def test_javascript_writes_numbers_dates_and_small_whole_names_in_its_own_way() 
     assert JsonForm("javascript").text(bson.encode(ODD)).decode() == AS_NODE
 
 
-@pytest.mark.parametrize(
-    ("number", "written"),
+@support.table(
+    "number, written",
     [
         (0.0, "0"),
         (-0.0, "0"),
@@ -81,7 +82,7 @@ def test_the_drivers_extended_json_is_relaxed() -> None:
     assert text == '{"when":{"$date":"2023-11-14T22:13:20.123Z"},"id":{"$oid":"65a1b2c3d4e5f60718293a4b"},"n":7}'
 
 
-@pytest.mark.parametrize("value", [Int64(2**60), Binary(b"\0" * 16, 4), bson.Timestamp(1, 2), bson.MinKey()])
+@support.table("value", [Int64(2**60), Binary(b"\0" * 16, 4), bson.Timestamp(1, 2), bson.MinKey()])
 def test_what_javascript_has_no_one_word_for_is_refused(value: object) -> None:
     with pytest.raises(Refused, match="cannot be written as JSON"):
         JsonForm("javascript").text(bson.encode({"v": value}))

@@ -26,6 +26,7 @@ from model.writers import written_rows, written_states
 from model.writers.row_keys import fields_of_keys, profile_of
 from model.writers.writers import presets
 from model.writers.written_rows import WrittenRows
+from tests import support
 from tests.model.layouts.layout_support import doc
 from tests.writers.libraries import HERE, NAMES
 
@@ -154,8 +155,8 @@ def test_behind_a_patch_that_does_not_apply_states_are_unproven_and_the_rest_is_
     assert finding.code == "D1"
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
+@support.table(
+    "key, value, said",
     [
         ("kept", "some", "kept must be 'all' or 'earlier'"),
         ("patch", "xml", "patch must be"),
@@ -212,7 +213,7 @@ class Counted:
         return ask
 
 
-@pytest.mark.parametrize("name", [each for each in NAMES if each != "javers"])
+@support.table("name", [each for each in NAMES if each != "javers"])
 def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
     with Session.open(str(HERE / name)) as session:
         for info in session.collections():

@@ -12,6 +12,7 @@ from model.text import path_from_text
 from model.values import canonical
 from model.values.canonical import Path, Value
 from model.writing import edit
+from tests import support
 
 OLD = canonical.encode({"a": 1, "gone": "x", "list": [1, 2, 3, 4], "deep": {"b": 1, "c": 2}})
 NOW = canonical.encode({"a": 2, "list": [1, 9, 3], "deep": {"b": 5, "new": True}, "later": 0})
@@ -26,8 +27,8 @@ def test_fields_are_set_in_place_and_taken_out() -> None:
     assert content == canonical.encode({"a": 9, "list": [1, 2, 3, 4], "deep": {"b": 1, "c": 2, "d": 3}})
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
+@support.table(
+    "fields, expected",
     [
         (["a"], {"a": 1, "list": [1, 9, 3], "deep": {"b": 5, "new": True}, "later": 0}),
         (["deep.b", "deep.new"], {"a": 2, "list": [1, 9, 3], "deep": {"b": 1}, "later": 0}),
@@ -55,8 +56,8 @@ def test_a_field_that_neither_version_has_is_refused() -> None:
         edit.restored(OLD, NOW, paths("nmae"))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
+@support.table(
+    "wrong, said",
     [
         ([("_id",)], "kept by the layout"),
         ([("v", "x")], "kept by the layout"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
+import functools
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,12 @@ def named(path: Path) -> str:
     return str(path.relative_to(MODEL))
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """A file as it is parsed, once for all that look into it."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
     """The calls in a piece of code, each with the last part of what is called."""
     for node in ast.walk(tree):
@@ -65,9 +72,9 @@ def imported(tree: ast.AST) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", CODE, ids=named)
+@support.table("path", CODE, ids=named)
 def test_only_the_gateway_writes_to_a_server(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     if path == GATEWAY:
         (send,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "_send"]
         inside = [node for name, node in calls(send) if name in WRITING]
@@ -87,9 +94,9 @@ def _is_server(call: ast.Call) -> bool:
     return of.endswith(("server", "port", "client"))
 
 
-@pytest.mark.parametrize("path", CODE, ids=named)
+@support.table("path", CODE, ids=named)
 def test_every_update_replacement_and_delete_has_its_id_and_a_guard_in_the_filter(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     functions = _functions(tree)
     known = {name: node for name, node in _functions(GUARDS).items() if name == "unchanged"} | functions
     for function in functions.values():
