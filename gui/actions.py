@@ -1,15 +1,16 @@
-"""The actions: everything a person can ask for, in one table of id, menu, text, keys, method and needs.
+"""The actions: everything a person can ask for, in one table of id, menu, text, keys and needs.
 
-``method`` is looked up on the page in front, then on the window's commands; an action that opens a page stands in that
-page's row of the registry. ``needs`` are facts; both the page and the window state theirs, and an action is enabled
-while all of its needs are among them. A write that is not possible says why.
+The page in front says in ``handlers`` what each action does, by its id, and the window's commands say it of those that
+the page leaves out. An action that opens a page stands in that page's row of the registry. ``needs`` are facts; both
+the page and the window state theirs, and an action is enabled while all of its needs are among them. A write that is
+not possible says why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from PySide6.QtCore import QObject, Signal
@@ -20,6 +21,8 @@ from gui.language import tr
 from gui.style import icons, wording
 
 About = Literal["", "connection", "database", "collection", "document"]
+Handlers: TypeAlias = "dict[str, Callable[[], object]]"
+"""What is called for each action, by the action's id."""
 
 
 class Item(Struct, frozen=True):
@@ -29,7 +32,6 @@ class Item(Struct, frozen=True):
     id: str = ""
     text: str = ""
     keys: tuple[str, ...] = ()
-    method: str = ""
     needs: frozenset[str] = frozenset()
     icon: str = ""
     checked: str = ""  # the fact that ticks it
@@ -41,9 +43,8 @@ def item(
     menu: str, id: str, text: str, keys: str = "", needs: str = "",
     *, icon: str = "", checked: str = "", about: About = "",
 ) -> Item:  # fmt: skip
-    """An action, with keys and needs as words; its method is called like its id."""
-    words = frozenset(needs.split())
-    return Item(menu, id, text, tuple(keys.split()), id.replace("-", "_"), words, icon, checked, about)
+    """An action, with keys and needs as words."""
+    return Item(menu, id, text, tuple(keys.split()), frozenset(needs.split()), icon, checked, about)
 
 
 def line(menu: str) -> Item:
@@ -227,7 +228,7 @@ def with_pages(opening: Iterable[Item]) -> tuple[Item, ...]:
 
 
 class Actions(QObject):
-    """The table of actions as menus; ``asked`` carries the item whose method is to be called."""
+    """The table of actions as menus; ``asked`` carries the item that is to be done."""
 
     asked = Signal(object)
 
@@ -319,12 +320,3 @@ class _Asker(QObject):
 def keys_text(item: Item) -> str:
     """The keys of an action as people read them."""
     return ", ".join(QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText) for key in item.keys)
-
-
-def resolve(item: Item, places: Iterable[object]) -> Callable[[], object] | None:
-    """The method that does an item: that of the first place which has one."""
-    for place in places:
-        found = getattr(place, f"do_{item.method}", None)
-        if callable(found):
-            return found  # type: ignore[no-any-return]
-    return None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import CollectionStart, PageRequest, TakingBackStart
@@ -191,6 +192,15 @@ class ActivityPage(Page):
             self.live.show_newest()
         else:
             self.panel.refresh()
+
+    def handlers(self) -> Handlers:
+        return {
+            **super().handlers(),
+            "compare": self.do_compare,
+            "find": self.do_find,
+            "history": self.do_history,
+            "copy-id": self.do_copy_id,
+        }
 
     def do_compare(self) -> None:
         if self.live is not None and self.is_live:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from gui import messages, subscriptions
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide, remembered
@@ -28,7 +29,7 @@ PAUSE = 200  # milliseconds between two readings while many documents are writte
 
 
 class Page(QWidget):
-    """Base of the pages. ``do_…`` methods, here and of :meth:`doers`, are what the actions' table names.
+    """Base of the pages; :meth:`handlers` says what each action does here.
 
     It hears of every write to its connection's data and calls down to ``shows`` and ``follow``; and, in
     :meth:`after_silence`, to ``dirty`` and ``do_refresh``.
@@ -100,10 +101,6 @@ class Page(QWidget):
         """The widgets that F6 goes through, in order."""
         return [self]
 
-    def doers(self) -> Sequence[object]:
-        """The page, and the parts of it that do actions themselves."""
-        return (self,)
-
     @property
     def sessions(self) -> Sequence[Session]:
         """The connections whose documents are on show."""
@@ -118,6 +115,15 @@ class Page(QWidget):
     def side_facts(self) -> set[str]:
         """The facts about the version remembered."""
         return {"remembered"} if remembered.side is not None else set()
+
+    def handlers(self) -> Handlers:
+        """What does each action here, by the action's id."""
+        return {
+            "remember": self.do_remember,
+            "compare-remembered": self.do_compare_remembered,
+            "compare-other": self.do_compare_other,
+            "refresh": self.do_refresh,
+        }
 
     def do_remember(self) -> None:
         self.remember(self.side())

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
@@ -421,9 +422,6 @@ class CollectionPage(Page):
             left += [layout_sentence(info), guard_sentence(info, self.session.read_only)]
         return left, super().status()[1]
 
-    def doers(self) -> Sequence[object]:
-        return self, self.diff
-
     def panes(self) -> Sequence[QWidget]:
         parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
         return [part for part in parts if part is not self.timeline or not part.isHidden()]
@@ -474,6 +472,45 @@ class CollectionPage(Page):
     def do_refresh(self) -> None:
         self.browser.refresh()
 
+    def handlers(self) -> Handlers:
+        return {
+            **self.diff.handlers(),
+            **super().handlers(),
+            "find": self.do_find,
+            "as-json": self.do_as_json,
+            "explain": self.do_explain,
+            "query-options": partial(self.browser.bar.choose, "columns"),
+            "as-of": self.browser.bar.choose_time,
+            "deleted": self.browser.bar.toggle_deleted,
+            "back-to-now": self.browser.bar.back_to_now,
+            "two-times": self.do_two_times,
+            "copy-id": self.do_copy_id,
+            "copy-document": self.do_copy_document,
+            "export": self.do_export,
+            "export-picked": self.do_export_picked,
+            "import": self.do_import,
+            "export-history": self.histories.ask,
+            "export-document-history": self.do_export_document_history,
+            "import-history": self.do_import_history,
+            "delete-picked": self.do_delete_picked,
+            "compare-picked": self.do_compare_picked,
+            "open-document": self.do_open_document,
+            "new-document": self.do_new_document,
+            "insert-next": self.do_insert_next,
+            "next-number": self.do_next_number,
+            "count-once": self.do_count_once,
+            "process-entry": self.do_process_entry,
+            "duplicate": self.do_duplicate,
+            "delete": self.do_delete,
+            "purge": self.do_purge,
+            "colleague": self.do_colleague,
+            "create-index": self.writes.create_index,
+            "history": self.do_history,
+            "compare": self.do_compare,
+            "change-map": self.do_change_map,
+            "blame": self.do_blame,
+        }
+
     def do_find(self) -> None:
         self.browser.bar.input.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.browser.bar.input.selectAll()
@@ -484,18 +521,6 @@ class CollectionPage(Page):
 
     def do_explain(self) -> None:
         self.browser.explain()
-
-    def do_query_options(self) -> None:
-        self.browser.bar.choose("columns")
-
-    def do_as_of(self) -> None:
-        self.browser.bar.choose_time()
-
-    def do_deleted(self) -> None:
-        self.browser.bar.toggle_deleted()
-
-    def do_back_to_now(self) -> None:
-        self.browser.bar.back_to_now()
 
     def do_two_times(self) -> None:
         self.asked.emit(PageRequest("times", self.ns, start=TimesStart(self.browser.ran.at)))
@@ -520,9 +545,6 @@ class CollectionPage(Page):
 
     def do_import(self) -> None:
         self.batches.pick_file()
-
-    def do_export_history(self) -> None:
-        self.histories.ask()
 
     def do_export_document_history(self) -> None:
         if self._chosen_row is not None:
@@ -577,9 +599,6 @@ class CollectionPage(Page):
     def do_colleague(self) -> None:
         if self._chosen_row is not None:
             self.writes.colleague(self._chosen_row.id)
-
-    def do_create_index(self) -> None:
-        self.writes.create_index()
 
     def do_history(self) -> None:
         self._bring(self._history(), self.id)

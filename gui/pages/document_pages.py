@@ -10,6 +10,7 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QWidget
 
 from gui import copying, messages, tasks
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
@@ -233,29 +234,33 @@ class DocumentPage(Page):
     def do_refresh(self) -> None:
         self.editor.reload()
 
+    def handlers(self) -> Handlers:
+        return {
+            **super().handlers(),
+            "save": self.do_save,
+            "discard": self.editor.foot.discard.click,
+            "undo": self.editor.undo,
+            "redo": self.editor.redo,
+            "find": self.editor.focus_find,
+            "replace": self.do_replace,
+            "find-next": self.editor.find_next,
+            "find-previous": self.editor.find_previous,
+            "history": self.do_history,
+            "compare": self.do_compare,
+            "copy-id": self.do_copy_id,
+            "copy-document": self.do_copy_document,
+            "export-document-history": partial(self.histories.ask, self._id),
+            "duplicate": partial(self.writes.duplicate, self._id),
+            "delete": self.do_delete,
+            "purge": partial(self.writes.purge, self._id),
+            "colleague": self.do_colleague,
+        }
+
     def do_save(self) -> None:
         self.editor.save()
 
-    def do_discard(self) -> None:
-        self.editor.foot.discard.click()
-
-    def do_undo(self) -> None:
-        self.editor.undo()
-
-    def do_redo(self) -> None:
-        self.editor.redo()
-
-    def do_find(self) -> None:
-        self.editor.focus_find()
-
     def do_replace(self) -> None:
         self.editor.focus_replace()
-
-    def do_find_next(self) -> None:
-        self.editor.find_next()
-
-    def do_find_previous(self) -> None:
-        self.editor.find_previous()
 
     def do_history(self) -> None:
         self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(pane="history")))
@@ -274,17 +279,8 @@ class DocumentPage(Page):
                 self, len(raw), lambda: text.to_text(raw, 2), tr("{name} is copied as Extended JSON", name=name)
             )
 
-    def do_export_document_history(self) -> None:
-        self.histories.ask(self._id)
-
-    def do_duplicate(self) -> None:
-        self.writes.duplicate(self._id)
-
     def do_delete(self) -> None:
         self.writes.delete(self._id)
-
-    def do_purge(self) -> None:
-        self.writes.purge(self._id)
 
     def do_colleague(self) -> None:
         self.writes.colleague(self._id)
@@ -374,38 +370,22 @@ class MergePage(Page):
     def do_refresh(self) -> None:
         self.resolver.look_again()
 
+    def handlers(self) -> Handlers:
+        return {
+            **super().handlers(),
+            "save": self.do_save,
+            "undo": self.resolver.undo,
+            "redo": self.resolver.redo,
+            "next-conflict": self.resolver.next_conflict,
+            "previous-conflict": self.resolver.previous_conflict,
+            "take-opened": partial(self.resolver.choose_current, "base"),
+            "take-mine": partial(self.resolver.choose_current, "mine"),
+            "take-database": partial(self.resolver.choose_current, "theirs"),
+            "take-opened-all": partial(self.resolver.choose_all, "base"),
+            "take-mine-all": partial(self.resolver.choose_all, "mine"),
+            "take-database-all": partial(self.resolver.choose_all, "theirs"),
+            "discard": self.resolver.head.discard.click,
+        }
+
     def do_save(self) -> None:
         self.resolver.save()
-
-    def do_undo(self) -> None:
-        self.resolver.undo()
-
-    def do_redo(self) -> None:
-        self.resolver.redo()
-
-    def do_next_conflict(self) -> None:
-        self.resolver.next_conflict()
-
-    def do_previous_conflict(self) -> None:
-        self.resolver.previous_conflict()
-
-    def do_take_opened(self) -> None:
-        self.resolver.choose_current("base")
-
-    def do_take_mine(self) -> None:
-        self.resolver.choose_current("mine")
-
-    def do_take_database(self) -> None:
-        self.resolver.choose_current("theirs")
-
-    def do_take_opened_all(self) -> None:
-        self.resolver.choose_all("base")
-
-    def do_take_mine_all(self) -> None:
-        self.resolver.choose_all("mine")
-
-    def do_take_database_all(self) -> None:
-        self.resolver.choose_all("theirs")
-
-    def do_discard(self) -> None:
-        self.resolver.head.discard.click()

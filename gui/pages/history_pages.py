@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractItemModel
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import copying, messages, tasks
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
@@ -101,6 +102,15 @@ class _ChainPage(Page):
     def do_refresh(self) -> None:
         self._panel.refresh()
 
+    def handlers(self) -> Handlers:
+        return {
+            **super().handlers(),
+            "compare": self.do_compare,
+            "find": self.do_find,
+            "history": self.do_history,
+            "copy-id": self.do_copy_id,
+        }
+
     def do_compare(self) -> None:
         self._panel.compare()
 
@@ -184,11 +194,12 @@ class BlamePage(_ChainPage):
         self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)
 
+    def handlers(self) -> Handlers:
+        to_map = self.do_change_map
+        return {**super().handlers(), "change-map": to_map, "blame": to_map}  # the keys of this page lead to and fro
+
     def do_change_map(self) -> None:
         self.asked.emit(PageRequest("map", self.ns, self._id))
-
-    def do_blame(self) -> None:
-        self.do_change_map()  # its keys lead to and fro
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.list, self.panel.search]

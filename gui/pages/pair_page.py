@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import PageRequest, PairStart, TakenStart
@@ -65,9 +66,6 @@ class PairPage(Page):
                 facts.add("inline")
         return facts
 
-    def doers(self) -> Sequence[object]:
-        return self, self.panel.diff
-
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.diff]
 
@@ -103,6 +101,9 @@ class PairPage(Page):
         return PageRequest(self.kind, self.ns, self.id, PairStart(self.panel.left, self.panel.right))
 
     # --- actions
+
+    def handlers(self) -> Handlers:
+        return {**self.panel.diff.handlers(), **super().handlers()}
 
     def do_refresh(self) -> None:
         self.panel.refresh()

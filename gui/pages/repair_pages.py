@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import PageRequest, TakingBackStart
@@ -105,6 +106,9 @@ class RepairPage(_PlacePage):
         here = self.ns in ("", ns, ns.partition(".")[0]) and self.id in (None, item.outcome.id)
         if item.data == self.session.data and item.moved and here:
             self.panel.follow(ns, item.outcome.id)
+
+    def handlers(self) -> Handlers:
+        return {**super().handlers(), "health": self.do_health}
 
     def do_health(self) -> None:
         """Show how this place went over time."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.document_writes import DocumentWrites
@@ -99,9 +100,6 @@ class TimesPage(Page):
     def status(self) -> tuple[list[str], list[str]]:
         return [self.ns, tr("What differs between two times")], super().status()[1]
 
-    def doers(self) -> Sequence[object]:
-        return self, self.diff
-
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.first, self.panel.list, self.diff]
 
@@ -121,6 +119,9 @@ class TimesPage(Page):
 
     def do_refresh(self) -> None:
         self.panel.refresh()
+
+    def handlers(self) -> Handlers:
+        return {**self.diff.handlers(), **super().handlers(), "history": self.do_history}
 
     def do_history(self) -> None:
         if self.panel.row is not None:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 
 from gui import messages, tasks
-from gui.actions import TITLES, Actions, Item, keys_text, resolve
+from gui.actions import TITLES, Actions, Handlers, Item, keys_text
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.page_request import PageRequest, PairStart
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class WindowCommands(QObject):
-    """``do_…`` methods, by the names in the table of actions; ``changed`` follows a change by one of them."""
+    """Does what no page does; ``changed`` follows a change by one of the :meth:`handlers`."""
 
     changed = Signal()
     another_asked = Signal()
@@ -47,9 +47,10 @@ class WindowCommands(QObject):
     # --- what an action does
 
     def call_for(self, item: Item) -> Callable[[], object] | None:
-        """The call that does an action now: by the page in front, by a method here, or by opening a page."""
+        """The call that does an action now: by the page in front, by the window, or by opening a page."""
         page = self._workspace.page
-        return resolve(item, [*(page.doers() if page is not None else ()), self]) or self._opening(item)
+        of_page = page.handlers() if page is not None else {}
+        return of_page.get(item.id) or self.handlers().get(item.id) or self._opening(item)
 
     def _opening(self, item: Item) -> Callable[[], object] | None:
         session = self._workspace.session
@@ -80,17 +81,49 @@ class WindowCommands(QObject):
 
     # --- file
 
-    def do_connect(self) -> None:
-        self._connecting.ask()
-
-    def do_open_dump(self) -> None:
-        self._connecting.pick_folder()
-
-    def do_open_file(self) -> None:
-        self._connecting.pick_file()
-
-    def do_open_sample(self) -> None:
-        self._connecting.open_sample()
+    def handlers(self) -> Handlers:
+        """What does each action here, by the action's id."""
+        return {
+            "connect": self._connecting.ask,
+            "open-dump": self._connecting.pick_folder,
+            "open-file": self._connecting.pick_file,
+            "open-sample": self._connecting.open_sample,
+            "new-tab": self.do_new_tab,
+            "close-tab": self.do_close_tab,
+            "reopen-tab": self.do_reopen_tab,
+            "list-tabs": self.do_list_tabs,
+            "next-tab": self.do_next_tab,
+            "previous-tab": self.do_previous_tab,
+            "tab-left": partial(self._shift, -1),
+            "tab-right": partial(self._shift, 1),
+            "sign-as": self.do_sign_as,
+            "allow-writes": self.do_allow_writes,
+            "disconnect": self.do_disconnect,
+            "settings": self.do_settings,
+            "new-window": self.do_new_window,
+            "close-window": self._workspace.window().close,
+            "quit": self.quit_asked.emit,
+            "context-menu": self.do_context_menu,
+            "palette": self.do_palette,
+            "refresh": self.do_refresh,
+            "layout": self.do_layout,
+            "toggle-sidebar": self._workspace.toggle_sidebar,
+            "menus": self.do_menus,
+            "next-pane": partial(self._pane, 1),
+            "previous-pane": partial(self._pane, -1),
+            "theme-light": partial(preferences.put, "theme", "light"),
+            "theme-dark": partial(preferences.put, "theme", "dark"),
+            "theme-system": partial(preferences.put, "theme", "system"),
+            "zoom-in": partial(self._zoom, 1),
+            "zoom-out": partial(self._zoom, -1),
+            "zoom-reset": partial(preferences.put, "zoom", 100),
+            "help": self.do_help,
+            "manual": self.do_manual,
+            "welcome": self.do_welcome,
+            "shortcuts": self.do_shortcuts,
+            "about": self.do_about,
+            "desktop-entry": self.do_desktop_entry,
+        }
 
     def do_new_tab(self) -> None:
         """Find a collection and open it in a tab of its own."""
@@ -124,12 +157,6 @@ class WindowCommands(QObject):
         bar = self._workspace.tab_area.tabs.bar
         if bar.count():
             bar.setCurrentIndex((bar.currentIndex() + by) % bar.count())
-
-    def do_tab_left(self) -> None:
-        self._shift(-1)
-
-    def do_tab_right(self) -> None:
-        self._shift(1)
 
     def _shift(self, by: int) -> None:
         bar = self._workspace.tab_area.tabs.bar
@@ -199,12 +226,6 @@ class WindowCommands(QObject):
     def do_new_window(self) -> None:
         """Open a further window, with connections and tabs of its own."""
         self.another_asked.emit()
-
-    def do_close_window(self) -> None:
-        self._workspace.window().close()
-
-    def do_quit(self) -> None:
-        self.quit_asked.emit()
 
     # --- edit and view
 
@@ -279,20 +300,11 @@ class WindowCommands(QObject):
         sheet.open()
         return sheet
 
-    def do_toggle_sidebar(self) -> None:
-        self._workspace.toggle_sidebar()
-
     def do_menus(self) -> None:
         """Open the first menu; the arrow keys lead to the others."""
         bar = self._workspace.window().findChild(QMenuBar)
         if bar is not None:
             bar.setActiveAction(bar.actions()[0])
-
-    def do_next_pane(self) -> None:
-        self._pane(1)
-
-    def do_previous_pane(self) -> None:
-        self._pane(-1)
 
     def _pane(self, by: int) -> None:
         workspace = self._workspace
@@ -311,28 +323,13 @@ class WindowCommands(QObject):
         )
         focus_keeper.give(panes[(at + by) % len(panes)], reason=Qt.FocusReason.ShortcutFocusReason)
 
-    def do_theme_light(self) -> None:
-        preferences.put("theme", "light")
-
-    def do_theme_dark(self) -> None:
-        preferences.put("theme", "dark")
-
-    def do_theme_system(self) -> None:
-        preferences.put("theme", "system")
-
-    def do_theme_toggle(self) -> None:
+    def toggle_theme(self) -> None:
         preferences.put("theme", "light" if theme.is_dark() else "dark")
 
-    def do_zoom_in(self) -> None:
-        preferences.put("zoom", zooming.step(1))
+    def _zoom(self, by: int) -> None:
+        preferences.put("zoom", zooming.step(by))
 
-    def do_zoom_out(self) -> None:
-        preferences.put("zoom", zooming.step(-1))
-
-    def do_zoom_reset(self) -> None:
-        preferences.put("zoom", 100)
-
-    def do_tasks(self) -> None:
+    def show_tasks(self) -> None:
         """Show the tasks under way."""
         from gui.window.activity_dialog import ActivityDialog
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import messages, tasks
+from gui.actions import Handlers
 from gui.language import tr, translated
 from gui.parts.differences.diff_copies import DiffCopies, written
 from gui.parts.differences.diff_grouping import Plan, plan
@@ -486,14 +487,16 @@ class DiffPanel(QWidget):
         elif a is not None and b is not None:
             self.ab_chosen.emit(b.v, a.v)
 
-    def do_swap(self) -> None:
-        self.swap.click()
-
-    def do_restore(self) -> None:
-        self.restore.click()
-
-    def do_inline(self) -> None:
-        self.inline.click()
+    def handlers(self) -> Handlers:
+        """What does each action here, by the action's id."""
+        return {
+            "swap": self.swap.click,
+            "restore": self.restore.click,
+            "inline": self.inline.click,
+            "next-change": self.do_next_change,
+            "previous-change": self.do_previous_change,
+            "hidden-fields": self.do_hidden_fields,
+        }
 
     # --- moving among changes
 

@@ -465,7 +465,7 @@ def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
     blame = tabs.open(session, PageRequest("blame", NS, ID))
     assert isinstance(blame, BlamePage)
     idle()
-    blame.do_blame()
+    blame.handlers()["blame"]()
     assert tabs.page is mapped
     assert [one["kind"] for one in tabs.memory(session)] == ["collection", "map", "blame"]
     kept = tabs.memory(session)

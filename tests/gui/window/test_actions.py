@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import ast
+from collections import Counter, defaultdict
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.actions import LACKING, MENUS, Actions, Item, resolve
-from gui.pages import base, collection_page, document_pages, tool_pages
+from gui.actions import LACKING, MENUS, Actions
 from gui.pages.page_registry import ACTIONS, PAGES
 from gui.style import wording
-from gui.views.compare import diff_panel
-from gui.window import tab_area, window_commands
+from gui.window.window_commands import WindowCommands
+from tests import support
 
-PLACES = (
-    window_commands.WindowCommands, base.Page, collection_page.CollectionPage,
-    document_pages.DocumentPage, document_pages.MergePage,
-    tool_pages.PendingPage, tool_pages.JournalPage, tool_pages.DraftsPage, diff_panel.DiffPanel,
-)  # fmt: skip
 # Conventions that people bring along.
 EXPECTED = {
     "refresh": {"Ctrl+R", "F5"}, "save": {"Ctrl+S"}, "find": {"Ctrl+F"}, "find-next": {"F3"},
@@ -33,10 +31,30 @@ EXPECTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("item", [item for item in ACTIONS if item.id], ids=lambda item: item.id)
-def test_every_action_has_a_method_or_opens_a_page(item: Item) -> None:
-    named = any(callable(getattr(place, f"do_{item.method}", None)) for place in PLACES)
-    assert named or any(item in row.actions for row in PAGES.values())
+IDS = sorted(item.id for item in ACTIONS if item.id)
+
+
+def rows() -> dict[str, set[str]]:
+    """The files with a row for each id: in the dictionary that a ``handlers`` of a page, view or window returns."""
+    found: dict[str, set[str]] = defaultdict(set)
+    sources = {path: path.read_text("utf-8") for path in (support.ROOT / "gui").rglob("*.py")}
+    for path, source in sources.items():
+        for node in ast.walk(ast.parse(source)) if "def handlers(" in source else ():
+            if isinstance(node, ast.FunctionDef) and node.name == "handlers":
+                for made in (each for each in ast.walk(node) if isinstance(each, ast.Dict)):
+                    for key in made.keys:
+                        if isinstance(key, ast.Constant):
+                            found[str(key.value)].add(path.name)
+    return found
+
+
+def test_every_action_has_a_row_or_opens_a_page() -> None:
+    known = {item.id for row in PAGES.values() for item in row.actions} | set(rows())
+    assert not [id for id in IDS if id not in known]
+
+
+def test_every_row_is_of_an_action() -> None:
+    assert not {id: places for id, places in rows().items() if id not in IDS}
 
 
 def test_every_key_means_one_thing() -> None:
@@ -87,20 +105,18 @@ def test_actions_are_gone_through_again_where_facts_or_reasons_are_others_but_ti
     assert actions.by_id["delete"].toolTip() == "staging is open read-only"
 
 
-def test_a_page_comes_before_the_window() -> None:
-    class Place:
-        def __init__(self, name: str) -> None:
-            self.name = name
+def test_a_page_comes_before_the_window(qtbot: QtBot) -> None:
+    class Workspace(QWidget):
+        page: object = None
+        toggle_sidebar = Mock()
 
-        def do_refresh(self) -> str:
-            return self.name
-
+    workspace: Any = Workspace()
+    qtbot.addWidget(workspace)
+    commands = WindowCommands(workspace, Mock(), Mock(), Mock())
     item = next(item for item in ACTIONS if item.id == "refresh")
-    found = resolve(item, [object(), Place("page"), Place("window")])
-    assert found is not None
-    assert found() == "page"
-    assert resolve(item, [object()]) is None
-    assert tab_area.MOST_RESTORED > 0
+    with_none = commands.call_for(item)
+    workspace.page = SimpleNamespace(handlers=lambda: {"refresh": "page"})
+    assert (with_none, commands.call_for(item)) == (commands.do_refresh, "page")
 
 
 def test_every_need_has_a_sentence_for_its_lack() -> None:
