@@ -100,6 +100,7 @@ def said_at_start(speech: str, kept: str = "") -> list[str]:
     return done.stdout.strip().split("|")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the language is no variable")
 def test_the_language_of_the_system_is_taken_where_there_is_a_catalogue_for_it() -> None:
     assert said_at_start("de_DE.UTF-8") == ["de", "Hell", "Mai", "2.318"]

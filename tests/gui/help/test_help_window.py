@@ -67,6 +67,7 @@ def picture(help: HelpWindow) -> QImage:
     return drawn
 
 
+@pytest.mark.deep
 def test_a_picture_of_the_manual_is_drawn_in_the_ink_of_the_theme_and_fits_a_narrow_window(help: HelpWindow) -> None:
     def inks() -> set[int]:
         drawn = picture(help)

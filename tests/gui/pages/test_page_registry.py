@@ -153,6 +153,7 @@ def test_what_cannot_be_brought_back_is_left_out(memory: object) -> None:
     assert page_registry.remembered(memory) is None
 
 
+@pytest.mark.deep
 def test_a_page_is_shown_again_beside_or_instead(session: Session, qtbot: QtBot) -> None:
     area = tabs(qtbot)
     first = area.open(session, PageRequest("collection", NS))

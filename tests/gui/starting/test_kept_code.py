@@ -51,6 +51,7 @@ def test_a_second_start_compiles_none_of_them_and_does_the_same(kept: Path) -> N
     assert start() == (signature, [])
 
 
+@pytest.mark.deep
 def test_what_is_damaged_or_of_another_python_is_made_anew(kept: Path) -> None:
     signature, names = start()
     whole = kept.read_bytes()
@@ -61,7 +62,7 @@ def test_what_is_damaged_or_of_another_python_is_made_anew(kept: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights are told otherwise there")
-@pytest.mark.parametrize("which", ["the file", "the folder"])
+@pytest.mark.parametrize("which", ["the file", pytest.param("the folder", marks=pytest.mark.deep)])
 def test_what_others_can_have_written_is_not_run(kept: Path, which: str) -> None:
     told = start()
     (kept if which == "the file" else kept.parent).chmod(0o777)

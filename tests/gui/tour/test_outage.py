@@ -115,6 +115,7 @@ def test_check_again_looks_for_each_dropped_token(
     assert doubt(panel).text == "It is not known whether 1 token was dropped."
 
 
+@pytest.mark.deep
 def test_check_again_looks_for_each_repair(
     qtbot: QtBot, session: Session, idle: Callable[[], None], asked: list[str]
 ) -> None:

@@ -41,26 +41,33 @@ VIEWS = {
     "two-times-first",
     "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
+COMMANDS = {"find", "aggregate", "count", "listIndexes"}
 
 
-@pytest.mark.long
+@pytest.mark.parametrize(
+    ("first", "views", "texts", "commands"),
+    [
+        pytest.param("9", {"opening", "welcome", "connect"}, 100, {"find"}, id="the first views"),
+        pytest.param("", VIEWS, 500, COMMANDS, id="all views", marks=[pytest.mark.long, pytest.mark.deep]),
+    ],
+)
 def test_every_view_is_rendered_as_asked_for_in_the_chosen_language_and_nothing_of_ones_own_is_touched(
-    tmp_path: Path, home: Path
+    tmp_path: Path, home: Path, first: str, views: set[str], texts: int, commands: set[str]
 ) -> None:
     before = sorted(path.name for path in home.rglob("*"))
     asked = ["--theme", "dark", "--size", "1440x900", "--ratio", "1.25", "--zoom", "110"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.gui.tour.watched_tour", str(tmp_path), *asked],
+        [sys.executable, "-m", "tests.gui.tour.watched_tour", f"--first={first}", str(tmp_path), *asked],
         cwd=ROOT, env=os.environ | {"QT_QPA_PLATFORM": "offscreen"}, check=False, encoding="utf-8", capture_output=True,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
     seen = json.loads(done.stdout.splitlines()[-1])
-    assert seen["texts"] > 500
+    assert seen["texts"] > texts
     assert seen["bare"] == []  # signs stand for all letters: what is still to be read is data, or was forgotten
-    assert {"find", "aggregate", "count", "listIndexes"} <= set(seen["commands"])
+    assert commands <= set(seen["commands"])
     assert seen["unbounded"] == []  # no query of any view is without a limit or a time
     pictures = list(tmp_path.iterdir())
-    assert {path.name for path in pictures} >= {f"{view}-dark.png" for view in VIEWS}
+    assert {path.name for path in pictures} >= {f"{view}-dark.png" for view in views}
     images = ((path.name, QImage(str(path))) for path in pictures)
     drawn = [(name, (image.width(), image.height()), sha1(image.constBits()).digest()) for name, image in images]
     # The page of states is as high as it has to be, and words stand in a window.

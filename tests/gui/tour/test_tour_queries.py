@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
-from gui import app
-from gui.tour.tour_views import TourViews
 from model.session import Session
 from tests.model.command_log import is_bounded, listening
-
-
-def test_no_query_of_the_first_views_is_without_a_limit_or_a_time(home: Path) -> None:
-    app.application()
-    with listening() as log:
-        views = TourViews((1200, 800))
-        try:
-            assert len(list(islice(views.views(), 9))) == 9
-        finally:
-            views.close()
-    assert log.names.count("find") > 20
-    assert log.unbounded == []
 
 
 def test_long_reads_have_a_time_as_well(home: Path) -> None:

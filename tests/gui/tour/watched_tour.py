@@ -1,15 +1,18 @@
-"""``python -m tests.gui.tour.watched_tour DIR``: the tour in a language of signs, read and listened to as it goes.
+"""``python -m tests.gui.tour.watched_tour [--first=N] DIR``: the tour in a language of signs, read and listened to.
 
-Takes what ``palimpsest tour`` takes. Prints, behind the names of the pictures, a JSON row: how many texts were seen,
-the ``bare`` ones that did not go through the door (view, widget's class, text), the commands that left, and those of
-them that no server ends by itself. Ends with 1 where there is a bare text.
+Takes what ``palimpsest tour`` takes; with ``--first`` it ends after so many views. Prints, behind the names of the
+pictures, a JSON row: how many texts were seen, the ``bare`` ones that did not go through the door (view, widget's
+class, text), the commands that left, and those of them that no server ends by itself. Ends with 1 where there is a bare
+text.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from PySide6.QtWidgets import QWidget
 
@@ -24,6 +27,9 @@ LEFT_OUT = ("states", "help", "about")
 
 def main(words: Sequence[str]) -> int:
     """See the module's docstring."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--first", default="")
+    wanted, words = parser.parse_known_args(words)
     language.use(Signs())
     from gui.tour import tour_views  # texts in tables are made when their module is loaded
 
@@ -35,7 +41,7 @@ def main(words: Sequence[str]) -> int:
         """Each view is read before it is drawn."""
 
         def views(self) -> Iterator[tuple[str, QWidget]]:
-            for view, shown in super().views():
+            for view, shown in islice(super().views(), int(wanted.first) if wanted.first else None):
                 for widget, text in texts_in_sight() if view not in LEFT_OUT else ():
                     seen.append(text)
                     if text not in found and bare(text, known):

@@ -125,7 +125,7 @@ def test_an_operator_that_the_server_does_not_know_is_said_below_and_rows_stay(
     assert panel.states.kind == "content"
 
 
-@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("is_first", [pytest.param(True, marks=pytest.mark.deep), False])
 def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
     panel: BrowserPanel, session: Session, qtbot: QtBot, is_first: bool
 ) -> None:
@@ -145,6 +145,7 @@ def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
     assert "$nonsense" in panel.bar.input.text()
 
 
+@pytest.mark.deep
 def test_a_refresh_that_was_stopped_is_said_until_the_next_one(
     panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +248,7 @@ def test_a_refresh_keeps_selection_and_scroll(panel: BrowserPanel, qtbot: QtBot)
     assert panel.list.verticalScrollBar().value() == 300
 
 
+@pytest.mark.deep
 def test_a_refresh_keeps_what_is_selected_in_the_json(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.show_json(True)
     wait_idle(qtbot)
@@ -261,6 +263,7 @@ def test_a_refresh_keeps_what_is_selected_in_the_json(panel: BrowserPanel, qtbot
     assert not panel.json.textCursor().hasSelection()  # these are other documents
 
 
+@pytest.mark.deep
 def test_other_columns_keep_what_is_chosen_picked_and_scrolled_to(panel: BrowserPanel, qtbot: QtBot) -> None:
     at = row_of(panel, "K-204117") + 20
     selection, flags = panel.list.selectionModel(), QItemSelectionModel.SelectionFlag
@@ -279,6 +282,7 @@ def test_other_columns_keep_what_is_chosen_picked_and_scrolled_to(panel: Browser
         assert panel.list.verticalScrollBar().value() == 300
 
 
+@pytest.mark.deep
 def test_a_document_of_another_page_is_found_by_its_id(panel: BrowserPanel, qtbot: QtBot, session: Session) -> None:
     panel.show_page(3)
     wait_idle(qtbot)
@@ -345,6 +349,7 @@ def test_documents_can_be_read_as_json(panel: BrowserPanel, qtbot: QtBot) -> Non
     assert panel.list.isVisible()
 
 
+@pytest.mark.deep
 def test_json_begins_at_the_chosen_document_and_stays_where_it_was_scrolled_to(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
@@ -414,6 +419,7 @@ def test_a_collection_that_is_gone_says_so_and_offers_to_try_again(session: Sess
     assert "nowhere" in made.states.state.title + made.states.state.help
 
 
+@pytest.mark.deep
 def test_columns_that_were_sized_stay_so(panel: BrowserPanel, session: Session, qtbot: QtBot) -> None:
     key = f"widths/{','.join(panel.model.columns)}"
     preferences.remember(key, {"id": 222})
@@ -452,6 +458,7 @@ def test_in_a_narrow_list_of_versions_only_values_and_their_ids_are_cut(session:
     assert panel.model.index(0, panel.model.columns.index("id")).data(CELL).indent == 0  # its words begin as its header
 
 
+@pytest.mark.deep
 def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not cut(panel) and not hidden(panel))
     panel.resize(650, 340)
@@ -475,6 +482,7 @@ def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_
     preferences.remember(key, {})
 
 
+@pytest.mark.deep
 def test_a_width_that_was_kept_of_a_column_that_stretches_keeps_no_column(panel: BrowserPanel, qtbot: QtBot) -> None:
     key = f"widths/{','.join(panel.model.columns)}"
     preferences.remember(key, {"history": 27})
@@ -506,6 +514,7 @@ def test_versions_are_found_by_what_the_layout_keeps_beside_the_content_too(sess
     assert none.versions == ()
 
 
+@pytest.mark.deep
 def test_nothing_is_said_of_rows_that_could_not_be_read_again(
     panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -441,6 +441,7 @@ def test_an_element_that_stands_elsewhere_now_is_not_restored_onto_another() -> 
     assert restorable(version(1, {"a": 1}), version(2, {}), ("a",), ["_id"]) == ("a",)
 
 
+@pytest.mark.deep
 def test_the_timeline_leads_to_the_map_and_the_map_back_to_two_versions(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:

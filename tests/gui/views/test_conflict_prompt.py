@@ -254,6 +254,7 @@ def test_an_added_element_is_not_taken_for_another_that_the_edit_changed(home: P
     ]
 
 
+@pytest.mark.deep
 def test_thousands_of_changes_on_both_sides_are_told_apart_without_comparing_each_with_each(home: Path) -> None:
     many = 4000
     base = canonical.encode({"n": {f"f{i}": {"a": i, "b": i} for i in range(many)}})

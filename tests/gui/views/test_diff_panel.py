@@ -657,6 +657,7 @@ def test_columns_keep_what_a_person_gave_them(shown: Shown, qtbot: QtBot) -> Non
     assert abs(again.panel.table.header().sectionSize(FIELD) - 400) < 8
 
 
+@pytest.mark.deep
 def test_rows_of_a_long_list_come_as_it_is_scrolled(qtbot: QtBot) -> None:
     before = [{"_id": n, "v": 0, "w": 0} for n in range(2000)]
     shown = Shown(qtbot, {"list": before, "z": 0}, {"list": [{"_id": n, "v": 1, "w": 1} for n in range(2000)], "z": 1})

@@ -280,6 +280,7 @@ def test_json_that_is_being_typed_can_be_saved_at_once(opened: Open, desk: Desk,
     assert desk.sent[0][1] == put(OPENED, status="lapsed")
 
 
+@pytest.mark.deep
 def test_a_large_text_is_read_before_it_is_saved(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     desk.content = put(OPENED, notes="long " * 60_000)
     panel = opened(desk)
@@ -294,7 +295,7 @@ def test_a_large_text_is_read_before_it_is_saved(opened: Open, desk: Desk, qtbot
     assert desk.sent[0][1] == put(desk.content, status="lapsed")
 
 
-@pytest.mark.parametrize("long", [0, 60_000])
+@pytest.mark.parametrize("long", [0, pytest.param(60_000, marks=pytest.mark.deep)])
 def test_json_that_is_being_typed_is_discarded_with_the_rest(
     long: int, opened: Open, desk: Desk, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
@@ -313,6 +314,7 @@ def test_json_that_is_being_typed_is_discarded_with_the_rest(
     assert '"active"' in panel.json.text.typed()
 
 
+@pytest.mark.deep
 def test_a_large_text_that_is_being_typed_is_in_the_draft_when_the_tab_closes(
     opened: Open, desk: Desk, qtbot: QtBot
 ) -> None:

@@ -108,7 +108,7 @@ def test_other_colours_are_no_typing(view: JsonView, content: bytes | None) -> N
         assert view.error == ""
 
 
-@pytest.mark.parametrize("long", [0, 200_000])
+@pytest.mark.parametrize("long", [0, pytest.param(200_000, marks=pytest.mark.deep)])
 def test_the_other_notation_chosen_while_typing_leaves_what_is_typed_and_every_type(
     long: int, view: JsonView, qtbot: QtBot
 ) -> None:

@@ -120,6 +120,7 @@ def test_a_click_beside_the_badge_opens_the_collection_as_ever(
     wait_idle(qtbot, lambda: window.workspace.tab_area.page is not None)
 
 
+@pytest.mark.deep
 def test_the_menus_and_the_page_lead_there_too(qtbot: QtBot, window: Window, session: Session, shop: str) -> None:
     ns = f"{shop}.orders"
     sidebar = window.workspace.sidebar
@@ -142,6 +143,7 @@ def test_the_menus_and_the_page_lead_there_too(qtbot: QtBot, window: Window, ses
         qtbot.waitUntil(lambda found=found: not found.isVisible())
 
 
+@pytest.mark.deep
 def test_the_sheet_of_an_archive_is_that_of_its_collection(opened: Callable[[str], LayoutSheet], shop: str) -> None:
     assert opened("orders_history").title.text() == f"Layout of {shop}.orders"
 
@@ -161,6 +163,7 @@ def test_every_key_of_the_layout_is_there_with_what_was_recognised(
     assert found.layout_choice.hasFocus()
 
 
+@pytest.mark.deep
 def test_fields_are_chosen_from_the_names_that_are_found(
     qtbot: QtBot, opened: Callable[[str], LayoutSheet], shop: str
 ) -> None:
@@ -179,6 +182,7 @@ def test_fields_are_chosen_from_the_names_that_are_found(
     assert offered("archive_id") == {"_id", "thing", "pos", "total", "by"}
 
 
+@pytest.mark.deep
 def test_the_wheel_over_a_choice_scrolls_and_changes_nothing(opened: Callable[[str], LayoutSheet]) -> None:
     found = opened("orders")
     choice = found.form.rows["version"].editor
@@ -250,6 +254,7 @@ def test_what_cannot_be_is_said_at_its_key_and_cannot_be_used(
     assert not found.use.isEnabled()
 
 
+@pytest.mark.deep
 def test_what_was_said_of_one_layout_holds_for_the_next(qtbot: QtBot, opened: Callable[[str], LayoutSheet]) -> None:
     found = opened("sheets")
     choose(qtbot, found, "versions", id="thing", version="pos")
@@ -257,6 +262,7 @@ def test_what_was_said_of_one_layout_holds_for_the_next(qtbot: QtBot, opened: Ca
     assert (found.form.texts["id"], found.form.texts["version"]) == ("thing", "pos")
 
 
+@pytest.mark.deep
 def test_a_late_answer_is_dropped_and_one_trial_runs_at_a_time(
     qtbot: QtBot, opened: Callable[[str], LayoutSheet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +290,7 @@ def test_a_late_answer_is_dropped_and_one_trial_runs_at_a_time(
     assert 'version = "pos"' in found.trial.toml.toPlainText()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("under_way", [False, True])
 def test_once_the_sheet_is_closed_nothing_is_read_for_its_preview(
     qtbot: QtBot, opened: Callable[[str], LayoutSheet], monkeypatch: pytest.MonkeyPatch, under_way: bool
@@ -309,6 +316,7 @@ def test_once_the_sheet_is_closed_nothing_is_read_for_its_preview(
     assert asked == ["total"] * under_way
 
 
+@pytest.mark.deep
 def test_tab_goes_down_the_keys_then_through_the_preview_and_the_foot(
     qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]
 ) -> None:
@@ -387,6 +395,7 @@ def test_a_statement_is_saved_as_a_profile_and_the_connection_keeps_it(
     assert any(str(file) in said for said in told(window))
 
 
+@pytest.mark.deep
 def test_a_file_that_says_otherwise_is_asked_about_before_it_is_touched(
     qtbot: QtBot, opened: Callable[[str], LayoutSheet], shop: str, tmp_path: Path
 ) -> None:
@@ -414,6 +423,7 @@ def test_a_file_that_says_otherwise_is_asked_about_before_it_is_touched(
     assert "prev" not in after
 
 
+@pytest.mark.deep
 def test_a_file_that_is_no_profile_is_left_alone_and_the_sheet_stays(
     qtbot: QtBot, opened: Callable[[str], LayoutSheet], tmp_path: Path
 ) -> None:
@@ -429,6 +439,7 @@ def test_a_file_that_is_no_profile_is_left_alone_and_the_sheet_stays(
     assert found.use.isEnabled()
 
 
+@pytest.mark.deep
 def test_in_a_narrow_window_the_preview_begins_in_the_line_of_the_keys_above_it(
     qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]
 ) -> None:
@@ -446,6 +457,7 @@ def test_in_a_narrow_window_the_preview_begins_in_the_line_of_the_keys_above_it(
     qtbot.waitUntil(lambda: made.trial.model.cell(made.trial.model.index(0, 0)).indent == beside, timeout=5000)
 
 
+@pytest.mark.deep
 def test_the_sheet_fits_a_small_window(qtbot: QtBot, window: Window, opened: Callable[[str], LayoutSheet]) -> None:
     window.resize(1024, 640)
     found = opened("orders")

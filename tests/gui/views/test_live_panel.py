@@ -200,6 +200,7 @@ def test_the_list_does_not_choose_a_row_by_itself_when_it_gets_the_focus(
     assert panel.view.currentIndex().row() == 0
 
 
+@pytest.mark.deep
 def test_thousands_come_in_a_few_insertions_of_which_the_newest_are_kept_and_the_rest_counted(
     qtbot: QtBot, session: Session, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_escape_takes_the_words_away_and_ctrl_space_asks_for_all(panel: BrowserP
     assert line.list.viewport().height() % row == 0  # the last word is not cut
 
 
+@pytest.mark.deep
 def test_a_text_can_be_typed_to_its_end_without_taking_a_word(panel: BrowserPanel, qtbot: QtBot) -> None:
     typing(panel, qtbot)
     qtbot.keyClicks(panel.bar.input, "{ status: 'active', v: 1 }")
@@ -134,6 +135,7 @@ def test_fields_of_a_content_inside_a_document_are_offered_as_a_filter_names_the
 # --- order
 
 
+@pytest.mark.deep
 def test_a_click_on_a_header_orders_by_it_then_the_other_way_then_as_at_first(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
@@ -171,6 +173,7 @@ def options(panel: BrowserPanel, qtbot: QtBot) -> QueryOptions:
     return asked
 
 
+@pytest.mark.deep
 def test_columns_are_picked_from_the_fields_there_are_with_their_types(panel: BrowserPanel, qtbot: QtBot) -> None:
     asked = options(panel, qtbot)
     assert asked.focusWidget() is asked.search
@@ -251,6 +254,7 @@ def test_a_saved_query_comes_back_whole_and_can_be_forgotten(panel: BrowserPanel
     assert again.bar.past.saved() == {}
 
 
+@pytest.mark.deep
 def test_the_history_holds_whole_queries_and_reads_those_of_an_older_version(panel: BrowserPanel, qtbot: QtBot) -> None:
     preferences.remember(f"queries/{panel._session.source}/{NS}", ['{ "old": 1 }', {"filter": "{}", "limit": "x"}, 7])
     assert panel.bar.past.ran() == [Query('{ "old": 1 }'), Query("{}")]
@@ -306,6 +310,7 @@ def _plain(said: str) -> str:
     return said.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("width", [1160, 620])
 def test_the_indexes_stand_right_below_the_explanation_and_none_of_their_columns_is_cut(
     panel: BrowserPanel, width: int, qtbot: QtBot

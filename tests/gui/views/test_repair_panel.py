@@ -112,6 +112,7 @@ def said(panel: RepairPanel, row: int) -> str:
     return panel.model.said(panel.model.rows[row])[2]
 
 
+@pytest.mark.deep
 def test_fields_of_one_item_are_not_shown_under_the_next(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     preview, item = panel.preview, panel.item
@@ -184,6 +185,7 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
     assert "Nothing has been written" in panel._note.text()
 
 
+@pytest.mark.deep
 def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     panel.model.ends[panel.model.ticked()[0].no] = Outcome("unknown", CONTRACTS, None, "The connection was lost.")
@@ -193,6 +195,7 @@ def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot
     assert line.endswith(" db:27017 does not answer.")
 
 
+@pytest.mark.deep
 def test_once_a_silent_server_answers_again_ticks_and_the_report_are_as_they_were(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +223,7 @@ def test_once_a_silent_server_answers_again_ticks_and_the_report_are_as_they_wer
     assert not scans
 
 
+@pytest.mark.deep
 def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +237,7 @@ def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
     assert {end.kind for end in panel.model.ends.values()} == {"refused"}  # as the command says it
 
 
+@pytest.mark.deep
 def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +293,7 @@ def test_what_must_never_be_automatic_has_no_tick_and_says_what_a_person_can_do(
     assert "1 for a person to see to" in panel.report.text()
 
 
+@pytest.mark.deep
 def test_a_group_shows_all_of_its_classes(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, RepairPanel(session, [TARIFFS]))
     panel.pane.tree.setCurrentIndex(panel.pane.model.index(0, 0))
@@ -334,6 +340,7 @@ def test_a_plan_is_kept_with_its_ticks_and_opened_again(qtbot: QtBot, session: S
     assert panel.go.text() == "Remove 1 phantom version"
 
 
+@pytest.mark.deep
 def test_what_a_scan_of_today_would_not_propose_is_shown_in_an_opened_plan_and_not_counted_by_the_button(
     qtbot: QtBot, session: Session, tmp_path: Path
 ) -> None:
@@ -350,6 +357,7 @@ def test_what_a_scan_of_today_would_not_propose_is_shown_in_an_opened_plan_and_n
     assert panel.go.text() == "Remove 1 phantom version"
 
 
+@pytest.mark.deep
 def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agrees(
     qtbot: QtBot, session: Session, tmp_path: Path
 ) -> None:
@@ -381,6 +389,7 @@ def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agr
     assert [end.kind for end in panel.model.ends.values()] == ["applied"]
 
 
+@pytest.mark.deep
 def test_a_plan_for_other_collections_of_these_names_is_refused_in_the_window(
     qtbot: QtBot, session: Session, tmp_path: Path
 ) -> None:
@@ -470,6 +479,7 @@ def test_a_layout_in_doubt_is_said_above_the_findings(qtbot: QtBot, server: Loca
         assert not panel.pane.doubts.isVisible()
 
 
+@pytest.mark.deep
 def test_what_is_before_and_after_stands_above_the_two_sides_of_the_fields(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     preview = panel.preview
@@ -482,6 +492,7 @@ def test_what_is_before_and_after_stands_above_the_two_sides_of_the_fields(qtbot
             qtbot.waitUntil(lambda: above.sectionViewportPosition(column) == wanted)  # noqa: B023
 
 
+@pytest.mark.deep
 def test_with_little_room_the_button_that_writes_keeps_its_words(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     assert (panel.again.text(), panel.pane.again.text()) == ("Dry run again", "Scan again")
@@ -493,6 +504,7 @@ def test_with_little_room_the_button_that_writes_keeps_its_words(qtbot: QtBot, s
     assert (panel.again.text(), panel.again.accessibleName()) == ("", "Dry run again")
 
 
+@pytest.mark.deep
 def test_with_little_room_what_was_found_stays_whole_and_the_size_goes(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
 
@@ -513,6 +525,7 @@ def test_with_little_room_what_was_found_stays_whole_and_the_size_goes(qtbot: Qt
     assert not cut()
 
 
+@pytest.mark.deep
 def test_with_little_room_the_preview_names_each_collection_whole(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     preview = panel.preview
@@ -536,6 +549,7 @@ def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -
     assert [each.isEnabled() for each in (panel.go, panel.again, panel.pane.again)] == [True] * 3
 
 
+@pytest.mark.deep
 def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -553,6 +567,7 @@ def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
     assert len(panel.model.rows) == found
 
 
+@pytest.mark.deep
 def test_names_of_classes_have_the_room_that_counts_leave(qtbot: QtBot, session: Session) -> None:
     tree = phantoms(qtbot, session).pane.tree
     counts = max(full_width(tree._classes.cell(tree._classes.index(at, 1))) for at in range(tree._classes.rowCount()))

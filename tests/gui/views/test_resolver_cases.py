@@ -207,6 +207,7 @@ def test_a_typed_value_stays_with_its_element_when_the_database_moves_again(home
     assert after.document() == tags("p", "q", "A", "b", "z")
 
 
+@pytest.mark.deep
 def test_an_order_of_thousands_of_elements_is_named_where_it_changed(qtbot: QtBot, home: Path) -> None:
     def ordered(first: int) -> bytes:
         numbers = list(range(10_000))

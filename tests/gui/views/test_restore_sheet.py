@@ -72,6 +72,7 @@ def test_only_the_ticked_fields_come_back(window: Window, qtbot: QtBot) -> None:
         assert canonical.get(after, path) == canonical.get(now, path)
 
 
+@pytest.mark.deep
 def test_with_every_tick_the_whole_version_comes_back(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     old = content(session, "11")
@@ -85,6 +86,7 @@ def test_with_every_tick_the_whole_version_comes_back(window: Window, qtbot: QtB
     )
 
 
+@pytest.mark.deep
 def test_a_single_field_is_asked_for_without_ticks(window: Window, qtbot: QtBot) -> None:
     made = asked(window, qtbot, "11", [("billing", "interval")])
     assert not made.all.isVisible()

@@ -69,6 +69,7 @@ def test_rows_of_a_comparison_that_broke_off_do_not_stand_for_it(
         assert panel.said.isVisible()
 
 
+@pytest.mark.deep
 def test_a_comparison_that_is_read_again_stays_until_all_is_there_with_what_is_chosen(
     home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_comparison_that_is_read_again_stays_until_all_is_there_with_what_is_c
         assert panel.list.verticalScrollBar().value() == 40
 
 
+@pytest.mark.deep
 def test_a_comparison_that_may_not_be_read_again_is_listed_no_more(
     home: Path, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_comparison_that_may_not_be_read_again_is_listed_no_more(
         assert told[-1] is None
 
 
+@pytest.mark.deep
 def test_with_large_text_the_words_below_a_time_do_not_lie_over_its_line(
     home: Path, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:

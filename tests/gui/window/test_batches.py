@@ -86,6 +86,7 @@ def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_t
     assert not window.actions_.by_id["compare-picked"].isEnabled()
 
 
+@pytest.mark.deep
 def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 3)
     before = [row.id for row in page.browser.picked]
@@ -96,12 +97,14 @@ def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: Q
     assert [row.id for row in page.browser.picked] == before
 
 
+@pytest.mark.deep
 def test_with_one_document_the_menu_leads_to_its_history_and_writes(window: Window) -> None:
     page = collection(window)
     offered = entries(page.browser.menu_for(page.browser.model.rows[2]))
     assert {"Open", "Export…", "Change map", "Blame", "Look for damage", "Duplicate…", "Delete…"} <= set(offered)
 
 
+@pytest.mark.deep
 def test_two_picked_documents_are_compared(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     window.actions_.trigger("compare-picked")
@@ -150,6 +153,7 @@ def test_picked_documents_are_deleted_by_a_plan_and_come_back_with_undo(window: 
     wait_idle(qtbot, lambda: set(gone) <= {row.id for row in page.browser.model.rows})
 
 
+@pytest.mark.deep
 def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     session, moved = window.sessions[0], page.browser.picked[0].id
@@ -164,6 +168,7 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
     assert [made.text() for made in line.buttons] == ["Undo"]
 
 
+@pytest.mark.deep
 def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     page.browser.list.setFocus()
@@ -226,6 +231,7 @@ def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-1")) < 0)
 
 
+@pytest.mark.deep
 def test_a_file_that_cannot_be_read_says_where_and_nothing_can_be_inserted(
     window: Window, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -237,6 +243,7 @@ def test_a_file_that_cannot_be_read_says_where_and_nothing_can_be_inserted(
     assert not asked.go.isEnabled()
 
 
+@pytest.mark.deep
 def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     session = window.sessions[0]
     path = file(tmp_path, *({"_id": f"A-{n}"} for n in range(400)))
@@ -259,6 +266,7 @@ def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window,
 # --- pasting
 
 
+@pytest.mark.deep
 def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Window, qtbot: QtBot) -> None:
     window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
@@ -277,6 +285,7 @@ def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Windo
     assert canonical.get(found.content or b"", ("n",)).kind == "Int64"  # type: ignore[union-attr]
 
 
+@pytest.mark.deep
 def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) -> None:
     window.actions_.trigger("new-document")
     asked = sheet(window)
@@ -296,6 +305,7 @@ def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) 
 # --- the journal
 
 
+@pytest.mark.deep
 def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     session, gone = window.sessions[0], [row.id for row in page.browser.picked]
@@ -317,6 +327,7 @@ def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(win
     assert panel.undo_run.isVisible()
 
 
+@pytest.mark.deep
 def test_a_write_of_its_own_has_no_run_to_take_back(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     assert session.edit(NS, "K-204118", set={"status": "lapsed"}).kind == "applied"

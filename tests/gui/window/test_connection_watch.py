@@ -146,6 +146,7 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
         assert client.shop.things.find_one({"_id": "a1"})["n"] == 41
 
 
+@pytest.mark.deep
 def test_trying_now_does_not_wait_for_the_pause(
     qtbot: QtBot, window: Window, door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: W
     assert not lines(window, "Nobody has measured")
 
 
+@pytest.mark.deep
 def test_not_now_is_remembered(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     press(qtbot, lines(window, "Nobody has measured")[0], "Not now")

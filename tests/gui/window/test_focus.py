@@ -29,6 +29,7 @@ def focused() -> QWidget:
     return here
 
 
+@pytest.mark.deep
 def test_a_control_that_is_disabled_leaves_the_focus_to_its_own_panel(window: Window, qtbot: QtBot) -> None:
     window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
     page = document(window)
@@ -39,6 +40,7 @@ def test_a_control_that_is_disabled_leaves_the_focus_to_its_own_panel(window: Wi
     assert focused() is page.editor.tree
 
 
+@pytest.mark.deep
 def test_a_control_that_is_deleted_or_whose_panel_is_disabled_leaves_it_there_too(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     page.browser.bar.input.setFocus()
@@ -78,6 +80,7 @@ def test_a_dialog_gives_the_focus_back_and_never_to_the_switch_of_writes(window:
     assert page.isAncestorOf(focused())
 
 
+@pytest.mark.deep
 def test_a_message_gives_the_focus_of_the_switch_to_the_page(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     messages.tell(window, "A message")
@@ -89,6 +92,7 @@ def test_a_message_gives_the_focus_of_the_switch_to_the_page(window: Window, qtb
     qtbot.waitUntil(lambda: page.isAncestorOf(focused()))
 
 
+@pytest.mark.deep
 def test_another_page_in_front_closes_the_menu_of_the_page_behind_it(window: Window, qtbot: QtBot) -> None:
     window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
     page = document(window)
@@ -108,6 +112,7 @@ def test_the_last_tab_leaves_the_focus_beside_the_tabs(window: Window, qtbot: Qt
     assert focused() is window.workspace.tab_area.tabs.plus
 
 
+@pytest.mark.deep
 def test_compare_leads_to_the_differences_as_soon_as_they_are_there(window: Window, qtbot: QtBot) -> None:
     window.workspace.open(window.sessions[0], PageRequest("document", NS, Value.of(ID)))
     wait_idle(qtbot, lambda: document(window).editor.is_loaded)
@@ -123,6 +128,7 @@ def test_compare_leads_to_the_differences_as_soon_as_they_are_there(window: Wind
     assert focused() is page.timeline.strip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("pane", ["compare", "history"])
 def test_a_part_without_the_document_that_was_asked_for_leaves_the_focus_where_it_is_seen(
     window: Window, qtbot: QtBot, pane: Literal["compare", "history"]
@@ -138,6 +144,7 @@ def test_a_part_without_the_document_that_was_asked_for_leaves_the_focus_where_i
         assert collection(window).browser.isAncestorOf(focused())
 
 
+@pytest.mark.deep
 def test_another_document_chosen_meanwhile_does_not_take_the_focus_from_the_list(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     page.browser.list.setFocus()

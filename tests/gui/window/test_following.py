@@ -81,6 +81,7 @@ def test_undo_takes_the_editor_along_and_says_which_content_is_there(window: Win
     assert session.version(NS, DOCUMENT).v == Value.of(17)
 
 
+@pytest.mark.deep
 def test_undo_in_the_message_before_a_delete_says_that_the_document_is_gone(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
@@ -105,6 +106,7 @@ def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Win
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
 
 
+@pytest.mark.deep
 def test_a_history_follows_when_somebody_writes_a_row_of_its_archive(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     page = window.workspace.open(session, PageRequest("map", NS, DOCUMENT))
@@ -119,6 +121,7 @@ def test_a_history_follows_when_somebody_writes_a_row_of_its_archive(window: Win
     wait_idle(qtbot, lambda: page.panel.model.chain.versions == now)
 
 
+@pytest.mark.deep
 def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badge_stays(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -137,6 +140,7 @@ def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badg
     wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
 
 
+@pytest.mark.deep
 def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     tree = page.editor.tree
@@ -193,6 +197,7 @@ def adopt_beside(qtbot: QtBot, window: Window, session: Session) -> None:
     window._sessions.all.append(session)
 
 
+@pytest.mark.deep
 def test_two_versions_that_were_chosen_stay_and_only_the_current_one_follows(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     start = CollectionStart(a=Value.of(11), b=Value.of(14))
@@ -211,6 +216,7 @@ def test_two_versions_that_were_chosen_stay_and_only_the_current_one_follows(win
     assert page.diff.comparison is shown  # nothing of it is another now, so not even the place in it is lost
 
 
+@pytest.mark.deep
 def test_a_deleted_row_leaves_the_choice_where_it_stood(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     page = window.workspace.open(session, PageRequest("collection", NS))
@@ -225,6 +231,7 @@ def test_a_deleted_row_leaves_the_choice_where_it_stood(window: Window, qtbot: Q
     assert page.browser.row.id == following.id
 
 
+@pytest.mark.deep
 def test_the_list_of_drafts_follows_an_edit_and_its_saving(window: Window, qtbot: QtBot) -> None:
     drafts = window.workspace.open(window.sessions[0], PageRequest("drafts"))
     assert isinstance(drafts, DraftsPage)
@@ -235,6 +242,7 @@ def test_the_list_of_drafts_follows_an_edit_and_its_saving(window: Window, qtbot
     wait_idle(qtbot, lambda: not drafts.panel.model.rows)
 
 
+@pytest.mark.deep
 def test_the_numbers_in_the_sidebar_are_of_the_connection_in_front(
     window: Window, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -255,6 +263,7 @@ def test_the_numbers_in_the_sidebar_are_of_the_connection_in_front(
     wait_idle(qtbot, lambda: counted() == (1, 5))
 
 
+@pytest.mark.deep
 def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_the_focus_in_the_list(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -287,6 +296,7 @@ def test_every_page_of_a_collection_is_read_anew_when_it_is_taken_for_another_la
     wait_idle(qtbot, lambda: editor.base is not None and editor.base.v is None)
 
 
+@pytest.mark.deep
 def test_text_that_is_still_typed_into_a_field_stays_when_somebody_deletes_the_document(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -303,6 +313,7 @@ def test_text_that_is_still_typed_into_a_field_stays_when_somebody_deletes_the_d
     assert page.dirty
 
 
+@pytest.mark.deep
 def test_text_that_is_no_value_keeps_no_focus_when_another_page_comes_in_front(window: Window, qtbot: QtBot) -> None:
     page = editor_page(window, qtbot)
     tree = page.editor.tree
@@ -316,6 +327,7 @@ def test_text_that_is_no_value_keeps_no_focus_when_another_page_comes_in_front(w
     assert focused.isVisible()
 
 
+@pytest.mark.deep
 def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
@@ -341,6 +353,7 @@ def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window
     assert "moved again" in resolver.notices.lines["moved"].text
 
 
+@pytest.mark.deep
 def test_findings_go_down_as_they_are_repaired_the_quarantine_is_listed_and_undo_brings_them_back(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -373,6 +386,7 @@ def test_findings_go_down_as_they_are_repaired_the_quarantine_is_listed_and_undo
     wait_idle(qtbot, lambda: mine.pane.total == others.pane.total == total - phantoms + 1)
 
 
+@pytest.mark.deep
 def test_a_clean_editor_says_that_its_document_is_gone_though_another_window_has_a_draft(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -401,6 +415,7 @@ def fields_at(table: DiffTable) -> list[str]:
     return [str(at.siblingAtColumn(FIELD).data()) for at in indexes(table)]
 
 
+@pytest.mark.deep
 def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_what_stands_open(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -429,6 +444,7 @@ def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_wha
     assert table.isExpanded(rows[-1])
 
 
+@pytest.mark.deep
 def test_undo_in_the_message_of_a_closed_tab_says_how_it_ended_and_the_page_goes_with_it(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -447,6 +463,7 @@ def test_undo_in_the_message_of_a_closed_tab_says_how_it_ended_and_the_page_goes
     qtbot.waitUntil(lambda: not isValid(page))
 
 
+@pytest.mark.deep
 def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_moved_on(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -461,6 +478,7 @@ def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_
     wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, MergePage))
 
 
+@pytest.mark.deep
 def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
@@ -475,6 +493,7 @@ def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: Q
     assert model.find(("_w",), VALUE).data() == token  # of the version that the edit began from
 
 
+@pytest.mark.deep
 def test_pages_of_a_whole_connection_follow_as_it_lists_other_databases(window: Window, qtbot: QtBot) -> None:
     session, sidebar = window.sessions[0], window.workspace.sidebar
     sidebar.look_at(session, "insurance")

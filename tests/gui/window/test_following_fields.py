@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPushButton
@@ -45,6 +46,7 @@ def front(window: Window) -> Page:
     return page
 
 
+@pytest.mark.deep
 def test_a_search_that_finds_no_field_says_why_nothing_is_shown(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("premium", "gross")).panel
     panel.search.setText("nothing like it")
@@ -67,6 +69,7 @@ def test_the_history_of_a_number_is_a_list_and_a_line(qtbot: QtBot, window: Wind
     assert panel.plot.accessibleName() == "Values from 312.40 to 587.02 over 57 versions; they are listed below"
 
 
+@pytest.mark.deep
 def test_a_click_on_the_line_chooses_the_setting_and_enter_compares(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("premium", "gross")).panel
     at = next(i for i, one in enumerate(panel.plot.points) if one.age == 60 - 43)
@@ -81,6 +84,7 @@ def test_a_click_on_the_line_chooses_the_setting_and_enter_compares(qtbot: QtBot
     wait_idle(qtbot, lambda: [one.v for one in page.timeline.chosen() if one] == [Value.of(42), Value.of(43)])
 
 
+@pytest.mark.deep
 def test_dates_are_drawn_by_time_and_texts_are_not_drawn(qtbot: QtBot, window: Window) -> None:
     page = field_page(qtbot, window, ("period", "to"))
     panel = page.panel
@@ -98,6 +102,7 @@ def test_dates_are_drawn_by_time_and_texts_are_not_drawn(qtbot: QtBot, window: W
     assert names == ["premium.net", "premium.tax", "premium.gross", "premium.discount"]
 
 
+@pytest.mark.deep
 def test_a_field_that_is_gone_says_so_and_a_long_value_is_copied_whole(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("notes",)).panel
     assert panel.name.text() == "notes"
@@ -111,6 +116,7 @@ def test_a_field_that_is_gone_says_so_and_a_long_value_is_copied_whole(qtbot: Qt
     assert panel.summary.text().endswith("not in the current version")
 
 
+@pytest.mark.deep
 def test_a_search_that_finds_no_field_says_so_and_shows_all_again(qtbot: QtBot, window: Window) -> None:
     panel = field_page(qtbot, window, ("status",)).panel
     many = panel.fields.rowCount()
@@ -150,6 +156,7 @@ def test_a_condition_is_found_from_the_field_and_turns_are_compared(qtbot: QtBot
     wait_idle(qtbot, lambda: [one.v for one in there.timeline.chosen() if one] == [Value.of(25), Value.of(26)])
 
 
+@pytest.mark.deep
 def test_a_condition_that_never_turns_or_is_not_understood_says_so(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, PageRequest("bisect", NS, Value.of(ID), ConditionStart("{ nothing: 1 }")))
     assert isinstance(page, BisectPage)
@@ -162,6 +169,7 @@ def test_a_condition_that_never_turns_or_is_not_understood_says_so(qtbot: QtBot,
     assert page.panel.trouble.text() == "Type a condition first."
 
 
+@pytest.mark.deep
 def test_the_fields_of_the_document_are_offered_where_a_condition_is_typed(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, PageRequest("bisect", NS, Value.of(ID)))
     assert isinstance(page, BisectPage)

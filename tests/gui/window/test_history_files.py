@@ -36,6 +36,7 @@ def history(page: CollectionPage, ns: str) -> list[tuple[object, ...]]:
     return [(each.v, each.at, each.hash, each.author) for each in page.session.history(ns, page.id)]
 
 
+@pytest.mark.deep
 def test_a_history_goes_out_to_git_and_comes_back_into_another_collection(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_report_on_a_span_is_written_and_a_wrong_time_is_not_taken(
     assert "since 20" in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_an_export_that_is_stopped_leaves_no_file(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
     page, file = collection(window), tmp_path / "all.jsonl"
     page.histories.write(str(file), "jsonl")
@@ -99,6 +101,7 @@ def test_an_export_that_is_stopped_leaves_no_file(window: Window, qtbot: QtBot, 
     message(window, f"{tmp_path} is not empty", qtbot)
 
 
+@pytest.mark.deep
 def test_an_import_that_the_server_cannot_take_back_says_so_and_offers_no_undo(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

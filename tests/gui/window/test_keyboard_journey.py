@@ -146,7 +146,7 @@ def unseen(qtbot: QtBot, window: Window) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", each_kind("collection", "merge", "activity"))
+@pytest.mark.parametrize("kind", each_kind("activity"))
 def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session, kind: str) -> None:
     window = new_window(qtbot)
     adopt(qtbot, window, shared)
@@ -159,6 +159,7 @@ def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session
     assert unseen(qtbot, window) == []
 
 
+@pytest.mark.deep
 def test_the_focus_is_seen_in_a_sheet_that_scrolls(qtbot: QtBot, shared: Session) -> None:
     window = new_window(qtbot, 1024, 640)
     adopt(qtbot, window, shared)

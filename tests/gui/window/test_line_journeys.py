@@ -75,6 +75,7 @@ def test_saving_with_nothing_changed_says_so_and_writes_nothing(window: Window, 
     assert told(window) == ["Nothing is changed"]
 
 
+@pytest.mark.deep
 def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     browser, bar = page.browser, page.browser.bar
@@ -146,6 +147,7 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     assert browser.ran.filter == '{ "status": "lapsed" }'
 
 
+@pytest.mark.deep
 def test_rows_are_picked_by_mouse_exported_compared_deleted_by_a_plan_and_brought_back(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +190,7 @@ def test_rows_are_picked_by_mouse_exported_compared_deleted_by_a_plan_and_brough
     assert (pair.panel.left.id, pair.panel.right.id) == (ids[0], ids[2])
 
 
+@pytest.mark.deep
 def test_documents_come_in_by_pasting_and_by_a_file_and_go_with_undo(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +290,7 @@ def test_fields_are_edited_in_the_tree_and_as_json_replaced_moved_retyped_and_sa
     assert canonical.get(after, ("net",)).kind == "Double"
 
 
+@pytest.mark.deep
 def test_what_cannot_be_undone_looks_so_and_the_write_that_decides_is_in_sight(window: Window, qtbot: QtBot) -> None:
     window.resize(1280, 720)
     editor = opened(window, qtbot, "K-204109")
@@ -311,6 +315,7 @@ def test_what_cannot_be_undone_looks_so_and_the_write_that_decides_is_in_sight(w
     assert '"status": "lapsed"' in said
 
 
+@pytest.mark.deep
 def test_only_the_ticked_fields_of_an_older_version_come_back(window: Window, qtbot: QtBot) -> None:
     page, session, id = collection(window), window.sessions[0], Value.of(ID)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)

@@ -21,6 +21,7 @@ from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BlamePage, FieldPage
+from gui.pages.page_registry import PAGES
 from gui.pages.page_request import CollectionStart, FieldStart, PageRequest, TakingBackStart
 from gui.pages.repair_pages import HealthPage, RepairPage, TakingBackPage
 from gui.pages.times_page import TimesPage
@@ -169,6 +170,7 @@ def test_a_page_opens_at_its_top_and_follows_the_focus_from_the_first_key_on(qtb
         assert down.value() == left
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_with_text_twice_as_large_no_row_of_buttons_or_filters_is_cut(qtbot: QtBot) -> None:
     window = new_window(qtbot)
@@ -186,6 +188,7 @@ def test_with_text_twice_as_large_no_row_of_buttons_or_filters_is_cut(qtbot: QtB
         qtbot.waitUntil(lambda one=one: one.width() >= one.minimumSizeHint().width())
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_of_the_keys_of_a_layout_those_without_room_scroll_and_the_buttons_stay_in_sight(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -239,6 +242,7 @@ class _Long(Sheet):
         return self.lines[0]
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_a_plan_of_few_documents_is_in_the_window_with_its_buttons_and_leaves_no_room_empty(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -275,6 +279,7 @@ def test_with_text_twice_as_large_all_of_connecting_is_in_the_window(qtbot: QtBo
     dialog.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_low_window_an_explanation_leaves_no_empty_room_before_its_buttons(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -306,14 +311,23 @@ def each_language(request: pytest.FixtureRequest) -> Iterator[None]:
     language.choose("en")
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [("collection", "document", "pending"), pytest.param(tuple(PAGES), marks=pytest.mark.deep)],
+    ids=["few pages", "all pages"],
+)
 @pytest.mark.usefixtures("twice_as_large", "each_language")
-def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their_buttons_is_cut(qtbot: QtBot) -> None:
+def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their_buttons_is_cut(
+    qtbot: QtBot, kinds: tuple[str, ...]
+) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
     outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})  # of which the journal has an entry
     assert outcome.entry is not None
     area = _page_view(window)
     for request in every_page(session):
+        if request.kind not in kinds:
+            continue
         page = window.workspace.open(session, request)
         wait_idle(qtbot)
         qtbot.waitUntil(lambda page=page: page.width() == area.viewport().width())
@@ -325,6 +339,7 @@ def test_with_text_twice_as_large_no_page_is_scrolled_sideways_and_none_of_their
                 qtbot.waitUntil(partial(_has_room, owner))
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebody_scrolls(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -352,6 +367,7 @@ def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebo
     qtbot.waitUntil(lambda: page.timeline.mapTo(area.viewport(), QPoint()).y() == 0)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_in_a_narrow_list_times_are_read_and_the_histories_give_way_before_them(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -374,6 +390,7 @@ def test_in_a_narrow_list_times_are_read_and_the_histories_give_way_before_them(
     assert browser.bar.sort_button.text() == "_id ascending"
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_in_narrow_lists_times_of_versions_classes_and_verdicts_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -408,6 +425,7 @@ def test_in_narrow_lists_times_of_versions_classes_and_verdicts_are_read(qtbot: 
     qtbot.waitUntil(lambda: is_whole(pending.panel.list, verdict))
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_in_a_narrow_window_classes_of_damage_and_fields_stand_above_or_below_what_they_show(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -437,6 +455,7 @@ def test_in_a_narrow_window_classes_of_damage_and_fields_stand_above_or_below_wh
     assert followed.panel.list.mapTo(split, QPoint()).x() < followed.panel.plot.mapTo(split, QPoint()).x()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_with_text_twice_as_large_times_in_the_history_of_a_field_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1440, 900)
@@ -450,6 +469,7 @@ def test_with_text_twice_as_large_times_in_the_history_of_a_field_are_read(qtbot
     qtbot.waitUntil(lambda: table.columnWidth(SET_ON) >= max(times), timeout=5000)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_with_text_twice_as_large_the_editor_shows_all_of_a_notice_and_square_icons_and_json_below(
     qtbot: QtBot,
@@ -493,7 +513,7 @@ def test_with_text_twice_as_large_a_long_message_has_its_buttons_below_its_words
     assert short.buttons[0].x() > beside.geometry().right()
 
 
-@pytest.mark.parametrize("zoom", [100, 200])
+@pytest.mark.parametrize("zoom", [pytest.param(100, marks=pytest.mark.deep), 200])
 def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(qtbot: QtBot, zoom: int) -> None:
     zooming.apply(zoom)
     try:
@@ -517,6 +537,7 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
         zooming.apply(100)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -595,6 +616,7 @@ def edited_from_v12(session: Session) -> Draft:
     return Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC))
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -623,6 +645,7 @@ def test_in_a_narrow_resolver_types_and_versions_of_the_sides_are_read(qtbot: Qt
         assert table._head_width(column) <= table.header().sectionSize(column)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_questions_about_a_version_and_a_query_are_no_wider_than_the_window(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -639,6 +662,7 @@ def test_questions_about_a_version_and_a_query_are_no_wider_than_the_window(qtbo
     options.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_narrow_window_the_error_of_a_filter_stands_below_all_buttons_of_the_bar(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -692,6 +716,7 @@ def test_of_a_connection_that_is_tried_the_last_step_and_the_buttons_are_in_sigh
     dialog.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -721,6 +746,7 @@ def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(
     asked.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -739,6 +765,7 @@ def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBo
     qtbot.waitUntil(lambda: not view.isColumnHidden(VALUE_NOW))
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_narrow_list_of_drafts_all_is_read_and_a_source_that_is_not_open_is_named(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -763,6 +790,7 @@ def test_in_a_narrow_list_of_drafts_all_is_read_and_a_source_that_is_not_open_is
     assert not view.isColumnHidden(source)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_of_an_import_into_a_low_window_whole_rows_are_shown_and_all_is_in_sight(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -785,6 +813,7 @@ def test_of_an_import_into_a_low_window_whole_rows_are_shown_and_all_is_in_sight
     asked.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_a_narrow_conflict_headers_and_both_sides_are_read_and_screen_readers_hear_all(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -808,6 +837,7 @@ def test_in_a_narrow_conflict_headers_and_both_sides_are_read_and_screen_readers
     prompt.reject()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_in_narrow_lists_of_changes_what_is_shown_is_read_and_the_collection_is_named(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -849,6 +879,7 @@ def test_in_narrow_lists_of_changes_what_is_shown_is_read_and_the_collection_is_
     wait_idle(qtbot)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_the_notice_of_deleted_documents_leaves_rows_in_sight_and_says_all_in_its_tooltip(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)

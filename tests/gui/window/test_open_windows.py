@@ -195,6 +195,7 @@ print([each for each in made if each.thread() is not app.thread()])
 """
 
 
+@pytest.mark.deep
 def test_what_is_imported_in_a_thread_makes_no_object_of_qt_there() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED_IN_A_THREAD], cwd=support.ROOT, capture_output=True, text=True, check=False

@@ -69,6 +69,7 @@ def test_stop_has_the_focus_and_leads_to_the_welcome_page(started: Window, windo
     assert not started.sessions
 
 
+@pytest.mark.deep
 def test_a_source_that_cannot_be_opened_is_mended_at_the_welcome_page(
     started: Window, windows: OpenWindows, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_source_that_cannot_be_opened_is_mended_at_the_welcome_page(
     assert welcome.uri.text() == str(tmp_path / "broken.bson")
 
 
+@pytest.mark.deep
 def test_the_welcome_page_that_is_asked_for_meanwhile_says_what_is_being_opened(
     started: Window, windows: OpenWindows, qtbot: QtBot
 ) -> None:

@@ -34,6 +34,7 @@ def profile(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.deep
 def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_it(
     qtbot: QtBot, window: Window, profile: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
@@ -72,6 +73,7 @@ def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: 
     wait_idle(qtbot, lambda: [one.v for one in there.timeline.chosen() if one] == [Value.of(4), Value.of(60)])
 
 
+@pytest.mark.deep
 def test_columns_that_come_while_a_divider_is_dragged_are_not_taken_for_sized_by_a_person(
     qtbot: QtBot, window: Window
 ) -> None:
@@ -81,6 +83,7 @@ def test_columns_that_come_while_a_divider_is_dragged_are_not_taken_for_sized_by
     assert preferences.remembered(f"widths/{','.join(page.browser.model.columns)}", None) is None
 
 
+@pytest.mark.deep
 def test_the_size_in_the_editor_is_that_of_the_stored_document(qtbot: QtBot, window: Window, sample: Session) -> None:
     row = sample.documents("insurance.customers", limit=1).rows[0]  # the history is inside
     raw = sample.version("insurance.customers", row.id).raw or b""
@@ -96,6 +99,7 @@ def test_the_hash_in_a_row_of_an_archive_is_no_damage_of_the_row(sample: Session
     assert sample.version("insurance.contracts_history", row.id).state == "present"
 
 
+@pytest.mark.deep
 def test_a_picture_is_shown_below_and_in_a_window_of_its_own(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, "reporting.bson_types", "Binary")
     view = page.diff.document
@@ -111,6 +115,7 @@ def test_a_picture_is_shown_below_and_in_a_window_of_its_own(qtbot: QtBot, windo
     dialog.reject()
 
 
+@pytest.mark.deep
 def test_a_long_text_gets_most_of_the_room(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, "reporting.texts", "letter")
     view = page.diff.document
@@ -123,6 +128,7 @@ def test_a_long_text_gets_most_of_the_room(qtbot: QtBot, window: Window) -> None
     assert view.value.height() > low
 
 
+@pytest.mark.deep
 def test_a_line_drawn_by_hand_stays_where_it_is(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, "reporting.texts", "letter")
     view = page.diff.document
@@ -136,6 +142,7 @@ def test_a_line_drawn_by_hand_stays_where_it_is(qtbot: QtBot, window: Window) ->
     assert view.value.height() == before
 
 
+@pytest.mark.deep
 def test_sizes_of_versions_are_those_of_the_stored_documents(qtbot: QtBot, window: Window) -> None:
     session, layouts = window.sessions[0], set()
     for info in session.collections():

@@ -97,7 +97,7 @@ def test_the_journal_takes_in_what_another_process_wrote(window: Window, qtbot: 
     qtbot.waitUntil(lambda: not tasks.tasks.running)
 
 
-@pytest.mark.parametrize("kind", ["collection", "document"])
+@pytest.mark.parametrize("kind", ["collection", pytest.param("document", marks=pytest.mark.deep)])
 def test_a_write_before_the_first_question_is_noticed(
     window: Window,
     client: pymongo.MongoClient[dict[str, Any]],

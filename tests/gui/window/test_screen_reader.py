@@ -30,6 +30,7 @@ def heard() -> Iterator[None]:
     QAccessible.setActive(False)
 
 
+@pytest.mark.deep
 def test_a_conflict_is_met_and_resolved_by_a_screen_reader_alone(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     reader = ScreenReader(window)
@@ -67,7 +68,7 @@ def traced(sample: Session) -> Session:
     return sample
 
 
-@pytest.mark.parametrize("kind", each_kind("collection", "document", "repair"))
+@pytest.mark.parametrize("kind", each_kind("document"))
 def test_every_control_of_a_page_says_what_it_is_and_what_it_is_called(
     traced: Session, window: Window, qtbot: QtBot, kind: str
 ) -> None:
@@ -119,7 +120,7 @@ FIRST_HEARD = {
 }
 
 
-@pytest.mark.parametrize("kind", each_kind("merge", "field", "activity"))
+@pytest.mark.parametrize("kind", each_kind("field"))
 def test_a_row_is_heard_as_a_whole_where_tab_comes_to_it(
     traced: Session, window: Window, qtbot: QtBot, kind: str
 ) -> None:

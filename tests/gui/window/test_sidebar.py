@@ -89,6 +89,7 @@ def test_the_layout_is_a_badge_at_the_right_and_the_reason_in_the_tooltip(window
     assert cell.accessible == "collection contracts, layout archive"
 
 
+@pytest.mark.deep
 def test_how_a_hash_is_made_stands_in_the_tooltip(window: Window) -> None:
     sidebar = window.workspace.sidebar
     node = sidebar.model.roots[0].find("insurance.invoices")
@@ -114,6 +115,7 @@ def test_a_refresh_leaves_open_what_was_opened_and_closed_what_was_closed(window
     assert opened() == before
 
 
+@pytest.mark.deep
 def test_a_refresh_keeps_the_line_of_the_keys_and_the_place(window: Window, qtbot: QtBot) -> None:
     sidebar = window.workspace.sidebar
     window.resize(1000, 420)
@@ -266,6 +268,7 @@ def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
     assert {"versions", "flagged", "embedded", "deltas", "stream", "hashed", "plain"} <= set(said)
 
 
+@pytest.mark.deep
 def test_the_menu_of_a_collection_leads_to_its_export_import_and_indexes(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,6 +338,7 @@ def test_where_no_other_database_can_be_seen_the_tree_says_so(
         empty_window.close_quietly()  # while its server is there
 
 
+@pytest.mark.deep
 def test_the_number_beside_pending_tokens_is_of_those_past_the_grace_period_and_says_so(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session = open_sample(qtbot, window)

@@ -96,6 +96,7 @@ def test_an_address_is_pasted_mended_tried_and_its_first_scan_in_production_is_a
     assert not [one for one in window.findChildren(ScanConsent) if one.isVisible()]
 
 
+@pytest.mark.deep
 def test_two_windows_come_back_with_their_tabs_and_what_was_not_saved(qtbot: QtBot, server: LocalServer) -> None:
     windows = OpenWindows()
     first, second = windows.open(), windows.open()

@@ -86,6 +86,7 @@ def pair(session: Session) -> PageRequest:
 TAKING_BACK = PageRequest("taking-back", NS, start=TakingBackStart((Chosen(ID, (Value.of(3),)),)))
 
 
+@pytest.mark.deep
 def test_every_page_tells_of_a_silent_server_and_none_holds_up_the_window(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread]
 ) -> None:
@@ -104,7 +105,7 @@ def test_every_page_tells_of_a_silent_server_and_none_holds_up_the_window(
             assert each.endswith(("try again.", "firewalls.")), (asked, each)
 
 
-@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("after", [0, pytest.param(2, marks=pytest.mark.deep)])
 def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
 ) -> None:
@@ -124,7 +125,7 @@ def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
     assert window.workspace.page is page
 
 
-@pytest.mark.parametrize("after", [1, 3])
+@pytest.mark.parametrize("after", [1, pytest.param(3, marks=pytest.mark.deep)])
 def test_taking_back_from_a_server_that_falls_silent_ends_and_says_so(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
 ) -> None:
@@ -144,6 +145,7 @@ def test_taking_back_from_a_server_that_falls_silent_ends_and_says_so(
     assert any("did not answer in time" in each or "not known" in each for each in told), told
 
 
+@pytest.mark.deep
 def test_two_documents_side_by_side_are_read_again_from_a_server_that_falls_silent(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread]
 ) -> None:

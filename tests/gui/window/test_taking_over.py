@@ -88,6 +88,7 @@ def test_an_arrow_takes_one_value_after_the_other_and_undo_takes_it_back(
     assert editor.content == now.content
 
 
+@pytest.mark.deep
 def test_where_a_is_the_current_version_the_arrow_leads_from_b(qtbot: QtBot, window: Window, sample: Session) -> None:
     page = compare(qtbot, window, 14, 11)
     go_to(page.diff, ("premium", "gross"))
@@ -101,6 +102,7 @@ def test_where_a_is_the_current_version_the_arrow_leads_from_b(qtbot: QtBot, win
     assert canonical.get(editor.content, ("premium", "gross")) == canonical.get(old, ("premium", "gross"))
 
 
+@pytest.mark.deep
 def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_pointer_moves(
     qtbot: QtBot, window: Window, sample: Session
 ) -> None:
@@ -117,6 +119,7 @@ def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_poi
     wait_idle(qtbot, arrow.isVisible)
 
 
+@pytest.mark.deep
 def test_nothing_is_taken_where_nothing_may_be_written(qtbot: QtBot, window: Window, sample: Session) -> None:
     page = compare(qtbot, window, 11, 14)
     sample.read_only = True

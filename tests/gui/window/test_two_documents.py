@@ -71,6 +71,7 @@ def headers(page: PairPage) -> tuple[str, ...]:
     return page.panel.diff.model.headers[2:4]
 
 
+@pytest.mark.deep
 def test_a_version_of_one_document_is_compared_with_another_document(
     qtbot: QtBot, window: Window, sample: Session
 ) -> None:
@@ -140,6 +141,7 @@ def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_differ
     assert [diff.arrows.buttons[side].isVisible() for side in ("a", "b")] == [False, True]
 
 
+@pytest.mark.deep
 def test_what_is_remembered_goes_with_its_connection(qtbot: QtBot, window: Window, server: str) -> None:
     other = open_source(qtbot, window, Opening(server))
     page = show(qtbot, window, other, "insurance.agents", "A-02")
@@ -164,6 +166,7 @@ def test_a_document_that_is_gone_says_so(qtbot: QtBot, window: Window, sample: S
     assert two.panel.stack.state.title == "These documents could not be read"
 
 
+@pytest.mark.deep
 def test_another_document_is_chosen_by_connection_collection_id_and_version(
     qtbot: QtBot, window: Window, sample: Session, server: str
 ) -> None:
@@ -216,6 +219,7 @@ def test_another_document_is_chosen_by_connection_collection_id_and_version(
     assert headers(two)[1].startswith("B   A-02")
 
 
+@pytest.mark.deep
 def test_a_pair_follows_both_connections_and_closes_with_either(
     qtbot: QtBot, window: Window, sample: Session, server: str
 ) -> None:
@@ -246,6 +250,7 @@ def one_of_two_pairs(qtbot: QtBot, window: Window, sample: Session) -> tuple[Pai
     return pair(qtbot, window), left, other
 
 
+@pytest.mark.deep
 def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before(
     qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +268,7 @@ def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before
         assert page.panel.stack.state.title == "Reading was stopped"
 
 
+@pytest.mark.deep
 def test_two_other_documents_that_cannot_be_read_are_not_shown_as_those_before(
     qtbot: QtBot, window: Window, sample: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

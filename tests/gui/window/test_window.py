@@ -117,6 +117,7 @@ def test_the_sample_opens_on_something_to_see(window: Window) -> None:
     assert page.browser.list.hasFocus()
 
 
+@pytest.mark.deep
 def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Window) -> None:
     assert window.title._name.text() == "sample:"
     assert window.title._facts.text().startswith("in memory")
@@ -139,7 +140,9 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
     assert window.status.tasks.text() == "No tasks running"
 
 
-@pytest.mark.parametrize("kind", ["blame", "field", "activity", "repair"])
+@pytest.mark.parametrize(
+    "kind", ["blame", *(pytest.param(kind, marks=pytest.mark.deep) for kind in ("field", "activity", "repair"))]
+)
 def test_the_status_line_has_place_and_keys_at_the_left_and_zone_and_tasks_at_the_right(
     qtbot: QtBot, window: Window, kind: str
 ) -> None:
@@ -241,7 +244,7 @@ def test_the_menu_of_what_has_the_focus_opens_by_key(window: Window, qtbot: QtBo
         menu.close()
 
 
-@pytest.mark.parametrize("id", ["K-204109", "K-204111"])
+@pytest.mark.parametrize("id", ["K-204111", pytest.param("K-204109", marks=pytest.mark.deep)])
 def test_a_row_s_menu_by_key_is_about_that_row(window: Window, id: str, qtbot: QtBot) -> None:
     page = collection(window)
     choose(window, id, qtbot)
@@ -344,6 +347,7 @@ def test_a_comparison_has_its_keys_on_its_buttons_and_ticks_too(window: Window, 
     page.diff.inline.click()
 
 
+@pytest.mark.deep
 def test_a_high_window_gives_half_of_its_room_to_the_comparison_until_a_line_is_drawn(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -398,6 +402,7 @@ def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot
     assert [page.ns for page in window.workspace.tab_area.pages] == [NS]
 
 
+@pytest.mark.deep
 def test_a_command_that_cannot_be_done_is_found_with_the_reason(window: Window, qtbot: QtBot) -> None:
     press(window, "Ctrl+K")
     palette = sheet(window)
@@ -424,20 +429,21 @@ def test_keys_of_what_cannot_be_done_say_why(window: Window, qtbot: QtBot) -> No
     assert told(window)[-1] == "No merge is in front"
 
 
-@pytest.mark.parametrize("at", range(len(MENUS)), ids=MENUS)
-def test_alt_and_its_letter_open_a_menu(window: Window, qtbot: QtBot, at: int) -> None:
+def test_alt_and_its_letter_open_a_menu(window: Window, qtbot: QtBot) -> None:
     page = window.workspace.page
     assert page is not None
-    page.setFocus()
-    here = window.focusWidget()
-    qtbot.keyClick(here, getattr(Qt.Key, f"Key_{MENUS[at][0]}"), Qt.KeyboardModifier.AltModifier)
-    menu = QApplication.activePopupWidget()
-    assert isinstance(menu, QMenu)
-    assert menu.title() == f"&{MENUS[at]}"
-    qtbot.keyClick(menu, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+    for name in MENUS:
+        page.setFocus()
+        here = window.focusWidget()
+        qtbot.keyClick(here, getattr(Qt.Key, f"Key_{name[0]}"), Qt.KeyboardModifier.AltModifier)
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu), name
+        assert menu.title() == f"&{name}"
+        qtbot.keyClick(menu, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
 
 
+@pytest.mark.deep
 def test_f10_opens_the_first_menu_and_arrows_lead_on(window: Window, qtbot: QtBot) -> None:
     page = window.workspace.page
     assert page is not None
@@ -817,6 +823,7 @@ def test_a_hint_goes_once_what_it_asks_for_is_done(window: Window) -> None:
     assert window.messages.lines == [question]
 
 
+@pytest.mark.deep
 def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qtbot: QtBot) -> None:
     page = window.workspace.page
     window.actions_.trigger("welcome")
@@ -831,6 +838,7 @@ def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qt
     assert page.isAncestorOf(window.focusWidget())
 
 
+@pytest.mark.deep
 def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -> None:
     thing = next(thing for thing in things() if thing.action == "map")
     own.connecting.try_thing(thing)
@@ -839,6 +847,7 @@ def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -
     assert not any("Full ink" in said for said in told(own))
 
 
+@pytest.mark.deep
 def test_the_hint_of_the_race_names_a_field_that_will_conflict(own: Window, qtbot: QtBot) -> None:
     thing = next(thing for thing in things() if thing.action == "race")
     own.connecting.try_thing(thing)
@@ -994,6 +1003,7 @@ def test_a_window_that_is_dropped_without_being_closed_lets_go_of_its_connection
 # --- closed tabs, the list of tabs, the size of text
 
 
+@pytest.mark.deep
 def test_a_closed_tab_opens_again_at_its_place_with_filter_and_document(window: Window, qtbot: QtBot) -> None:
     area = window.workspace.tab_area
     page = collection(window)
@@ -1033,6 +1043,7 @@ def test_a_closed_tab_of_any_kind_is_opened_again_as_it_began(qtbot: QtBot) -> N
             assert asked.start == request.start
 
 
+@pytest.mark.deep
 def test_opening_a_closed_tab_is_offered_only_after_one_was_closed(window: Window, qtbot: QtBot) -> None:
     action = window.actions_.by_id["reopen-tab"]
     assert (action.isEnabled(), action.toolTip()) == (False, "No tab was closed so far")
@@ -1043,6 +1054,7 @@ def test_opening_a_closed_tab_is_offered_only_after_one_was_closed(window: Windo
     assert not action.isEnabled()  # its connection is gone
 
 
+@pytest.mark.deep
 def test_the_list_of_tabs_finds_one_by_its_name_and_shows_it(window: Window, qtbot: QtBot) -> None:
     area = window.workspace.tab_area
     assert area.tabs.all.isHidden()  # one tab needs no list
@@ -1058,6 +1070,7 @@ def test_the_list_of_tabs_finds_one_by_its_name_and_shows_it(window: Window, qtb
     assert collection(window).ns == "insurance.agents"
 
 
+@pytest.mark.deep
 def test_larger_text_makes_everything_larger_and_the_way_back_is_exact(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
 
@@ -1084,6 +1097,7 @@ def test_larger_text_makes_everything_larger_and_the_way_back_is_exact(window: W
     qtbot.waitUntil(lambda: [header.sectionSize(at) for at in range(header.count())] == columns)
 
 
+@pytest.mark.deep
 def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot: QtBot) -> None:
     size = window.size()
     for _ in range(9):
