@@ -23,10 +23,6 @@ OPERATORS = {
     "$all": tr("holds all of"), "$mod": tr("remainder"),
 }  # fmt: skip
 LOGICAL = {"$and": tr("all of"), "$or": tr("any of"), "$nor": tr("none of"), "$expr": tr("an expression")}
-TYPED = {
-    "Date": 'ISODate("")', "ObjectId": 'ObjectId("")', "Decimal128": 'NumberDecimal("")', "Int64": 'NumberLong("")',
-    "Binary": 'UUID("")', "Timestamp": "Timestamp(0, 0)",
-}  # fmt: skip
 PLAIN = ("true", "false", "null")
 _WORD = re.compile(r"[\w$.\-]*$")
 _BARE = re.compile(r"[A-Za-z_$][\w$]*")
@@ -74,7 +70,10 @@ def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
         return None
     path = here.under if here.name.startswith("$") or here.bracket == "[" else f"{here.prefix}{here.name}"
     kinds = next((use.types for use in fields if use.path == path), ())
-    literals = [(TYPED[kind], tr("{kind} as {path} has", kind=kind, path=path)) for kind, _ in kinds if kind in TYPED]
+    from model.values.kinds import BY_NAME  # a window is there before values
+
+    offered = [(BY_NAME[kind].offered, kind) for kind, _ in kinds if kind in BY_NAME]
+    literals = [(call, tr("{kind} as {path} has", kind=kind, path=path)) for call, kind in offered if call]
     words = [*literals, *((plain, "") for plain in PLAIN)]
     return _offer(typed, at, start, "", _named(words, word), word, colon=False)
 

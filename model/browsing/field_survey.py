@@ -26,7 +26,7 @@ class FieldUse(Struct, frozen=True):
 
     @property
     def kinds(self) -> str:
-        """The types in words: ``Decimal128, Double``."""
+        """The types in words: ``Int32, Double``."""
         return ", ".join(name for name, _ in self.types)
 
 

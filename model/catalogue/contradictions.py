@@ -16,13 +16,14 @@ from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.registry import LAYOUTS, fields_of, has_archive
 from model.recognition.patterns import PATTERNS
-from model.recognition.sampling import ID_TYPES, NUMBERS, Document, Sample, matching, of, take
+from model.recognition.sampling import ID_TYPES, Document, Sample, matching, of, take
 from model.server.retry import Port
 from model.storage.foreign_guard import moves
 from model.storage.reserved_fields import time_of, version_damage
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 from model.writers.written_rows import PLACE
 
 ESSENTIAL = ("id", "version", "current", "counter", "archive_id", "guard")

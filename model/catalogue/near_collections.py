@@ -23,7 +23,6 @@ from model.recognition.find_logs import record_in
 from model.recognition.key_candidates import is_id_name, is_version_name, names_a_part
 from model.recognition.sampling import (
     ID_TYPES,
-    NUMBERS,
     SAMPLED,
     WHOLE,
     Beginning,
@@ -36,6 +35,7 @@ from model.recognition.sampling import (
 from model.server.retry import Port, Terms
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 from model.writers.writers import presets
 from model.writers.written_rows import PLACE
 

@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from model.errors import NotAllowed, Refused, Unreachable, Unreadable
 from model.foundation.records import Checkpoint, no_checkpoint
+from model.mql.order import Key, value_key
 from model.server.retry import Port, Terms
-from model.storage.id_order import Key, key_of
 from model.storage.newest_query import TypeNumbers, beyond, leapable
 from model.text.names import id_name
 from model.values import canonical as c
@@ -71,7 +71,7 @@ class OrderedReading(Struct):
         return rows if self.part is None else self._in(self.part, rows, name)
 
     def _in(self, part: tuple[Value | None, Value | None], rows: Iterator[bytes], name: str) -> Iterator[bytes]:
-        since, before = (None if end is None else key_of(end) for end in part)
+        since, before = (None if end is None else value_key(end) for end in part)
         array = bytes((c.ARRAY,)) + c.name_bytes(name) + b"\x00"
         while some := list(islice(rows, STEP)):
             last = _place(some[-1], name)
@@ -108,7 +108,7 @@ def _place(raw: bytes, name: str) -> Key | None:
         id = c.get(raw, (name,))
         if id is None:
             return ()
-        return min(map(key_of, c.items(id)), default=()) if id.type == c.ARRAY else key_of(id)
+        return min(map(value_key, c.items(id)), default=()) if id.type == c.ARRAY else value_key(id)
     except Unreadable:
         return None
 
@@ -169,7 +169,7 @@ def runs(
                 if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
                     items.append((latest, taken[1]))
                     continue
-                now = key_of(id)
+                now = value_key(id)
                 if key is not None and now != key:
                     yield EqualIds(key, items)
                     before, behind, items, tries = key, items[-1][0], [], 0
@@ -209,7 +209,7 @@ def _wanted(reading: OrderedReading, ns: str, name: str, behind: Value | None) -
     if last is None:
         return None
     end = "$gte" if behind is None else "$gt"
-    if before is not None and key_of(before)[0] == key_of(last)[0]:
+    if before is not None and value_key(before)[0] == value_key(last)[0]:
         # No other type sorts between them, so a router asks only the shards that have these ids.
         return {name: {end: last, "$lt": before}}
     return beyond(name, last, False, lambda: reading.types.known(reading.port, ns), end)

@@ -134,7 +134,7 @@ def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
 
 
 def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
-    """The document with the highest number in a field, alone; a server that knows no Decimal128 has none of them."""
+    """The document with the highest number in a field, alone; a server that knows no decimals has none of them."""
 
     def of(types: Sequence[int]) -> list[bytes]:
         return [*server.find(ns, {field: {"$type": [*types]}}, sort={field: -1}, projection={field: 1}, limit=1)]

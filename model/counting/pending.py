@@ -24,8 +24,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from bson import Decimal128, Int64, ObjectId
-from bson.decimal128 import create_decimal128_context
+from bson import Int64, ObjectId
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -39,13 +38,13 @@ from model.storage.foreign_guard import raised_with
 from model.text.names import id_name
 from model.values import canonical
 from model.values.canonical import Value
+from model.values.decimals import CONTEXT, decimal_of, decimal_value
+from model.values.kinds import NUMBERS
 
-_NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 # A server's equality tells these apart exactly; 1 and 1.0, or null and nothing, it does not.
 _EXACT = (canonical.OBJECT_ID, canonical.STRING, canonical.BINARY, canonical.DATE, canonical.OBJECT)
 _OWNERS = ("owner", "by", "writer", "host")
 _AMOUNTS = ("amount", "inc", "n")
-_CONTEXT = create_decimal128_context()
 
 Step: TypeAlias = Literal["add", "finish", "drop", "back"]
 INVERSE: dict[Step, Step] = {"add": "drop", "drop": "add", "finish": "back", "back": "finish"}
@@ -143,7 +142,7 @@ def _problem(token: Value, applied: Value | None, of: TwoStepCounters, counter: 
         return f"The token {text.shown(token)} is a value of type {token.kind}, which no filter finds exactly."
     if applied is not None and applied.type != canonical.ARRAY:
         return f"{of.applied} is a value of type {applied.kind} and no list; mend it by hand."
-    if not twice and counter is not None and counter.type not in (*_NUMBERS, canonical.NULL):
+    if not twice and counter is not None and counter.type not in (*NUMBERS, canonical.NULL):
         return f"{of.counter} is {text.shown(counter)}, which is no number; say by an edit what it is."
     if not twice and counter is not None and counter.type in (canonical.INT32, canonical.INT64):
         amount = _said_by(token)[2]
@@ -173,9 +172,9 @@ def _sum(counter: Value | None, amount: int) -> Value:
     """The result of ``$inc`` on a counter: its type stays, an Int32 that overflows becomes Int64."""
     if counter is None or counter.type == canonical.NULL:
         return Value.of(amount)
+    if counter.type == canonical.DECIMAL128:
+        return decimal_value(CONTEXT.add(decimal_of(counter.data), Decimal(amount)))
     number = counter.python()
-    if isinstance(number, Decimal128):
-        return Value.of(Decimal128(_CONTEXT.add(number.to_decimal(), Decimal(amount))))
     return Value.of(Int64(number + amount) if counter.type == canonical.INT64 else number + amount)
 
 

@@ -27,10 +27,10 @@ from model.storage.foreign_guard import raised_with
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 
 TRIES = 20
 _ENTRIES = (c.STRING, c.OBJECT_ID, c.BINARY, c.DATE, c.INT32, c.INT64)
-_NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 
 Way: TypeAlias = Literal["forth", "back"]
 
@@ -76,7 +76,7 @@ def hindrance(of: Tally, raw: bytes | None) -> str:
     listed, total = c.get(raw, (of.listed,)), total_in(raw, of)
     if listed is not None and listed.type != c.ARRAY:
         return f"{of.listed} of {id_name(of.key)} is a {listed.kind} and no list; mend it by hand."
-    if total is not None and total.type not in _NUMBERS:
+    if total is not None and total.type not in NUMBERS:
         return f"{of.total} of {id_name(of.key)} is {text.shown(total)}, which is no number; say by an edit what it is."
     return ""
 
@@ -95,7 +95,7 @@ def has(raw: bytes, of: Tally) -> bool:
 
 
 def _as_number(value: Value) -> object:
-    if value.type not in _NUMBERS:
+    if value.type not in NUMBERS:
         return None
     number = value.python()
     if value.type != c.DECIMAL128:

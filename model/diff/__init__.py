@@ -20,8 +20,6 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TypeAlias, cast
 
-from bson.decimal128 import Decimal128
-
 from model.diff.array_elements import Elements, elements, trim
 from model.diff.field_changes import Difference, differences
 from model.diff.matching import match
@@ -32,6 +30,8 @@ from model.diff.walk import Pair, Span, count_of, spans, value_at
 from model.text import scalars
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.values.decimals import decimal_of
+from model.values.kinds import NUMBERS, TEXTS
 
 __all__ = [
     "LONG_TEXT",
@@ -59,8 +59,6 @@ _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
 
 _CONTAINERS = (c.OBJECT, c.ARRAY)
-_NUMBERS = frozenset((c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128))
-_TEXTS = frozenset((c.STRING, c.SYMBOL, c.CODE))
 
 
 def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
@@ -346,19 +344,19 @@ def _text(value: Value) -> str | None:
 def same_value(old: Value, new: Value) -> bool:
     """Whether two values of different types mean one thing: an equal number, or an equal text of another kind.
 
-    A double counts as the decimal that it is written as: 0.1 and Decimal128 0.1 are equal. Zero and -0.0 are not.
+    A double counts as the decimal that it is written as: 0.1 and the decimal 0.1 are equal. Zero and -0.0 are not.
     """
-    if old.type in _NUMBERS and new.type in _NUMBERS:
+    if old.type in NUMBERS and new.type in NUMBERS:
         left, right = _number(old), _number(new)
         if left.is_nan() or right.is_nan():
             return left.is_nan() and right.is_nan()
         return left == right and left.is_signed() == right.is_signed()
-    return old.type in _TEXTS and new.type in _TEXTS and old.data == new.data
+    return old.type in TEXTS and new.type in TEXTS and old.data == new.data
 
 
 def _number(value: Value) -> Decimal:
     if value.type == c.DOUBLE:
         return Decimal(repr(scalars.double.unpack(value.data)[0]))
     if value.type == c.DECIMAL128:
-        return Decimal128.from_bid(value.data).to_decimal()
+        return decimal_of(value.data)
     return Decimal(int.from_bytes(value.data, "little", signed=True))

@@ -16,6 +16,7 @@ from model.text.json_writer import needs_elements, needs_fields
 from model.text.scalars import string_data
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import KINDS
 
 _ESCAPE = "\U0001d1c0"  # DeepDiff writes this before a quote within quotes
 
@@ -43,9 +44,9 @@ class ExactLeaf:
 
 
 LEAVES: dict[int, type[ExactLeaf]] = {
-    kind: type(name.replace(" ", ""), (ExactLeaf,), {"__slots__": ()})
-    for kind, name in c.TYPE_NAMES.items()
-    if kind not in (c.OBJECT, c.ARRAY)
+    kind.code: type(kind.name.replace(" ", ""), (ExactLeaf,), {"__slots__": ()})
+    for kind in KINDS
+    if kind.code not in (c.OBJECT, c.ARRAY)
 }
 
 

@@ -1,7 +1,7 @@
 """Sums and products of BSON numbers with the result types that a server gives.
 
 Int32 and Int64 keep their type until they overflow to the next wider integer; a double makes the result a
-double, a Decimal128 makes it a Decimal128.
+double, a decimal makes it a decimal.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from bson.decimal128 import Decimal128, create_decimal128_context
-
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.order import Element
 from model.values import canonical as c
-
-_CONTEXT = create_decimal128_context()
+from model.values.decimals import CONTEXT, decimal_data
 
 
 def boolean(value: bool) -> Element:
@@ -48,8 +45,8 @@ def string(value: str) -> Element:
 
 
 def exact(value: decimal.Decimal) -> Element:
-    """A Decimal128, rounded to its 34 digits."""
-    return c.DECIMAL128, Decimal128(_CONTEXT.create_decimal(value)).bid
+    """A decimal, rounded to its 34 digits."""
+    return c.DECIMAL128, decimal_data(CONTEXT.create_decimal(value))
 
 
 NULL: Element = (c.NULL, b"")
@@ -58,14 +55,14 @@ NULL: Element = (c.NULL, b"")
 def widen(value: Any) -> decimal.Decimal:
     """A number as Decimal; a double by its 15 digits, as servers convert it."""
     if isinstance(value, float):
-        return _CONTEXT.create_decimal(f"{value:.14e}" if value == value and abs(value) != float("inf") else str(value))
+        return CONTEXT.create_decimal(f"{value:.14e}" if value == value and abs(value) != float("inf") else str(value))
     return decimal.Decimal(value)
 
 
 def combine(
     a: Element, b: Element, plain: Callable[[Any, Any], Any], wide: Callable[[decimal.Decimal, decimal.Decimal], Any]
 ) -> Element:
-    """One operation on two numbers; ``wide`` serves where either is a Decimal128."""
+    """One operation on two numbers; ``wide`` serves where either is a decimal."""
     x, y = order.number(*a), order.number(*b)
     if c.DECIMAL128 in (a[0], b[0]):
         return exact(wide(widen(x), widen(y)))
@@ -79,25 +76,25 @@ def combine(
 
 def add(a: Element, b: Element) -> Element:
     """The sum."""
-    return combine(a, b, lambda x, y: x + y, _CONTEXT.add)
+    return combine(a, b, lambda x, y: x + y, CONTEXT.add)
 
 
 def subtract(a: Element, b: Element) -> Element:
     """The difference."""
-    return combine(a, b, lambda x, y: x - y, _CONTEXT.subtract)
+    return combine(a, b, lambda x, y: x - y, CONTEXT.subtract)
 
 
 def multiply(a: Element, b: Element) -> Element:
     """The product."""
-    return combine(a, b, lambda x, y: x * y, _CONTEXT.multiply)
+    return combine(a, b, lambda x, y: x * y, CONTEXT.multiply)
 
 
 def divide(a: Element, b: Element) -> Element:
-    """The quotient: a double, or a Decimal128."""
+    """The quotient: a double, or a decimal."""
     if order.number(*b) == 0:
         raise CommandError(2, "can't $divide by zero")
     if c.DECIMAL128 in (a[0], b[0]):
-        return combine(a, b, lambda x, y: x / y, _CONTEXT.divide)
+        return combine(a, b, lambda x, y: x / y, CONTEXT.divide)
     return double(order.number(*a) / order.number(*b))
 
 
@@ -105,7 +102,7 @@ def remainder(a: Element, b: Element) -> Element:
     """The remainder of a division, with the sign of the dividend."""
     if order.number(*b) == 0:
         raise CommandError(16610, "can't $mod by zero")
-    return combine(a, b, _rest, _CONTEXT.remainder)
+    return combine(a, b, _rest, CONTEXT.remainder)
 
 
 def _rest(x: Any, y: Any) -> Any:
@@ -115,5 +112,5 @@ def _rest(x: Any, y: Any) -> Any:
 
 
 def is_number(element: Element | None) -> bool:
-    """Whether it is an Int32, Int64, double or Decimal128."""
+    """Whether it is an Int32, Int64, double or decimal."""
     return element is not None and element[0] in order.NUMBERS

@@ -9,40 +9,18 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bson.decimal128 import Decimal128
-
 from model.mql import arithmetic as a
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.order import Element
 from model.values import canonical as c
+from model.values.decimals import digits
+from model.values.kinds import KINDS
 
 Function = Callable[..., "Element | None"]
 
-# The names that ``$type`` knows; MinKey is -1 in queries and 255 in stored bytes.
-ALIASES = {
-    "double": 1,
-    "string": 2,
-    "object": 3,
-    "array": 4,
-    "binData": 5,
-    "undefined": 6,
-    "objectId": 7,
-    "bool": 8,
-    "date": 9,
-    "null": 10,
-    "regex": 11,
-    "dbPointer": 12,
-    "javascript": 13,
-    "symbol": 14,
-    "javascriptWithScope": 15,
-    "int": 16,
-    "timestamp": 17,
-    "long": 18,
-    "decimal": 19,
-    "minKey": 255,
-    "maxKey": 127,
-}
+ALIASES = {kind.alias: kind.code for kind in KINDS}
+"""The names that ``$type`` knows; MinKey is -1 in queries and 255 in stored bytes."""
 _NAMES = {number: name for name, number in ALIASES.items()}
 
 
@@ -103,7 +81,7 @@ def _nothing(e: Element | None) -> bool:
 
 
 def to_string(e: Element | None) -> Element | None:
-    """``$toString``: Decimal128 with all its digits, a double as servers print it, dates in UTC to the millisecond."""
+    """``$toString``: a decimal with all its digits, a double as servers print it, dates in UTC to the millisecond."""
     if _nothing(e) or e is None:
         return a.NULL
     kind, data = e
@@ -112,7 +90,7 @@ def to_string(e: Element | None) -> Element | None:
     if kind in (c.INT32, c.INT64):
         return a.string(str(order.number(kind, data)))
     if kind == c.DECIMAL128:
-        return a.string(str(Decimal128.from_bid(data)))
+        return a.string(digits(data))
     if kind == c.DOUBLE:
         value = order.number(kind, data)
         whole = value == value and abs(value) < 1e15 and value == int(value)

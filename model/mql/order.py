@@ -1,7 +1,7 @@
 """The order and equality of BSON values on a MongoDB server, over the stored bytes.
 
 A key is a tuple that sorts as the server sorts and is equal where the server finds two values equal: 1, 1.0,
-Int64(1) and Decimal128("1.00") share one key, True does not. Decoded Python values would not do: there 1 == True, and
+Int64(1) and a decimal 1.00 share one key, True does not. Decoded Python values would not do: there 1 == True, and
 the order of a document's fields does not count.
 Source: "Comparison/Sort Order" in the MongoDB manual.
 """
@@ -9,42 +9,23 @@ Source: "Comparison/Sort Order" in the MongoDB manual.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from bson.decimal128 import Decimal128
-
 from model.errors import Unreadable
 from model.values import canonical as c
+from model.values import kinds
+from model.values.canonical import Value
+from model.values.decimals import decimal_of
 
 Element: TypeAlias = tuple[int, bytes]
 """A BSON type and a payload, as in :class:`model.values.canonical.Value`, but cheap to make by the hundred thousand."""
 Key: TypeAlias = tuple[Any, ...]
 
-RANK: dict[int, int] = {
-    c.MIN_KEY: -1,
-    c.UNDEFINED: 0,
-    c.NULL: 5,
-    c.DOUBLE: 10,
-    c.INT32: 10,
-    c.INT64: 10,
-    c.DECIMAL128: 10,
-    c.STRING: 15,
-    c.SYMBOL: 15,
-    c.OBJECT: 20,
-    c.ARRAY: 25,
-    c.BINARY: 30,
-    c.OBJECT_ID: 35,
-    c.BOOLEAN: 40,
-    c.DATE: 45,
-    c.TIMESTAMP: 47,
-    c.REGEX: 50,
-    c.DB_POINTER: 55,
-    c.CODE: 60,
-    c.SCOPED_CODE: 65,
-    c.MAX_KEY: 127,
-}
-NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+RANK: dict[int, int] = {kind.code: kind.rank for kind in kinds.KINDS}
+_UNKNOWN = 126
+NUMBERS = kinds.NUMBERS
 NULL_KEY: Key = (5,)
 NAN_KEY: Key = (10, 0)
 ABOVE_ALL: Key = (200,)
@@ -56,7 +37,6 @@ _int64 = struct.Struct("<q").unpack
 _uint64 = struct.Struct("<Q").unpack
 _double = struct.Struct("<d").unpack
 _length = struct.Struct("<i").unpack_from
-_SIZES = dict(c._FIXED)
 
 
 def field(raw: bytes, name: bytes) -> Element | None:
@@ -71,7 +51,7 @@ def field(raw: bytes, name: bytes) -> Element | None:
         start = at + 1 + len(name) if found else raw.find(b"\x00", at + 1) + 1
         if start <= 0:
             raise Unreadable(f"The field name at byte {at + 1} does not end.")
-        size = _SIZES.get(kind)
+        size = kinds.FIXED.get(kind)
         stop = start + size if size is not None else c.element_end(raw, kind, start)
         if stop > end:
             raise Unreadable(f"The value at byte {start} leads out of its document.")
@@ -89,37 +69,80 @@ def number(kind: int, data: bytes) -> Any:
         return _int64(data)[0]
     if kind == c.DOUBLE:
         return _double(data)[0]
-    value = Decimal128.from_bid(data).to_decimal()
+    value = decimal_of(data)
     return _NAN if value.is_nan() else value  # a signalling NaN raises wherever it is compared
 
 
 def key(kind: int, data: bytes) -> Key:
     """The key of one value."""
-    if kind in NUMBERS:
-        value = number(kind, data)
-        return (10, 1, value) if value == value else NAN_KEY
-    if kind in (c.STRING, c.SYMBOL, c.CODE):
-        return RANK[kind], data[4:-1]
-    if kind in (c.OBJECT_ID, c.DB_POINTER):
-        return RANK[kind], data
-    if kind == c.OBJECT:
-        return 20, *((RANK.get(k, 126), name, key(k, data[a:b])) for name, k, a, b in c.elements(data))
-    if kind == c.ARRAY:
-        return 25, *(key(k, data[a:b]) for _, k, a, b in c.elements(data))
-    if kind == c.BOOLEAN:
-        return 40, data[0]
-    if kind == c.DATE:
-        return 45, _int64(data)[0]
-    if kind == c.TIMESTAMP:
-        return 47, _uint64(data)[0]
-    if kind == c.BINARY:
-        return 30, _length(data)[0], data[4], data[5:]
-    if kind == c.REGEX:
-        return 50, *data.split(b"\x00")[:2]
-    if kind == c.SCOPED_CODE:
-        size = _length(data, 4)[0]
-        return 65, data[8 : 7 + size], key(c.OBJECT, data[8 + size :])
-    return (RANK.get(kind, 126),)
+    made = _KEYS.get(kind)
+    found: Key = (RANK.get(kind, _UNKNOWN),) if made is None else made(kind, data)
+    return found
+
+
+def value_key(value: Value) -> Key:
+    """The key of one value."""
+    return key(value.type, value.data)
+
+
+def number_key(kind: int, data: bytes) -> Key:
+    """Numbers of all kinds by what they count; NaN below all of them."""
+    value = number(kind, data)
+    return (10, 1, value) if value == value else NAN_KEY
+
+
+def text_key(kind: int, data: bytes) -> Key:
+    """Texts by their bytes, without the length before them."""
+    return RANK[kind], data[4:-1]
+
+
+def bytes_key(kind: int, data: bytes) -> Key:
+    """By the payload as it is stored."""
+    return RANK[kind], data
+
+
+def boolean_key(kind: int, data: bytes) -> Key:
+    """False before true."""
+    return RANK[kind], data[0]
+
+
+def date_key(kind: int, data: bytes) -> Key:
+    """By the milliseconds since 1970."""
+    return RANK[kind], _int64(data)[0]
+
+
+def timestamp_key(kind: int, data: bytes) -> Key:
+    """By the seconds since 1970, then by the increment."""
+    return RANK[kind], _uint64(data)[0]
+
+
+def binary_key(kind: int, data: bytes) -> Key:
+    """By the length, then the subtype, then the bytes."""
+    return RANK[kind], _length(data)[0], data[4], data[5:]
+
+
+def regex_key(kind: int, data: bytes) -> Key:
+    """By the pattern, then the flags."""
+    return RANK[kind], *data.split(b"\x00")[:2]
+
+
+def object_key(kind: int, data: bytes) -> Key:
+    """By the fields in their order: the rank of each, its name, its value."""
+    return RANK[kind], *((RANK.get(k, _UNKNOWN), name, key(k, data[a:b])) for name, k, a, b in c.elements(data))
+
+
+def array_key(kind: int, data: bytes) -> Key:
+    """By the elements in their order."""
+    return RANK[kind], *(key(k, data[a:b]) for _, k, a, b in c.elements(data))
+
+
+def scoped_code_key(kind: int, data: bytes) -> Key:
+    """By the code, then its scope."""
+    size = _length(data, 4)[0]
+    return RANK[kind], data[8 : 7 + size], key(c.OBJECT, data[8 + size :])
+
+
+_KEYS: dict[int, Callable[[int, bytes], Key]] = kinds.functions("order")
 
 
 def key_of(element: Element | None) -> Key:

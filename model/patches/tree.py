@@ -12,10 +12,11 @@ import json
 import math
 from typing import TypeAlias
 
-from bson import Decimal128, ObjectId
+from bson import ObjectId
 
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.decimals import digits
 
 Node: TypeAlias = "dict[str, Node] | list[Node] | Value"
 
@@ -148,7 +149,7 @@ def written_as_text(value: Value) -> str | None:
     if value.type == c.BINARY:
         return base64.b64encode(value.data[5:]).decode()
     if value.type == c.DECIMAL128:
-        return str(Decimal128.from_bid(value.data))
+        return digits(value.data)
     return None
 
 

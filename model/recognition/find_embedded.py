@@ -31,7 +31,6 @@ from model.recognition.metadata_fields import (
     stamps,
 )
 from model.recognition.sampling import (
-    NUMBERS,
     Document,
     Proposal,
     Sample,
@@ -45,6 +44,7 @@ from model.recognition.version_order import Inside, judged_inside
 from model.storage.content_hashes import Proof
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 
 ELEMENTS = 60  # versions looked at inside one document, the latest ones
 EXCLUDED, NOTED = 40, 6  # paths that a hash may leave out, one by one; and those of them that it may leave out together

@@ -27,10 +27,11 @@ from model.recognition.field_names import (
     can_play_a_role,
     words,
 )
-from model.recognition.sampling import ID_TYPES, NUMBERS, Document, Proposal, Sample, Shape, listed, of
+from model.recognition.sampling import ID_TYPES, Document, Proposal, Sample, Shape, listed, of
 from model.storage.reserved_fields import WHOLE_NUMBERS
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 
 FEW = 2000  # counters of a database
 DEEPEST = 2  # sub-documents above the parts of a two-step counter

@@ -44,7 +44,6 @@ AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
-NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 
 
 class Document(Struct, frozen=True, eq=False, dict=True):

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from bson.decimal128 import Decimal128
-
 from model import text
 from model.checks.rules import listed
 from model.counting import pending
@@ -25,6 +23,8 @@ from model.storage.reserved_fields import INT64_MAX, number_of, whole_number
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.values.decimals import decimal_value
+from model.values.kinds import NUMBERS
 
 # --- S1
 
@@ -78,15 +78,16 @@ def _target(ground: RepairContext, item: Item, layout: Layout) -> Target | None:
 def _of_its_type(number: int, like: Value) -> Value:
     if like.type == c.DOUBLE:
         return Value.of(float(number))
-    return Value.of(Decimal128(str(number))) if like.type == c.DECIMAL128 else whole_number(number, like)
+    return decimal_value(str(number)) if like.type == c.DECIMAL128 else whole_number(number, like)
 
 
 def _numbers(ground: RepairContext, ns: str, field: str) -> Iterator[int]:
     """The highest number in a field, of each type; a fraction counts as the whole number above it."""
-    endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: Decimal128("Infinity")}
-    kinds = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
+    endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: decimal_value("Infinity")}
     known = takes_types(ground.server, ns, [c.DECIMAL128])
-    for kind in kinds if known else kinds[:-1]:
+    for kind in NUMBERS:
+        if kind == c.DECIMAL128 and not known:
+            continue
         below = {"$lt": endless[kind]} if kind in endless else {}
         filter = {field: {"$type": kind, "$not": {"$type": c.ARRAY}, **below}}
         for raw in ground.server.find(ns, filter, {field: -1}, {field: 1}, limit=1):

@@ -16,8 +16,8 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 
 from model.errors import Refused, Unreachable
+from model.mql.order import value_key
 from model.server.port import Port, Terms
-from model.storage.id_order import key_of
 from model.storage.newest_query import leapable
 from model.storage.reserved_fields import legible_field
 from model.values import canonical as c
@@ -92,7 +92,7 @@ class Division(Struct, frozen=True):
             row = next(self.server.find("config.collections", {"_id": self.ns}, limit=1), None)
             key = None if row is None else c.get(row, ("key",))
             first = None if key is None else next(iter(c.fields(key.data)), None)
-            if row is None or first is None or first[0] != self.name or key_of(first[1]) != _UP:
+            if row is None or first is None or first[0] != self.name or value_key(first[1]) != _UP:
                 return []
             whose = c.get(row, ("uuid",))
             rows = [] if whose is None else self._chunks({"uuid": whose})
@@ -102,7 +102,7 @@ class Division(Struct, frozen=True):
         except Refused:  # as a user may who can read the documents
             return []
         found = [v for raw in rows if (v := c.get(raw, ("min", self.name))) is not None and v.type != c.MIN_KEY]
-        if not all(map(leapable, found)) or len({key_of(id)[0] for id in found}) > 1:
+        if not all(map(leapable, found)) or len({value_key(id)[0] for id in found}) > 1:
             return []  # no filter tells the documents between ids of two types
         return [id for before, id in pairwise([None, *found]) if id is not None and id != before]
 
@@ -116,7 +116,7 @@ class Division(Struct, frozen=True):
         return [max(0, self.documents - sum(counts)), *counts]
 
 
-_UP = key_of(Value.of(1))  # shells write 1.0
+_UP = value_key(Value.of(1))  # shells write 1.0
 
 
 def _between(name: str, since: Value | None, before: Value | None) -> Terms | None:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bson.decimal128 import Decimal128
 from msgspec import Struct, field
 
 from model import text
@@ -29,8 +28,9 @@ from model.storage.reserved_fields import legible_field
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.decimals import decimal_of
+from model.values.kinds import NUMBERS
 
-NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 NAMED = ("number", "no", "nr", "num", "seq", "sequence", "serial", "id", "_id")
 SAMPLED = 50
 NEAR = 100  # a counter that has begun may be behind by so much at least
@@ -189,9 +189,11 @@ def number_of(value: Value) -> Any:
     """The number in a value, None where it is none; 5, 5.0 and Int64(5) are one."""
     if value.type not in NUMBERS:
         return None
-    number = value.python()
-    if isinstance(number, Decimal128):
-        number = number.to_decimal()
+    number: Any
+    if value.type != c.DECIMAL128:
+        number = value.python()
+    else:
+        number = decimal_of(value.data)
         if number.is_nan():  # a signalling one cannot even be asked whether it is finite
             return None
     return number if math.isfinite(number) and number != int(number) else int(number) if math.isfinite(number) else None

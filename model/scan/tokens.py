@@ -19,8 +19,7 @@ from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
-
-NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
+from model.values.kinds import NUMBERS
 
 
 class Tokens(Struct):

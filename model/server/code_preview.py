@@ -9,7 +9,6 @@ import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 
-from bson.decimal128 import Decimal128
 from msgspec import Struct
 
 from model.foundation.hidden_characters import escaped, escaped_once
@@ -17,6 +16,8 @@ from model.foundation.records import Sending
 from model.server.retry import Terms, Write, bson_of
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.decimals import digits
+from model.values.kinds import BY_CODE, functions
 
 WIDTH = 76  # characters of a line before a container is broken up
 SHORT = 40  # characters of a string, and bytes of a binary, that are displayed
@@ -154,13 +155,13 @@ def _text(data: bytes) -> str:
     return data[4:-1].decode("utf-8", "surrogateescape")
 
 
-def _milliseconds(value: Value) -> int:
+def _integer(value: Value) -> int:
     return int.from_bytes(value.data, "little", signed=True)
 
 
 def _moment(value: Value) -> dt.datetime | None:
     try:
-        return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=_milliseconds(value))
+        return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=_integer(value))
     except OverflowError:
         return None
 
@@ -176,102 +177,193 @@ def _regex(value: Value) -> tuple[str, str]:
     return pattern.decode("utf-8", "surrogateescape"), flags.decode("utf-8", "surrogateescape")
 
 
-def _integer(value: Value) -> int:
-    return int.from_bytes(value.data, "little", signed=True)
-
-
 def _scope(value: Value) -> tuple[str, Value]:
     end = 8 + int.from_bytes(value.data[4:8], "little")
     return _text(value.data[4:end]), Value.document(value.data[end:])
 
 
+def _driver(value: Value) -> str:
+    return BY_CODE[value.type].driver
+
+
+# --- as PyMongo writes a value
+
+
+def python_double(value: Value, full: bool) -> str:
+    """A number, or a call for what has no digits."""
+    number = struct.unpack("<d", value.data)[0]
+    return repr(number) if math.isfinite(number) else f'float("{number}")'
+
+
+def python_string(value: Value, full: bool) -> str:
+    """A text in quotes."""
+    return _string(_text(value.data), full)
+
+
+def python_binary(value: Value, full: bool) -> str:
+    """The bytes as base64, and the subtype."""
+    shown, subtype = _binary(value, full)
+    return f'Binary(b64decode("{shown}"), {subtype})'
+
+
+def python_object_id(value: Value, full: bool) -> str:
+    """The hexadecimal digits."""
+    return f'{_driver(value)}("{value.data.hex()}")'
+
+
+def python_boolean(value: Value, full: bool) -> str:
+    """One of two words."""
+    return "True" if value.data != b"\x00" else "False"
+
+
+def python_date(value: Value, full: bool) -> str:
+    """A date with its zone, as milliseconds where Python has no such year."""
+    at = _moment(value)
+    if at is None:
+        return f"DatetimeMS({_integer(value)})"
+    parts = [at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond]
+    while len(parts) > 3 and parts[-1] == 0:
+        parts.pop()
+    return f"{_driver(value)}({', '.join(map(str, parts))}, tzinfo=timezone.utc)"
+
+
+def python_null(value: Value, full: bool) -> str:
+    """The word for nothing."""
+    return "None"
+
+
+def python_regex(value: Value, full: bool) -> str:
+    """Pattern and flags."""
+    pattern, flags = _regex(value)
+    return f"{_driver(value)}({_string(pattern, full)}, {_string(flags, full)})"
+
+
+def python_code(value: Value, full: bool) -> str:
+    """A text of JavaScript."""
+    return f"{_driver(value)}({_string(_text(value.data), full)})"
+
+
+def python_scoped_code(value: Value, full: bool) -> str:
+    """A text of JavaScript with its scope."""
+    code, scope = _scope(value)
+    return f"{_driver(value)}({_string(code, full)}, {_flat(scope, PYTHON, full)})"
+
+
+def python_int32(value: Value, full: bool) -> str:
+    """The digits."""
+    return str(_integer(value))
+
+
+def python_int64(value: Value, full: bool) -> str:
+    """The digits in a call: PyMongo would store a small number as an Int32."""
+    return f"{_driver(value)}({_integer(value)})"
+
+
+def python_timestamp(value: Value, full: bool) -> str:
+    """Seconds and increment."""
+    step, seconds = struct.unpack("<II", value.data)
+    return f"{_driver(value)}({seconds}, {step})"
+
+
+def python_decimal(value: Value, full: bool) -> str:
+    """All digits, as a text."""
+    return f'{_driver(value)}("{digits(value.data)}")'
+
+
+def python_end(value: Value, full: bool) -> str:
+    """The value below all others, and the one above them."""
+    return f"{_driver(value)}()"
+
+
+# --- as mongosh writes it, where that differs
+
+
+def mongosh_double(value: Value, full: bool) -> str:
+    """A number; in a call where mongosh would store an Int32."""
+    number = struct.unpack("<d", value.data)[0]
+    if not math.isfinite(number):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(number, "NaN")
+    return f'Double("{number!r}")' if number.is_integer() else repr(number)
+
+
+def mongosh_string(value: Value, full: bool) -> str:
+    """A text in quotes."""
+    return _shell_string(_text(value.data), full)
+
+
+def mongosh_code(value: Value, full: bool) -> str:
+    """A text of JavaScript."""
+    return f"Code({_shell_string(_text(value.data), full)})"
+
+
+def mongosh_binary(value: Value, full: bool) -> str:
+    """The bytes as base64, and the subtype."""
+    shown, subtype = _binary(value, full)
+    return f'Binary.createFromBase64("{shown}", {subtype})'
+
+
+def mongosh_boolean(value: Value, full: bool) -> str:
+    """One of two words."""
+    return "true" if value.data != b"\x00" else "false"
+
+
+def mongosh_date(value: Value, full: bool) -> str:
+    """A date in UTC, as milliseconds where its year has more than four digits."""
+    at = _moment(value)
+    if at is None:
+        return f"new Date({_integer(value)})"
+    return f'ISODate("{at.strftime("%Y-%m-%dT%H:%M:%S")}.{at.microsecond // 1000:03d}Z")'
+
+
+def mongosh_word(value: Value, full: bool) -> str:
+    """The one word for all values of a kind."""
+    return BY_CODE[value.type].word
+
+
+def mongosh_regex(value: Value, full: bool) -> str:
+    """Pattern and flags."""
+    pattern, flags = _regex(value)
+    return f"BSONRegExp({_shell_string(pattern, full)}, {_shell_string(flags, full)})"
+
+
+def mongosh_scoped_code(value: Value, full: bool) -> str:
+    """A text of JavaScript with its scope."""
+    code, scope = _scope(value)
+    return f"Code({_shell_string(code, full)}, {_flat(scope, SHELL, full)})"
+
+
+def mongosh_int64(value: Value, full: bool) -> str:
+    """The digits as a text, which JavaScript does not round."""
+    return f'Long("{_integer(value)}")'
+
+
+def mongosh_timestamp(value: Value, full: bool) -> str:
+    """Seconds and increment by their names."""
+    step, seconds = struct.unpack("<II", value.data)
+    return f"Timestamp({{t: {seconds}, i: {step}}})"
+
+
+def mongosh_symbol(value: Value, full: bool) -> str:
+    """A symbol."""
+    return f"BSONSymbol({_shell_string(_text(value.data), full)})"
+
+
+def mongosh_nothing(value: Value, full: bool) -> str:
+    """Mongosh has no way to send it."""
+    return f"<{value.kind}: mongosh cannot send it>"
+
+
+_PYTHON: dict[int, Callable[[Value, bool], str]] = functions("python")
+_MONGOSH: dict[int, Callable[[Value, bool], str]] = functions("mongosh")
+
+
 def _python(value: Value, full: bool) -> str:
-    match value.type:
-        case c.DOUBLE:
-            number = struct.unpack("<d", value.data)[0]
-            return repr(number) if math.isfinite(number) else f'float("{number}")'
-        case c.STRING:
-            return _string(_text(value.data), full)
-        case c.BINARY:
-            shown, subtype = _binary(value, full)
-            return f'Binary(b64decode("{shown}"), {subtype})'
-        case c.OBJECT_ID:
-            return f'ObjectId("{value.data.hex()}")'
-        case c.BOOLEAN:
-            return "True" if value.data != b"\x00" else "False"
-        case c.DATE:
-            at = _moment(value)
-            if at is None:
-                return f"DatetimeMS({_milliseconds(value)})"
-            parts = [at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond]
-            while len(parts) > 3 and parts[-1] == 0:
-                parts.pop()
-            return f"datetime({', '.join(map(str, parts))}, tzinfo=timezone.utc)"
-        case c.NULL:
-            return "None"
-        case c.REGEX:
-            pattern, flags = _regex(value)
-            return f"Regex({_string(pattern, full)}, {_string(flags, full)})"
-        case c.CODE:
-            return f"Code({_string(_text(value.data), full)})"
-        case c.SCOPED_CODE:
-            code, scope = _scope(value)
-            return f"Code({_string(code, full)}, {_flat(scope, PYTHON, full)})"
-        case c.INT32:
-            return str(_integer(value))
-        case c.INT64:
-            return f"Int64({_integer(value)})"
-        case c.TIMESTAMP:
-            step, seconds = struct.unpack("<II", value.data)
-            return f"Timestamp({seconds}, {step})"
-        case c.DECIMAL128:
-            return f'Decimal128("{Decimal128.from_bid(value.data)}")'
-        case c.MAX_KEY | c.MIN_KEY:
-            return f"{value.kind}()"
-    return f"<{value.kind}: PyMongo cannot send it>"
+    made = _PYTHON.get(value.type)
+    return f"<{value.kind}: PyMongo cannot send it>" if made is None else made(value, full)
 
 
-def _shell(value: Value, full: bool) -> str:
-    match value.type:
-        case c.DOUBLE:
-            number = struct.unpack("<d", value.data)[0]
-            if not math.isfinite(number):
-                return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(number, "NaN")
-            return f'Double("{number!r}")' if number.is_integer() else repr(number)
-        case c.STRING:
-            return _shell_string(_text(value.data), full)
-        case c.CODE:
-            return f"Code({_shell_string(_text(value.data), full)})"
-        case c.BINARY:
-            shown, subtype = _binary(value, full)
-            return f'Binary.createFromBase64("{shown}", {subtype})'
-        case c.BOOLEAN:
-            return "true" if value.data != b"\x00" else "false"
-        case c.DATE:
-            at = _moment(value)
-            if at is None:
-                return f"new Date({_milliseconds(value)})"
-            return f'ISODate("{at.strftime("%Y-%m-%dT%H:%M:%S")}.{at.microsecond // 1000:03d}Z")'
-        case c.NULL:
-            return "null"
-        case c.REGEX:
-            pattern, flags = _regex(value)
-            return f"BSONRegExp({_shell_string(pattern, full)}, {_shell_string(flags, full)})"
-        case c.SCOPED_CODE:
-            code, scope = _scope(value)
-            return f"Code({_shell_string(code, full)}, {_flat(scope, SHELL, full)})"
-        case c.INT64:
-            return f'Long("{_integer(value)}")'
-        case c.TIMESTAMP:
-            step, seconds = struct.unpack("<II", value.data)
-            return f"Timestamp({{t: {seconds}, i: {step}}})"
-        case c.SYMBOL:
-            return f"BSONSymbol({_shell_string(_text(value.data), full)})"
-        case c.UNDEFINED:
-            return "undefined"
-        case c.DB_POINTER:
-            return "<DBPointer: mongosh cannot send it>"
-    return _python(value, full)
+def _mongosh(value: Value, full: bool) -> str:
+    return _MONGOSH.get(value.type, _python)(value, full)
 
 
 def _flat(value: Value, dialect: _Dialect, full: bool) -> str:
@@ -280,5 +372,5 @@ def _flat(value: Value, dialect: _Dialect, full: bool) -> str:
 
 PYTHON = _Dialect(_python, _string, "db = client[{}]", "#", 0, "upsert=True", "return_document=True")
 SHELL = _Dialect(
-    _shell, _shell_string, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}", '{returnDocument: "after"}'
+    _mongosh, _shell_string, "db = db.getSiblingDB({})", "//", 1, "{upsert: true}", '{returnDocument: "after"}'
 )

@@ -2,7 +2,7 @@
 
 A server's equality is looser than a swap may be: ``{f: 1}`` also matches 1.0, ``{f: null}`` a missing field,
 ``{f: 5}`` the array ``[5]``. A guard therefore names the BSON type as well, and says that an array is none. Values
-that equality cannot tell apart at all, ``1.0`` and ``1.00`` in Decimal128, ``-0.0`` and ``0.0``, are compared as the
+that equality cannot tell apart at all, the decimals ``1.0`` and ``1.00``, ``-0.0`` and ``0.0``, are compared as the
 text that the server itself makes of both, where it can (:class:`Abilities`); else the guard says so in its ``notes``.
 """
 
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bson.decimal128 import Decimal128
 from msgspec import Struct
 
 from model import text
@@ -21,8 +20,9 @@ from model.errors import Refused, Unreachable, Unreadable
 from model.server.retry import Port, bson_of
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.values.decimals import decimal_value
+from model.values.kinds import BY_CODE, NUMBERS
 from model.values.leaves import (
-    NUMBERS,
     Group,
     Leaf,
     addressable,
@@ -50,7 +50,6 @@ SINGLY = 64
 
 _ZERO = struct.pack("<d", 0.0)
 _MINUS_ZERO = struct.pack("<d", -0.0)
-_AGGREGATION_TYPES = {c.INT32: "int", c.INT64: "long", c.DOUBLE: "double", c.DECIMAL128: "decimal"}
 
 
 class Abilities(Struct, frozen=True):
@@ -76,7 +75,7 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
 
     Raises ``Unreachable`` where it could not be asked.
     """
-    one, other = Value.of(Decimal128("1.0")), Value.of(Decimal128("1.00"))
+    one, other = decimal_value("1.0"), decimal_value("1.00")
     zero, minus = Value(c.DOUBLE, _ZERO), Value(c.DOUBLE, _MINUS_ZERO)
     odd = {"a.b": Value.of(1)}
 
@@ -116,10 +115,19 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
     )
 
 
-_SAMPLE: list[Any] = [1, 1.0, Decimal128("1.0"), 0.0, "x", None, [1], {"v": 1, "w": [0.0]}]
+_TENTHS, _HUNDREDTHS = decimal_value("1.0").python(), decimal_value("1.00").python()
+_SAMPLE: list[Any] = [1, 1.0, _TENTHS, 0.0, "x", None, [1], {"v": 1, "w": [0.0]}]
 _OTHERS: list[list[Any]] = [
     [*_SAMPLE[:at], other, *_SAMPLE[at + 1 :]]
-    for at, other in ((0, 1.0), (1, 1), (2, Decimal128("1.00")), (3, -0.0), (6, 1), (7, {"v": 1.0}), (7, {"v": 1}))
+    for at, other in (
+        (0, 1.0),
+        (1, 1),
+        (2, _HUNDREDTHS),
+        (3, -0.0),
+        (6, 1),
+        (7, {"v": 1.0}),
+        (7, {"v": 1}),
+    )
 ] + [[*_SAMPLE[:-1], {"v": 1, "w": [-0.0]}]]
 
 
@@ -133,7 +141,7 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
     """The clause that a field has exactly this value, or with None that it is missing.
 
     ``path`` is dotted and must lead through documents only. It tells less than :func:`whole` of
-    Decimal128 and zero, and in containers it compares numbers across types.
+    decimals and zero, and in containers it compares numbers across types.
     """
     return {path: _exactly(value)}
 
@@ -314,7 +322,7 @@ class _Whole:
             if leaf.reachable:
                 self.clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
             elif self.able().fields:
-                number = _AGGREGATION_TYPES[leaf.value.type]
+                number = BY_CODE[leaf.value.type].alias
                 self.expressions.append({"$eq": [{"$type": _expression(leaf.path)}, number]})
             else:
                 raise Refused(

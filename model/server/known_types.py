@@ -26,12 +26,12 @@ def takes_types(server: Port, ns: str, kinds: Sequence[int]) -> bool:
 
 
 def names_decimals(filter: Terms) -> bool:
-    """Whether a filter has Decimal128 in a list of types."""
+    """Whether a filter has decimals in a list of types."""
     return bool(without_decimals(filter) != filter)
 
 
 def without_decimals(filter: Terms) -> Terms:
-    """A filter whose lists of types have no Decimal128: it says as much on a server that holds none."""
+    """A filter whose lists of types have no decimals: it says as much on a server that holds none."""
     made: Terms = _without(filter)
     return made
 

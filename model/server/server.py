@@ -162,7 +162,7 @@ class Server:
         self._tunnel: Tunnel | None = None
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
-        self._decimals = True  # whether its filters may name Decimal128
+        self._decimals = True  # whether its filters may name decimals
         self._reached: TopologyDescription | None = None  # as it was when a server took writes last
         self._brings = True  # whether the server knows the command that brings the document it wrote
         self.read_only = read_only
@@ -686,7 +686,7 @@ class Server:
     def _send_routed(self, write: Write, sent: driver.Sent) -> Reply:
         """Send a write with its shard key, once more where the collection was sharded since the key was asked for.
 
-        Once more as well where the server knows no command that brings the document, or no Decimal128.
+        Once more as well where the server knows no command that brings the document, or no decimals.
         """
         routed = self._routed(write)
         try:

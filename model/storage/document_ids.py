@@ -9,13 +9,14 @@ import re
 import uuid
 from collections.abc import Callable, Sequence
 
-from bson import Binary, Decimal128, Int64, ObjectId
+from bson import Binary, Int64, ObjectId
 from bson.binary import UUID_SUBTYPE
 
 from model import text
 from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.decimals import decimal_value
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _SHOWN = 120  # characters of an id that a sentence repeats
@@ -43,7 +44,7 @@ def candidates(typed: str) -> list[Value]:
         if math.isfinite(float(typed)):
             found.append(Value.of(float(typed)))
         with contextlib.suppress(ArithmeticError):
-            found.append(Value.of(Decimal128(typed)))
+            found.append(decimal_value(typed))
     if ObjectId.is_valid(typed):
         found.append(Value.of(ObjectId(typed)))
     with contextlib.suppress(ValueError):
@@ -96,7 +97,7 @@ def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
 
 
 def _is_there(value: Value, exists: Callable[[Value], bool]) -> bool:
-    """Whether an id is stored; a server that takes no Decimal128 in a query stores none."""
+    """Whether an id is stored; a server that takes no decimals in a query stores none."""
     try:
         return exists(value)
     except OF_CIRCUMSTANCE:

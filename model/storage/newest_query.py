@@ -14,10 +14,10 @@ from msgspec import Struct, field
 
 from model.errors import NotFound
 from model.foundation.collection_profile import CollectionProfile
+from model.mql.order import value_key
 from model.server.known_types import takes_types
 from model.server.retry import Port, Terms
 from model.storage.field_reader import FieldReader
-from model.storage.id_order import key_of
 from model.storage.reserved_fields import Own, number_of
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -266,7 +266,7 @@ _TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 
 def _are_equal(id: Value, other: Value) -> bool:
     """Whether a server finds two different ids equal."""
-    return (id.type != other.type or id.type not in _UNLIKE) and key_of(id) == key_of(other)
+    return (id.type != other.type or id.type not in _UNLIKE) and value_key(id) == value_key(other)
 
 
 def _has_twins(id: Value) -> bool:
@@ -278,7 +278,7 @@ def _has_twins(id: Value) -> bool:
 
 def leapable(id: Value) -> bool:
     """Whether :func:`beyond` can express the ids behind an id. No filter finds ids greater than NaN."""
-    if id.type in (c.DOUBLE, c.DECIMAL128) and key_of(id)[1] == 0:
+    if id.type in (c.DOUBLE, c.DECIMAL128) and value_key(id)[1] == 0:
         return False
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 

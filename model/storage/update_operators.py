@@ -19,7 +19,8 @@ from model.server import guards
 from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value
-from model.values.leaves import NUMBERS, addressable
+from model.values.kinds import NUMBERS
+from model.values.leaves import addressable
 
 UNSET = Value.of("")
 GUARDED = 64 << 10

@@ -9,11 +9,11 @@ from itertools import chain, groupby, islice
 from model.errors import NotFound, Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Outline, Row, Stored, Version
+from model.mql.order import value_key
 from model.server import guards
 from model.server.retry import Port, Terms
 from model.storage.field_reader import FieldReader
 from model.storage.gaps import loss, newest_first, with_gaps
-from model.storage.id_order import key_of
 from model.storage.lazy_row import RowReader
 from model.storage.lazy_version import LazyVersions
 from model.storage.newest_query import TOGETHER, NewestQuery, PageQuery, with_own
@@ -73,7 +73,7 @@ class VersionDocuments:
         p, wanted = self.profile, set(ids)
         found = self.server.find(self.ns, {p.id: {"$in": list(ids)}}, sort={p.id: 1, p.version: 1})
         named = ((id, raw) for raw in found if (id := c.get(raw, (p.id,))) in wanted and id is not None)
-        for _, group in groupby(named, key=lambda each: key_of(each[0])):
+        for _, group in groupby(named, key=lambda each: value_key(each[0])):
             alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 come mixed
             for id, raw in group:
                 alike.setdefault(id, []).append(raw)

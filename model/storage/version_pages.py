@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.mql.order import value_key
 from model.server.retry import Port, Terms
-from model.storage.id_order import key_of
 from model.storage.lazy_row import SMALL
 from model.storage.newest_query import TypeNumbers, beyond
 from model.values import canonical as c
@@ -41,8 +41,8 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
     if last is None or last.type not in SURE:  # nobody can say where to go on
         yield from (raw for raw in server.find(ns, where, sort=order) if c.get(raw, ("_id",)) not in seen)
         return
-    key = key_of(last)
-    again = sum((v := c.get(raw, (version,))) is not None and key_of(v) == key for raw in first)
+    key = value_key(last)
+    again = sum((v := c.get(raw, (version,))) is not None and value_key(v) == key for raw in first)
     rows = server.find(ns, {**where, version: {"$lte": last}}, sort=order)
     for raw in rows:
         if c.get(raw, ("_id",)) not in seen:

@@ -1,6 +1,6 @@
 """Documents as CSV, with their types: a column for each path, whose head names the type of all its values.
 
-``premium.gross (Decimal128)`` is a column whose cells are plain text of that type; a column without a type holds
+``premium.gross (Double)`` is a column whose cells are plain text of that type; a column without a type holds
 Extended JSON. An empty cell is a field that is not there. Sub-documents are spread over columns, arrays are not. A head
 without a type is also what other programs write: a cell that is no Extended JSON is a text then.
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TextIO
 
 from msgspec import Struct
@@ -20,12 +20,12 @@ from model import text
 from model.errors import Refused, Unreadable
 from model.text.paths import path_from_text, path_text
 from model.values import canonical as c
+from model.values import kinds
 from model.values.canonical import Value
 
 LONGEST_CELL = 17 << 20  # characters: a document may be one text
 _HEAD = re.compile(r"(?P<path>.*?)\s*\((?P<kind>[A-Za-z0-9 ]+)\)\s*", re.DOTALL)
 _SPREAD = re.compile(r"[A-Za-z_][\w-]*")
-_HEX = "ObjectId"
 
 
 class Column(Struct, frozen=True):
@@ -86,11 +86,25 @@ def _cell(value: Value | None, kind: str) -> str:
         return ""
     if not kind:
         return text.value_text(value)
-    plain = value.data.hex() if kind == _HEX else str(value.python()) if kind == "String" else ""
+    made = _CELLS.get(value.type)
+    plain = "" if made is None else made(value)
     if plain and _reads(plain, kind) == value:
         return plain
     written = text.editable(value)
     return written if _reads(written, kind) == value else text.value_text(value)
+
+
+def hexadecimal_cell(value: Value) -> str:
+    """The bytes as digits."""
+    return value.data.hex()
+
+
+def string_cell(value: Value) -> str:
+    """The text without quotes."""
+    return str(value.python())
+
+
+_CELLS: dict[int, Callable[[Value], str]] = kinds.functions("cell")
 
 
 def _reads(written: str, kind: str) -> Value | None:

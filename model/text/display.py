@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections.abc import Callable
 
 from model.foundation.hidden_characters import plain
 from model.text import scalars
@@ -14,6 +15,7 @@ from model.text.dates import date_text
 from model.text.paths import name_text
 from model.text.sizes import size_text
 from model.values import canonical as c
+from model.values import kinds
 from model.values.canonical import Value
 
 _SIZE_FROM = 1024
@@ -33,11 +35,13 @@ def shown(value: Value, zone: str = "UTC", limit: int = 200) -> str:
     if value.is_container:
         return _container(value, zone, limit)
     if value.type == c.STRING:
-        return _string(value.data, limit)
-    return cut(_scalar(value, zone, limit), limit)
+        return string_shown(value.data, zone, limit)
+    made = _SHOWN.get(value.type)
+    return cut(_WORDS.get(value.type, value.kind) if made is None else made(value.data, zone, limit), limit)
 
 
-def _string(data: bytes, limit: int) -> str:
+def string_shown(data: bytes, zone: str, limit: int) -> str:
+    """A string in quotes, with its size where it is long."""
     size = len(data) - 5
     if size >= _NOT_SHOWN_FROM:
         return f"String of {size_text(size)}"
@@ -51,48 +55,38 @@ def _string(data: bytes, limit: int) -> str:
     return f'"{body}…"' + (f" {size_text(size)}" if size > _SIZE_FROM else "")
 
 
-def _scalar(value: Value, zone: str, limit: int) -> str:
-    kind, data = value.type, value.data
-    if kind == c.DATE:
-        return date_text(scalars.int64.unpack(data)[0], zone)
-    if kind in (c.INT32, c.INT64):
-        return str(int.from_bytes(data, "little", signed=True))
-    if kind == c.DOUBLE:
-        return number_shown(data)
-    if kind == c.DECIMAL128:
-        return scalars.decimal_text(data) or f"Decimal128(0x{data[::-1].hex()})"
-    if kind == c.OBJECT_ID:
-        return f'ObjectId("{data.hex()}")'
-    if kind == c.BOOLEAN:
-        return {b"\x00": "false", b"\x01": "true"}.get(data, f"Boolean({data.hex()})")
-    if kind == c.BINARY:
-        return _binary(data, limit)
-    if kind == c.REGEX:
-        pattern, flags = scalars.regex_parts(data)
-        return plain(f"/{pattern}/{flags}")
-    if kind == c.TIMESTAMP:
-        seconds, increment = scalars.timestamp_parts(data)
-        return f"Timestamp({seconds}, {increment})"
-    if kind in (c.CODE, c.SYMBOL, c.DB_POINTER):
-        return _rare(kind, data, limit)
-    if kind == c.SCOPED_CODE:
-        scope = scalars.scope_parts(data)
-        if scope is None:
-            return "Code(…)"
-        # The scope by its fields, not by their number: two values that differ in it alone must not look the same.
-        return f'Code("{plain(scope[0])}", {_container(Value(c.OBJECT, scope[1]), zone, limit)})'
-    return {c.NULL: "null", c.UNDEFINED: "undefined", c.MIN_KEY: "MinKey", c.MAX_KEY: "MaxKey"}.get(kind, value.kind)
+def date_shown(data: bytes, zone: str, limit: int) -> str:
+    """A date in a zone."""
+    return date_text(scalars.int64.unpack(data)[0], zone)
 
 
-def number_shown(data: bytes) -> str:
-    """A double: ``150.0``, ``1.5E+18``, ``NaN``; a NaN with a payload shows it."""
-    number: float = scalars.double.unpack(data)[0]
-    if number != number:
-        return "NaN" if data == scalars.NAN else f"NaN(0x{data[::-1].hex()})"
-    return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(number) or scalars.number_text(number)
+def integer_shown(data: bytes, zone: str, limit: int) -> str:
+    """An Int32 or Int64."""
+    return scalars.integer_digits(data)
 
 
-def _binary(data: bytes, limit: int) -> str:
+def double_shown(data: bytes, zone: str, limit: int) -> str:
+    """A double."""
+    return number_shown(data)
+
+
+def decimal_shown(data: bytes, zone: str, limit: int) -> str:
+    """A decimal, as its bytes where it is not in its normal form."""
+    return scalars.decimal_text(data) or f"{kinds.BY_CODE[c.DECIMAL128].name}(0x{data[::-1].hex()})"
+
+
+def object_id_shown(data: bytes, zone: str, limit: int) -> str:
+    """An ObjectId as shells write it."""
+    return f'ObjectId("{data.hex()}")'
+
+
+def boolean_shown(data: bytes, zone: str, limit: int) -> str:
+    """A boolean; one that is neither 0 nor 1 shows its byte."""
+    return scalars.boolean_text(data, False) or f"Boolean({data.hex()})"
+
+
+def binary_shown(data: bytes, zone: str, limit: int) -> str:
+    """A binary as shells write it, a long one by its size."""
     parts = scalars.binary_parts(data)
     subtype, content = parts if parts is not None else (data[4], data[5:])
     if subtype == 4 and len(content) == 16:
@@ -102,12 +96,51 @@ def _binary(data: bytes, limit: int) -> str:
     return f'BinData({subtype}, "{base64.b64encode(content).decode()}")'
 
 
-def _rare(kind: int, data: bytes, limit: int) -> str:
+def regex_shown(data: bytes, zone: str, limit: int) -> str:
+    """A regular expression between slashes."""
+    pattern, flags = scalars.regex_parts(data)
+    return plain(f"/{pattern}/{flags}")
+
+
+def timestamp_shown(data: bytes, zone: str, limit: int) -> str:
+    """A timestamp as shells write it."""
+    return "Timestamp({}, {})".format(*scalars.timestamp_parts(data))
+
+
+def code_shown(data: bytes, zone: str, limit: int) -> str:
+    """Code without a scope."""
+    return f'Code("{_text(data, limit)}")'
+
+
+def symbol_shown(data: bytes, zone: str, limit: int) -> str:
+    """A symbol."""
+    return f'Symbol("{_text(data, limit)}")'
+
+
+def pointer_shown(data: bytes, zone: str, limit: int) -> str:
+    """A DBPointer: the collection, and the id."""
+    return f'DBPointer("{_text(data, limit)}", {data[-12:].hex()})'
+
+
+def _text(data: bytes, limit: int) -> str:
     found = scalars.string_of(data)
-    text = plain(found[0][:limit]) if found else "…"
-    if kind == c.DB_POINTER:
-        return f'DBPointer("{text}", {data[-12:].hex()})'
-    return f'{"Code" if kind == c.CODE else "Symbol"}("{text}")'
+    return plain(found[0][:limit]) if found else "…"
+
+
+def scoped_code_shown(data: bytes, zone: str, limit: int) -> str:
+    """Code with its scope by the fields, not by their number: two that differ in it alone must not look the same."""
+    scope = scalars.scope_parts(data)
+    if scope is None:
+        return "Code(…)"
+    return f'Code("{plain(scope[0])}", {_container(Value(c.OBJECT, scope[1]), zone, limit)})'
+
+
+def number_shown(data: bytes) -> str:
+    """A double: ``150.0``, ``1.5E+18``, ``NaN``; a NaN with a payload shows it."""
+    number: float = scalars.double.unpack(data)[0]
+    if number != number:
+        return "NaN" if data == scalars.NAN else f"NaN(0x{data[::-1].hex()})"
+    return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(number) or scalars.number_text(number)
 
 
 def _container(value: Value, zone: str, limit: int) -> str:
@@ -131,3 +164,7 @@ def _container(value: Value, zone: str, limit: int) -> str:
     if len(text) + 2 > limit and text not in "{[":
         return text[: max(limit - 3, 1)].rstrip() + "…" + close
     return text + close
+
+
+_SHOWN: dict[int, Callable[[bytes, str, int], str]] = kinds.functions("shown")
+_WORDS = {kind.code: kind.word for kind in kinds.KINDS if kind.word}

@@ -269,7 +269,7 @@ class _Reader:
         if word in CONSTANTS:
             return CONSTANTS[word]
         if word in HELPERS:
-            raise self.fail(f"{word} needs a value in brackets, as in {HELPERS[word]}.", start)
+            raise self.fail(f"{word} needs a value in brackets, as in {HELPERS[word].example}.", start)
         raise self.fail(f"{word} is not known here; write text in double quotes.", start)
 
     def closed(self, frame: _ReadContainer) -> Value:

@@ -20,16 +20,11 @@ from model.errors import Unreadable
 from model.text import scalars
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import KINDS
 
 Mode: TypeAlias = Literal["canonical", "relaxed", "exact"]
 
-RESERVED = frozenset(
-    {
-        b"$oid", b"$symbol", b"$numberInt", b"$numberLong", b"$numberDouble", b"$numberDecimal", b"$binary", b"$uuid",
-        b"$code", b"$timestamp", b"$regularExpression", b"$dbPointer", b"$date", b"$minKey", b"$maxKey", b"$undefined",
-        b"$fields", b"$elements", b"$raw",
-    }
-)  # fmt: skip
+RESERVED = frozenset((b"$raw", *(wrapper.name.encode() for kind in KINDS for wrapper in kind.wrappers)))
 _NOTATIONS = ("canonical", "relaxed", "exact")
 _TRIES = 8
 """How often the walker may look at all bytes in vain, until a document whose depths are odd is written without it."""

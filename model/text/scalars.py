@@ -1,6 +1,6 @@
 """The payload of one BSON scalar as Extended JSON, and back.
 
-A payload that the notation cannot express exactly (a NaN with a payload, a Decimal128 that is not in its normal form,
+A payload that the notation cannot express exactly (a NaN with a payload, a decimal that is not in its normal form,
 a boolean of 2, regex flags out of order, a string that does not end) is written as its bytes instead::
 
     {"$raw": {"type": "01", "hex": "010000000000f87f"}}
@@ -17,13 +17,13 @@ import json
 import math
 import re
 import struct
+from collections.abc import Callable
 from decimal import DecimalException
-
-from bson.decimal128 import Decimal128
 
 from model.errors import Unreadable
 from model.foundation.hidden_characters import escaped
-from model.values import canonical as c
+from model.values import kinds
+from model.values.decimals import decimal_data, digits
 
 NAN = struct.pack("<Q", 0x7FF8 << 48)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -124,18 +124,18 @@ def parse_double(text: str) -> bytes | None:
 
 
 def parse_decimal(text: str) -> bytes | None:
-    """A Decimal128's payload; None where it is none or has more than 34 digits that count."""
+    """A decimal's payload; None where it is none or has more than 34 digits that count."""
     if _DECIMAL.fullmatch(text) is None:
         return None
     try:
-        return Decimal128(text).bid
+        return decimal_data(text)
     except (ValueError, DecimalException):
         return None
 
 
 def decimal_text(data: bytes) -> str | None:
-    """A Decimal128 as text; None where reading that text would give other bytes."""
-    text = str(Decimal128.from_bid(data))
+    """A decimal as text; None where reading that text would give other bytes."""
+    text = digits(data)
     return text if parse_decimal(text) == data else None
 
 
@@ -181,84 +181,6 @@ def raw_text(kind: int, data: bytes) -> str:
     return f'{{"$raw": {{"type": "{kind:02x}", "hex": "{data.hex()}"}}}}'
 
 
-def relaxed_text(kind: int, data: bytes) -> str | None:
-    """A number or date in relaxed notation; None where it does not differ from the canonical one."""
-    if kind == c.INT32:
-        return str(int32.unpack(data)[0])
-    if kind == c.INT64:
-        return str(int64.unpack(data)[0])
-    if kind == c.DOUBLE:
-        number: float = double.unpack(data)[0]
-        return number_text(number) if math.isfinite(number) else None
-    if kind == c.DATE:
-        milliseconds: int = int64.unpack(data)[0]
-        return f'{{"$date": "{iso_text(milliseconds)}"}}' if 0 <= milliseconds < YEAR_10000 else None
-    return None
-
-
-def scalar_text(kind: int, data: bytes, ascii_only: bool = False) -> str:
-    """Canonical Extended JSON of any value that holds no other values; a code's scope is left to the caller."""
-    if kind == c.STRING:
-        text = string_of(data)
-        return raw_text(kind, data) if text is None else quoted(text[0], ascii_only)
-    if kind == c.INT32:
-        return f'{{"$numberInt": "{int32.unpack(data)[0]}"}}'
-    if kind == c.INT64:
-        return f'{{"$numberLong": "{int64.unpack(data)[0]}"}}'
-    if kind == c.OBJECT_ID:
-        return f'{{"$oid": "{data.hex()}"}}'
-    if kind == c.DATE:
-        return f'{{"$date": {{"$numberLong": "{int64.unpack(data)[0]}"}}}}'
-    if kind == c.NULL:
-        return "null"
-    if kind == c.DOUBLE:
-        return _double_text(data)
-    if kind == c.BOOLEAN and data in (b"\x00", b"\x01"):
-        return "true" if data == b"\x01" else "false"
-    return _rare_text(kind, data, ascii_only) or raw_text(kind, data)
-
-
-def _double_text(data: bytes) -> str:
-    number: float = double.unpack(data)[0]
-    if math.isfinite(number):
-        return f'{{"$numberDouble": "{number_text(number)}"}}'
-    if math.isinf(number):
-        return '{"$numberDouble": "Infinity"}' if number > 0 else '{"$numberDouble": "-Infinity"}'
-    return '{"$numberDouble": "NaN"}' if data == NAN else raw_text(c.DOUBLE, data)
-
-
-def _rare_text(kind: int, data: bytes, ascii_only: bool) -> str | None:
-    if kind == c.DECIMAL128:
-        text = decimal_text(data)
-        return None if text is None else f'{{"$numberDecimal": "{text}"}}'
-    if kind == c.BINARY:
-        parts = binary_parts(data)
-        if parts is None:
-            return None
-        encoded = base64.b64encode(parts[1]).decode()
-        return f'{{"$binary": {{"base64": "{encoded}", "subType": "{parts[0]:02x}"}}}}'
-    if kind == c.TIMESTAMP:
-        increment, seconds = _timestamp.unpack(data)
-        return f'{{"$timestamp": {{"t": {seconds}, "i": {increment}}}}}'
-    if kind == c.REGEX:
-        pattern, flags = regex_parts(data)
-        if list(flags) != sorted(flags):
-            return None
-        return (
-            f'{{"$regularExpression": {{"pattern": {quoted(pattern, ascii_only)}, '
-            f'"options": {quoted(flags, ascii_only)}}}}}'
-        )
-    if kind in (c.CODE, c.SYMBOL, c.DB_POINTER):
-        string = string_of(data)
-        if string is None:
-            return None
-        body = quoted(string[0], ascii_only)
-        if kind == c.DB_POINTER:
-            return f'{{"$dbPointer": {{"$ref": {body}, "$id": {{"$oid": "{data[string[1] :].hex()}"}}}}}}'
-        return f'{{"$code": {body}}}' if kind == c.CODE else f'{{"$symbol": {body}}}'
-    return {c.MIN_KEY: '{"$minKey": 1}', c.MAX_KEY: '{"$maxKey": 1}', c.UNDEFINED: '{"$undefined": true}'}.get(kind)
-
-
 def timestamp_data(seconds: int, increment: int) -> bytes | None:
     """A timestamp's payload; None where a part does not fit 32 unsigned bits."""
     if not (0 <= seconds < 2**32 and 0 <= increment < 2**32):
@@ -285,3 +207,135 @@ def hex_bytes(text: str) -> bytes | None:
     if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text) is None:
         return None
     return bytes.fromhex(text)
+
+
+# --- the columns of the table of kinds
+
+
+def integer_digits(data: bytes) -> str:
+    """Int32 and Int64 in relaxed notation."""
+    return str(int.from_bytes(data, "little", signed=True))
+
+
+def double_digits(data: bytes) -> str | None:
+    """A double in relaxed notation, where that is a number."""
+    number: float = double.unpack(data)[0]
+    return number_text(number) if math.isfinite(number) else None
+
+
+def date_relaxed(data: bytes) -> str | None:
+    """A date in relaxed notation, from 1970 to 9999."""
+    milliseconds: int = int64.unpack(data)[0]
+    return f'{{"$date": "{iso_text(milliseconds)}"}}' if 0 <= milliseconds < YEAR_10000 else None
+
+
+def string_text(data: bytes, ascii_only: bool) -> str | None:
+    """A string, None where it is malformed."""
+    text = string_of(data)
+    return None if text is None else quoted(text[0], ascii_only)
+
+
+def int32_text(data: bytes, ascii_only: bool) -> str:
+    """An Int32."""
+    return f'{{"$numberInt": "{int32.unpack(data)[0]}"}}'
+
+
+def int64_text(data: bytes, ascii_only: bool) -> str:
+    """An Int64."""
+    return f'{{"$numberLong": "{int64.unpack(data)[0]}"}}'
+
+
+def object_id_text(data: bytes, ascii_only: bool) -> str:
+    """An ObjectId."""
+    return f'{{"$oid": "{data.hex()}"}}'
+
+
+def date_notation(data: bytes, ascii_only: bool) -> str:
+    """A date, as its milliseconds."""
+    return f'{{"$date": {{"$numberLong": "{int64.unpack(data)[0]}"}}}}'
+
+
+def boolean_text(data: bytes, ascii_only: bool) -> str | None:
+    """A boolean, None where it is neither 0 nor 1."""
+    return {b"\x00": "false", b"\x01": "true"}.get(data)
+
+
+def double_text(data: bytes, ascii_only: bool) -> str | None:
+    """A double, None for a NaN with a payload."""
+    number: float = double.unpack(data)[0]
+    if math.isfinite(number):
+        return f'{{"$numberDouble": "{number_text(number)}"}}'
+    if math.isinf(number):
+        return '{"$numberDouble": "Infinity"}' if number > 0 else '{"$numberDouble": "-Infinity"}'
+    return '{"$numberDouble": "NaN"}' if data == NAN else None
+
+
+def decimal_notation(data: bytes, ascii_only: bool) -> str | None:
+    """A decimal, None where it is not in its normal form."""
+    text = decimal_text(data)
+    return None if text is None else f'{{"$numberDecimal": "{text}"}}'
+
+
+def binary_text(data: bytes, ascii_only: bool) -> str | None:
+    """A binary, None for an old one that contradicts itself."""
+    parts = binary_parts(data)
+    if parts is None:
+        return None
+    encoded = base64.b64encode(parts[1]).decode()
+    return f'{{"$binary": {{"base64": "{encoded}", "subType": "{parts[0]:02x}"}}}}'
+
+
+def timestamp_text(data: bytes, ascii_only: bool) -> str:
+    """A timestamp."""
+    seconds, increment = timestamp_parts(data)
+    return f'{{"$timestamp": {{"t": {seconds}, "i": {increment}}}}}'
+
+
+def regex_text(data: bytes, ascii_only: bool) -> str | None:
+    """A regular expression, None where its flags are out of order."""
+    pattern, flags = regex_parts(data)
+    if list(flags) != sorted(flags):
+        return None
+    return (
+        f'{{"$regularExpression": {{"pattern": {quoted(pattern, ascii_only)}, '
+        f'"options": {quoted(flags, ascii_only)}}}}}'
+    )
+
+
+def code_text(data: bytes, ascii_only: bool) -> str | None:
+    """Code without a scope, None where its text is malformed."""
+    body = string_text(data, ascii_only)
+    return None if body is None else f'{{"$code": {body}}}'
+
+
+def symbol_text(data: bytes, ascii_only: bool) -> str | None:
+    """A symbol, None where its text is malformed."""
+    body = string_text(data, ascii_only)
+    return None if body is None else f'{{"$symbol": {body}}}'
+
+
+def pointer_text(data: bytes, ascii_only: bool) -> str | None:
+    """A DBPointer, None where its text is malformed."""
+    string = string_of(data)
+    if string is None:
+        return None
+    body = quoted(string[0], ascii_only)
+    return f'{{"$dbPointer": {{"$ref": {body}, "$id": {{"$oid": "{data[string[1] :].hex()}"}}}}}}'
+
+
+_TEXTS: dict[int, Callable[[bytes, bool], str | None]] = kinds.functions("text")
+_RELAXED: dict[int, Callable[[bytes], str | None]] = kinds.functions("relaxed")
+_NOTATIONS = {kind.code: kind.notation for kind in kinds.KINDS if kind.notation}
+
+
+def relaxed_text(kind: int, data: bytes) -> str | None:
+    """A number or date in relaxed notation; None where it does not differ from the canonical one."""
+    made = _RELAXED.get(kind)
+    return None if made is None else made(data)
+
+
+def scalar_text(kind: int, data: bytes, ascii_only: bool = False) -> str:
+    """Canonical Extended JSON of any value that holds no other values; a code's scope is left to the caller."""
+    made = _TEXTS.get(kind)
+    text = _NOTATIONS.get(kind) if made is None else made(data, ascii_only)
+    return raw_text(kind, data) if text is None else text

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from model.errors import Unreadable
 from model.text import scalars
 from model.values import canonical as c
+from model.values import kinds
 from model.values.canonical import Value
 
 _Pairs: TypeAlias = list[tuple[str, Value]]
@@ -46,7 +47,8 @@ def _whole(text: str, least: int, most: int, name: str) -> int:
     return int(text)
 
 
-def _oid(pairs: _Pairs) -> Value:
+def object_id(pairs: _Pairs) -> Value:
+    """``{"$oid": …}``."""
     example = '{"$oid": "64f0a1c29b1e8a0012c4d7aa"}'
     data = scalars.hex_bytes(_text(_sole(pairs, example), "$oid", example))
     if data is None or len(data) != 12:
@@ -54,24 +56,28 @@ def _oid(pairs: _Pairs) -> Value:
     return Value(c.OBJECT_ID, data)
 
 
-def _symbol(pairs: _Pairs) -> Value:
+def symbol(pairs: _Pairs) -> Value:
+    """``{"$symbol": …}``."""
     example = '{"$symbol": "text"}'
     return Value(c.SYMBOL, scalars.string_data(_text(_sole(pairs, example), "$symbol", example)))
 
 
-def _int32(pairs: _Pairs) -> Value:
+def int32(pairs: _Pairs) -> Value:
+    """``{"$numberInt": …}``."""
     example = '{"$numberInt": "42"}'
     text = _text(_sole(pairs, example), "$numberInt", example)
     return Value(c.INT32, scalars.int32.pack(_whole(text, scalars.INT32_MIN, scalars.INT32_MAX, "$numberInt")))
 
 
-def _int64(pairs: _Pairs) -> Value:
+def int64(pairs: _Pairs) -> Value:
+    """``{"$numberLong": …}``."""
     example = '{"$numberLong": "42"}'
     text = _text(_sole(pairs, example), "$numberLong", example)
     return Value(c.INT64, scalars.int64.pack(_whole(text, scalars.INT64_MIN, scalars.INT64_MAX, "$numberLong")))
 
 
-def _double(pairs: _Pairs) -> Value:
+def double(pairs: _Pairs) -> Value:
+    """``{"$numberDouble": …}``."""
     example = '{"$numberDouble": "1.5"}'
     data = scalars.parse_double(_text(_sole(pairs, example), "$numberDouble", example))
     if data is None:
@@ -79,7 +85,8 @@ def _double(pairs: _Pairs) -> Value:
     return Value(c.DOUBLE, data)
 
 
-def _decimal(pairs: _Pairs) -> Value:
+def decimal(pairs: _Pairs) -> Value:
+    """``{"$numberDecimal": …}``."""
     example = '{"$numberDecimal": "412.80"}'
     data = scalars.parse_decimal(_text(_sole(pairs, example), "$numberDecimal", example))
     if data is None:
@@ -87,7 +94,8 @@ def _decimal(pairs: _Pairs) -> Value:
     return Value(c.DECIMAL128, data)
 
 
-def _binary(pairs: _Pairs) -> Value:
+def binary(pairs: _Pairs) -> Value:
+    """``{"$binary": …}``, in its form of today and the first one."""
     example = '{"$binary": {"base64": "SGVsbG8=", "subType": "00"}}'
     if len(pairs) == 2 and {name for name, _ in pairs} == {"$binary", "$type"}:  # Extended JSON of the first edition
         old = dict(pairs)
@@ -103,7 +111,8 @@ def _binary(pairs: _Pairs) -> Value:
     return Value(c.BINARY, scalars.binary_data(int(kind, 16), content))
 
 
-def _uuid(pairs: _Pairs) -> Value:
+def uuid_binary(pairs: _Pairs) -> Value:
+    """``{"$uuid": …}``."""
     example = '{"$uuid": "73ffd264-44b3-4c69-90e8-e7d1dfc035d4"}'
     text = _text(_sole(pairs, example), "$uuid", example)
     if re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text) is None:
@@ -111,7 +120,8 @@ def _uuid(pairs: _Pairs) -> Value:
     return Value(c.BINARY, scalars.binary_data(4, uuid.UUID(text).bytes))
 
 
-def _code(pairs: _Pairs) -> Value:
+def code(pairs: _Pairs) -> Value:
+    """``{"$code": …}``, with or without a scope."""
     example = '{"$code": "text", "$scope": {}}'
     fields = dict(pairs)
     code = _text(fields.get("$code"), "$code", example)
@@ -124,7 +134,8 @@ def _code(pairs: _Pairs) -> Value:
     return Value(c.SCOPED_CODE, scalars.int32.pack(len(body) + 4) + body)
 
 
-def _timestamp(pairs: _Pairs) -> Value:
+def timestamp(pairs: _Pairs) -> Value:
+    """``{"$timestamp": …}``."""
     example = '{"$timestamp": {"t": 1700000000, "i": 1}}'
     inner = _inner(_sole(pairs, example), {"t", "i"}, example)
     numbers = []
@@ -139,7 +150,8 @@ def _timestamp(pairs: _Pairs) -> Value:
     return Value(c.TIMESTAMP, data)
 
 
-def _regex(pairs: _Pairs) -> Value:
+def regex(pairs: _Pairs) -> Value:
+    """``{"$regularExpression": …}``."""
     example = '{"$regularExpression": {"pattern": "^a", "options": "i"}}'
     inner = _inner(_sole(pairs, example), {"pattern", "options"}, example)
     pattern, options = _text(inner["pattern"], "pattern", example), _text(inner["options"], "options", example)
@@ -149,7 +161,8 @@ def _regex(pairs: _Pairs) -> Value:
     return Value(c.REGEX, b"".join(part.encode("utf-8", "surrogateescape") + b"\x00" for part in parts))
 
 
-def _pointer(pairs: _Pairs) -> Value:
+def pointer(pairs: _Pairs) -> Value:
+    """``{"$dbPointer": …}``."""
     example = '{"$dbPointer": {"$ref": "db.name", "$id": {"$oid": "64f0a1c29b1e8a0012c4d7aa"}}}'
     inner = _inner(_sole(pairs, example), {"$ref", "$id"}, example)
     if inner["$id"].type != c.OBJECT_ID:
@@ -157,7 +170,8 @@ def _pointer(pairs: _Pairs) -> Value:
     return Value(c.DB_POINTER, scalars.string_data(_text(inner["$ref"], "$ref", example)) + inner["$id"].data)
 
 
-def _date(pairs: _Pairs) -> Value:
+def date(pairs: _Pairs) -> Value:
+    """``{"$date": …}``, of a text or of milliseconds."""
     example = '{"$date": "2026-11-20T14:26:00Z"}'
     value = _sole(pairs, example)
     if value.type == c.INT64:
@@ -168,19 +182,22 @@ def _date(pairs: _Pairs) -> Value:
     return Value(c.DATE, scalars.int64.pack(milliseconds))
 
 
-def _least(pairs: _Pairs) -> Value:
+def least(pairs: _Pairs) -> Value:
+    """``{"$minKey": 1}``."""
     if _sole(pairs, '{"$minKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
         raise Unreadable('MinKey is written {"$minKey": 1}.')
     return Value(c.MIN_KEY, b"")
 
 
-def _most(pairs: _Pairs) -> Value:
+def greatest(pairs: _Pairs) -> Value:
+    """``{"$maxKey": 1}``."""
     if _sole(pairs, '{"$maxKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
         raise Unreadable('MaxKey is written {"$maxKey": 1}.')
     return Value(c.MAX_KEY, b"")
 
 
-def _undefined(pairs: _Pairs) -> Value:
+def undefined(pairs: _Pairs) -> Value:
+    """``{"$undefined": true}``."""
     if _sole(pairs, '{"$undefined": true}') != Value(c.BOOLEAN, b"\x01"):
         raise Unreadable('Undefined is written {"$undefined": true}.')
     return Value(c.UNDEFINED, b"")
@@ -197,11 +214,13 @@ def _listed(pairs: _Pairs, example: str) -> _Pairs:
     return found
 
 
-def _fields(pairs: _Pairs) -> Value:
+def fields(pairs: _Pairs) -> Value:
+    """``{"$fields": …}``, a document as the list of its fields."""
     return Value(c.OBJECT, c.document(_listed(pairs, '{"$fields": [["name", "value"]]}')))
 
 
-def _elements(pairs: _Pairs) -> Value:
+def elements(pairs: _Pairs) -> Value:
+    """``{"$elements": …}``, an array as the list of its elements."""
     return Value(c.ARRAY, c.document(_listed(pairs, '{"$elements": [["0", "value"]]}')))
 
 
@@ -210,32 +229,15 @@ def _raw(pairs: _Pairs) -> Value:
     inner = _inner(_sole(pairs, example), {"type", "hex"}, example)
     kind = scalars.hex_bytes(_text(inner["type"], "type", example))
     data = scalars.hex_bytes(_text(inner["hex"], "hex", example))
-    if kind is None or data is None or len(kind) != 1 or kind[0] not in c.TYPE_NAMES:
+    if kind is None or data is None or len(kind) != 1 or kind[0] not in kinds.BY_CODE:
         raise Unreadable(f"$raw takes a BSON type and bytes, both as hexadecimal digits: {example}.")
     if c.element_end(data, kind[0], 0) != len(data):
-        raise Unreadable(f"These {len(data)} bytes are no {c.TYPE_NAMES[kind[0]]}.")
+        raise Unreadable(f"These {len(data)} bytes are no {kinds.BY_CODE[kind[0]].name}.")
     return Value(kind[0], data)
 
 
 WRAPPERS: dict[str, Callable[[_Pairs], Value]] = {
-    "$oid": _oid,
-    "$symbol": _symbol,
-    "$numberInt": _int32,
-    "$numberLong": _int64,
-    "$numberDouble": _double,
-    "$numberDecimal": _decimal,
-    "$binary": _binary,
-    "$uuid": _uuid,
-    "$code": _code,
-    "$timestamp": _timestamp,
-    "$regularExpression": _regex,
-    "$dbPointer": _pointer,
-    "$date": _date,
-    "$minKey": _least,
-    "$maxKey": _most,
-    "$undefined": _undefined,
-    "$fields": _fields,
-    "$elements": _elements,
+    **{wrapper.name: kinds.function(wrapper.read) for kind in kinds.KINDS for wrapper in kind.wrappers},
     "$raw": _raw,
 }
 

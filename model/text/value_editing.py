@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 from model.errors import Refused, Unreadable
 from model.text import scalars
@@ -15,92 +16,64 @@ from model.text.display import number_shown
 from model.text.json_reader import read
 from model.text.json_writer import Style, write
 from model.values import canonical as c
+from model.values import kinds
 from model.values.canonical import Value
+from model.values.kinds import Kind
 
-KINDS: tuple[str, ...] = (
-    "String",
-    "Int32",
-    "Int64",
-    "Double",
-    "Decimal128",
-    "Boolean",
-    "Date",
-    "ObjectId",
-    "Object",
-    "Array",
-    "Null",
-    "Binary",
-    "Regex",
-    "Timestamp",
-    "Code",
-    "Code with scope",
-    "MinKey",
-    "MaxKey",
-)
-"""The types that a person can choose; the deprecated ones can be kept, not chosen."""
-
-_NUMBERS = {name: kind for kind, name in c.TYPE_NAMES.items()}
-_BLANKS = {
-    "String": '""',
-    "Int32": "0",
-    "Int64": "0",
-    "Double": "0.0",
-    "Decimal128": "0",
-    "Boolean": "false",
-    "Date": "1970-01-01",
-    "ObjectId": 'ObjectId("000000000000000000000000")',
-    "Object": "{}",
-    "Array": "[]",
-    "Binary": 'BinData(0, "")',
-    "Regex": "/(?:)/",
-    "Timestamp": "Timestamp(0, 0)",
-    "Code": 'Code("")',
-    "Code with scope": 'Code("", {})',
-    "Symbol": 'Symbol("")',
-    "DBPointer": 'DBPointer("", ObjectId("000000000000000000000000"))',
-}
-_WORDS = {c.NULL: "null", c.UNDEFINED: "undefined", c.MIN_KEY: "MinKey", c.MAX_KEY: "MaxKey"}
-_HINTS = {
-    "Boolean": "write true or false",
-    "Date": "write it as 2026-11-20 14:26, with seconds and zone if need be",
-    "ObjectId": "write 24 hexadecimal digits",
-    "Object": 'write it as {"name": "value"}',
-    "Array": 'write it as ["value", "value"]',
-    "Binary": 'write it as BinData(0, "SGVsbG8=") or UUID("…")',
-    "Regex": "write it as /pattern/i",
-    "Timestamp": "write it as Timestamp(1700000000, 1)",
-    "Code": 'write it as Code("text")',
-    "Code with scope": 'write it as Code("text", {})',
-}
+KINDS = kinds.OFFERED
+"""The types that a person can choose."""
 
 
 def blank(kind: str) -> Value:
     """The simplest value of a type, for a new field."""
-    return parsed(_BLANKS.get(kind, ""), kind)
+    return parsed(kinds.BY_NAME[kind].blank if kind in kinds.BY_NAME else "", kind)
 
 
 def editable(value: Value, zone: str = "UTC") -> str:
     """The text of a value in full; :func:`parsed` reads it back exactly."""
-    kind, data = value.type, value.data
-    if kind in (c.INT32, c.INT64):
-        return str(int.from_bytes(data, "little", signed=True))
-    if kind == c.DOUBLE and "(" not in number_shown(data):
-        return number_shown(data)
-    if kind == c.DECIMAL128:
-        return scalars.decimal_text(data) or write(value)
-    if kind == c.DATE:
-        return date_text(scalars.int64.unpack(data)[0], zone)
-    if kind == c.OBJECT_ID:
-        return f'ObjectId("{data.hex()}")'
-    if kind == c.REGEX:
-        pattern, flags = scalars.regex_parts(data)
-        text = f"/{pattern}/{flags}"
-        return text if _reads_as(text, value) else write(value)
-    if kind == c.TIMESTAMP:
-        return "Timestamp({}, {})".format(*scalars.timestamp_parts(data))
-    if kind == c.OBJECT or kind == c.ARRAY:
-        return write(value, Style("exact", indent="  "))
-    return _WORDS.get(kind) or write(value)
+    made = _EDITABLE.get(value.type)
+    return _WORDS.get(value.type) or write(value) if made is None else made(value, zone)
+
+
+def integer_editable(value: Value, zone: str) -> str:
+    """An Int32 or Int64."""
+    return scalars.integer_digits(value.data)
+
+
+def double_editable(value: Value, zone: str) -> str:
+    """A double; a NaN with a payload as Extended JSON."""
+    return write(value) if "(" in number_shown(value.data) else number_shown(value.data)
+
+
+def decimal_editable(value: Value, zone: str) -> str:
+    """A decimal; one that is not in its normal form as Extended JSON."""
+    return scalars.decimal_text(value.data) or write(value)
+
+
+def date_editable(value: Value, zone: str) -> str:
+    """A date in a zone."""
+    return date_text(scalars.int64.unpack(value.data)[0], zone)
+
+
+def object_id_editable(value: Value, zone: str) -> str:
+    """An ObjectId as shells write it."""
+    return f'ObjectId("{value.data.hex()}")'
+
+
+def regex_editable(value: Value, zone: str) -> str:
+    """A regular expression between slashes, where that is exact."""
+    text = "/{}/{}".format(*scalars.regex_parts(value.data))
+    return text if _reads_as(text, value) else write(value)
+
+
+def timestamp_editable(value: Value, zone: str) -> str:
+    """A timestamp as shells write it."""
+    return "Timestamp({}, {})".format(*scalars.timestamp_parts(value.data))
+
+
+def container_editable(value: Value, zone: str) -> str:
+    """A document or an array, a field or element a line."""
+    return write(value, Style("exact", indent="  "))
 
 
 def _reads_as(text: str, value: Value) -> bool:
@@ -116,20 +89,19 @@ def parsed(text: str, kind: str, zone: str = "UTC") -> Value:
     Text in double quotes is JSON for a String; without quotes it is taken as it stands. Other types also take
     a text in double quotes, so that changing a field's type keeps its text.
     """
-    number = _NUMBERS.get(kind)
-    if number is None:
+    row = kinds.BY_NAME.get(kind)
+    if row is None:
         raise Refused(f"{kind!r} is no type; choose one of {', '.join(KINDS)}.")
-    if number == c.STRING:
+    if row.code == c.STRING:
         return _string(text)
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = _unquoted(text).strip()
-    if number in _WORDS:  # the type has only one value
-        return Value(number, b"")
-    if text[:1] == "{" and number != c.OBJECT:
-        return _notation(text, number, kind)
-    simple = _simple(text, number, zone)
-    return simple if simple is not None else _notation(text, number, kind)
+    if row.word:  # the type has only one value
+        return Value(row.code, b"")
+    typed = None if text[:1] == "{" else _TYPED.get(row.code)
+    simple = None if typed is None else typed(text, row, zone)
+    return simple if simple is not None else _notation(text, row)
 
 
 def _unquoted(text: str) -> str:
@@ -154,39 +126,52 @@ def _string(text: str) -> Value:
     return Value(c.STRING, scalars.string_data(_unquoted(text.strip()) if quoted else text))
 
 
-def _simple(text: str, number: int, zone: str) -> Value | None:
-    """The value of a type whose text is no notation; None for other types."""
-    if number in (c.INT32, c.INT64):
-        return _integer(text, number)
-    if number == c.DOUBLE:
-        data = scalars.parse_double(text.removeprefix("+"))
-        if data is None:
-            raise Unreadable(_number_hint("Double", text, "write a number, Infinity or NaN"))
-        return Value(c.DOUBLE, data)
-    if number == c.DECIMAL128:
-        data = scalars.parse_decimal(text)
-        if data is None:
-            raise Unreadable(_number_hint("Decimal128", text, "write a number of at most 34 digits"))
-        return Value(c.DECIMAL128, data)
-    if number == c.DATE and not re.match(r"(new\s|ISODate|Date)", text):
-        return Value(c.DATE, scalars.int64.pack(milliseconds_from(text, zone)))
-    if number == c.OBJECT_ID and (data := scalars.hex_bytes(text)) is not None and len(data) == 12:
-        return Value(c.OBJECT_ID, data)
-    if number == c.BOOLEAN and text.lower() in ("true", "false"):
-        return Value(c.BOOLEAN, b"\x01" if text.lower() == "true" else b"\x00")
-    return None
+def double_typed(text: str, kind: Kind, zone: str) -> Value:
+    """A number, Infinity or NaN."""
+    data = scalars.parse_double(text.removeprefix("+"))
+    if data is None:
+        raise Unreadable(_number_hint(text, kind))
+    return Value(kind.code, data)
 
 
-def _number_hint(kind: str, text: str, otherwise: str) -> str:
+def decimal_typed(text: str, kind: Kind, zone: str) -> Value:
+    """A number of at most 34 digits."""
+    data = scalars.parse_decimal(text)
+    if data is None:
+        raise Unreadable(_number_hint(text, kind))
+    return Value(kind.code, data)
+
+
+def date_typed(text: str, kind: Kind, zone: str) -> Value | None:
+    """A date in a zone."""
+    if re.match(r"(new\s|ISODate|Date)", text):
+        return None
+    return Value(kind.code, scalars.int64.pack(milliseconds_from(text, zone)))
+
+
+def object_id_typed(text: str, kind: Kind, zone: str) -> Value | None:
+    """The hexadecimal digits alone."""
+    data = scalars.hex_bytes(text)
+    return Value(kind.code, data) if data is not None and len(data) == kind.length else None
+
+
+def boolean_typed(text: str, kind: Kind, zone: str) -> Value | None:
+    """True or false, in any case."""
+    data = {"false": b"\x00", "true": b"\x01"}.get(text.lower())
+    return None if data is None else Value(kind.code, data)
+
+
+def _number_hint(text: str, kind: Kind) -> str:
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
-        return f"Not a {kind}: use a point."
+        return f"Not a {kind.name}: use a point."
     if re.fullmatch(r"[+-]?[0-9]{1,3}([ ,.'’\u202f\xa0][0-9]{3})+([.,][0-9]+)?", text):
-        return f"Not a {kind}: leave out the separators between thousands and use a point."
-    return f"Not a {kind}: {otherwise}."
+        return f"Not a {kind.name}: leave out the separators between thousands and use a point."
+    return f"Not a {kind.name}: {kind.hint}."
 
 
-def _integer(text: str, number: int) -> Value:
-    bits = 32 if number == c.INT32 else 64
+def integer_typed(text: str, kind: Kind, zone: str) -> Value:
+    """A whole number, also one with a point and zeros behind it."""
+    bits = 32 if kind.code == c.INT32 else 64
     whole = re.fullmatch(r"([+-]?[0-9]{1,40})(?:\.0*)?", text)
     if whole is None:
         hint = "a whole number has no fraction; choose Double or Decimal128"
@@ -197,21 +182,26 @@ def _integer(text: str, number: int) -> Value:
     if not -(2 ** (bits - 1)) <= count < 2 ** (bits - 1):
         instead = "Int64 or Decimal128" if bits == 32 else "Decimal128"
         raise Unreadable(f"Not an Int{bits}: {count} is too large; choose {instead}.")
-    return Value(number, count.to_bytes(bits // 8, "little", signed=True))
+    return Value(kind.code, count.to_bytes(bits // 8, "little", signed=True))
 
 
-def _notation(text: str, number: int, kind: str) -> Value:
+def _notation(text: str, kind: Kind) -> Value:
     """The value of a text in Extended JSON or mongosh's notation, if it is of the type wanted."""
-    article = "an" if kind[0] in "AIO" else "a"
+    wanted = f"{'an' if kind.name[0] in 'AIO' else 'a'} {kind.name}"
     try:
         value = read(text)
     except Unreadable:
         try:
             value = read(text, loose=True)
         except Unreadable as error:
-            if number in (c.OBJECT, c.ARRAY):
-                raise Unreadable(f"Not {article} {kind}: {str(error)[0].lower()}{str(error)[1:]}") from None
-            raise Unreadable(f"Not {article} {kind}: {_HINTS.get(kind, 'choose another type')}.") from None
-    if value.type != number:
-        raise Unreadable(f"Not {article} {kind}: {_HINTS.get(kind, f'this is of type {value.kind}')}.")
+            if kind.code in (c.OBJECT, c.ARRAY):
+                raise Unreadable(f"Not {wanted}: {str(error)[0].lower()}{str(error)[1:]}") from None
+            raise Unreadable(f"Not {wanted}: {kind.hint or 'choose another type'}.") from None
+    if value.type != kind.code:
+        raise Unreadable(f"Not {wanted}: {kind.hint or f'this is of type {value.kind}'}.")
     return value
+
+
+_EDITABLE: dict[int, Callable[[Value, str], str]] = kinds.functions("editable")
+_TYPED: dict[int, Callable[[str, Kind, str], Value | None]] = kinds.functions("typed")
+_WORDS = {kind.code: kind.word for kind in kinds.KINDS if kind.word}

@@ -24,39 +24,33 @@ from bson.errors import BSONError
 from msgspec import Struct
 
 from model.errors import Refused, Unreadable
+from model.values.kinds import ARRAY as ARRAY
+from model.values.kinds import BINARY as BINARY
+from model.values.kinds import BOOLEAN as BOOLEAN
+from model.values.kinds import BY_CODE, FIXED, PREFIXED, STRINGS
+from model.values.kinds import CODE as CODE
+from model.values.kinds import DATE as DATE
+from model.values.kinds import DB_POINTER as DB_POINTER
+from model.values.kinds import DECIMAL128 as DECIMAL128
+from model.values.kinds import DOUBLE as DOUBLE
+from model.values.kinds import INT32 as INT32
+from model.values.kinds import INT64 as INT64
+from model.values.kinds import MAX_KEY as MAX_KEY
+from model.values.kinds import MIN_KEY as MIN_KEY
+from model.values.kinds import NULL as NULL
+from model.values.kinds import OBJECT as OBJECT
+from model.values.kinds import OBJECT_ID as OBJECT_ID
+from model.values.kinds import REGEX as REGEX
+from model.values.kinds import SCOPED_CODE as SCOPED_CODE
+from model.values.kinds import STRING as STRING
+from model.values.kinds import SYMBOL as SYMBOL
+from model.values.kinds import TIMESTAMP as TIMESTAMP
+from model.values.kinds import UNDEFINED as UNDEFINED
 
 Path: TypeAlias = tuple[str | int, ...]
 
 Element: TypeAlias = tuple[bytes, int, int, int]
 """A field or an element in its document: its name, its type, and where its payload begins and ends."""
-
-DOUBLE, STRING, OBJECT, ARRAY, BINARY, UNDEFINED, OBJECT_ID, BOOLEAN = 1, 2, 3, 4, 5, 6, 7, 8
-DATE, NULL, REGEX, DB_POINTER, CODE, SYMBOL, SCOPED_CODE, INT32 = 9, 10, 11, 12, 13, 14, 15, 16
-TIMESTAMP, INT64, DECIMAL128, MAX_KEY, MIN_KEY = 17, 18, 19, 127, 255
-
-TYPE_NAMES: dict[int, str] = {
-    DOUBLE: "Double",
-    STRING: "String",
-    OBJECT: "Object",
-    ARRAY: "Array",
-    BINARY: "Binary",
-    UNDEFINED: "Undefined",
-    OBJECT_ID: "ObjectId",
-    BOOLEAN: "Boolean",
-    DATE: "Date",
-    NULL: "Null",
-    REGEX: "Regex",
-    DB_POINTER: "DBPointer",
-    CODE: "Code",
-    SYMBOL: "Symbol",
-    SCOPED_CODE: "Code with scope",
-    INT32: "Int32",
-    TIMESTAMP: "Timestamp",
-    INT64: "Int64",
-    DECIMAL128: "Decimal128",
-    MAX_KEY: "MaxKey",
-    MIN_KEY: "MinKey",
-}
 
 EMPTY = b"\x05\x00\x00\x00\x00"
 LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
@@ -73,22 +67,8 @@ FORGIVING: CodecOptions[dict[str, Any]] = CodecOptions(
 
 _int32 = struct.Struct("<i").unpack_from
 _pack_int32 = struct.Struct("<i").pack
-_FIXED = {
-    DOUBLE: 8,
-    UNDEFINED: 0,
-    OBJECT_ID: 12,
-    BOOLEAN: 1,
-    DATE: 8,
-    NULL: 0,
-    INT32: 4,
-    TIMESTAMP: 8,
-    INT64: 8,
-    DECIMAL128: 16,
-    MAX_KEY: 0,
-    MIN_KEY: 0,
-}
-_COUNTED = {STRING: 4, CODE: 4, SYMBOL: 4, OBJECT: 0, ARRAY: 0}
-"""What is to be added to the length that a payload begins with."""
+_COUNTED = {code: length.extra for code, length in PREFIXED.items() if length.extra + length.least == 5}
+"""What is to be added to the length that a payload begins with, where no payload is shorter than five bytes."""
 
 
 class Value(Struct, frozen=True, gc=False):
@@ -132,8 +112,9 @@ class Value(Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> str:
-        """The type's name as people know it: ``Int32``, ``Decimal128``, ``Object``."""
-        return TYPE_NAMES.get(self.type, f"type {self.type}")
+        """The type's name as people know it: ``Int32``, ``Boolean``, ``Object``."""
+        row = BY_CODE.get(self.type)
+        return f"type {self.type}" if row is None else row.name
 
     @property
     def is_container(self) -> bool:
@@ -147,22 +128,17 @@ Parted: TypeAlias = tuple[dict[str, Value], bytes]
 
 def element_end(raw: bytes, kind: int, start: int) -> int:
     """The offset behind a payload of type ``kind`` that begins at ``start``."""
-    size = _FIXED.get(kind)
+    size = FIXED.get(kind)
     if size is not None:
         return start + size
     try:
-        if kind in (STRING, CODE, SYMBOL):
-            return start + 4 + _length(raw, start, 1)
-        if kind in (OBJECT, ARRAY):
-            return start + _length(raw, start, 5)
-        if kind == BINARY:
-            return start + 5 + _length(raw, start, 0)
-        if kind == SCOPED_CODE:
-            return start + _length(raw, start, 14)
-        if kind == DB_POINTER:
-            return start + 4 + _length(raw, start, 1) + 12
-        if kind == REGEX:
-            return raw.index(0, raw.index(0, start) + 1) + 1
+        if (prefixed := PREFIXED.get(kind)) is not None:
+            return start + prefixed.extra + _length(raw, start, prefixed.least)
+        if kind in STRINGS:
+            end = start
+            for _ in range(STRINGS[kind]):
+                end = raw.index(0, end) + 1
+            return end
     except (struct.error, ValueError):
         raise Unreadable(f"The document ends in the middle of a value at byte {start}.") from None
     raise Unreadable(f"Byte {start} belongs to a value of the unknown BSON type {kind}.")
@@ -196,7 +172,7 @@ def walked(raw: bytes, start: int = 0) -> Iterator[Element]:
 
 def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
     """Walk on from the field that begins at ``at``, in a document that ends at ``end``."""
-    find, fixed, counted, length_at = raw.find, _FIXED.get, _COUNTED.get, _int32
+    find, fixed, counted, length_at = raw.find, FIXED.get, _COUNTED.get, _int32
     while at < end:
         kind = raw[at]
         begin = find(0, at + 1, end) + 1
@@ -301,7 +277,7 @@ def column(raws: Sequence[bytes], name: str) -> list[bytes] | None:
     Documents of one kind have it at one distance from their beginning or from their end, where it is looked for.
     """
     element = _element(raws[0], name) if raws else None
-    if element is None or (size := _FIXED.get(element[0])) is None:
+    if element is None or (size := FIXED.get(element[0])) is None:
         return None
     kind, start = element
     head = bytes((kind,)) + name_bytes(name) + b"\x00"
@@ -444,7 +420,7 @@ def _stored(names: tuple[str, ...]) -> tuple[bytes, ...]:
 def _named(raw: bytes, names: Collection[bytes]) -> list[tuple[int, int, int]]:
     """Where each field with one of the names begins, its payload too, and where it ends."""
     found, at, size = [], 4, len(raw)
-    find, fixed, counted, length_at = raw.find, _FIXED.get, _COUNTED.get, _int32
+    find, fixed, counted, length_at = raw.find, FIXED.get, _COUNTED.get, _int32
     end = -1 if size < 5 or length_at(raw, 0)[0] != size or raw[-1] else size - 1
     while at < end:
         kind = raw[at]
@@ -494,7 +470,7 @@ def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dic
 
 
 _READ_BEHIND = bytes(16)
-"""Bytes of ours behind a document: PyMongo reads as many behind an ObjectId or a Decimal128 that is cut short in an
+"""Bytes of ours behind a document: PyMongo reads as many behind an ObjectId or a decimal that is cut short in an
 array, before it says that this is damaged."""
 
 

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.values.kinds import NUMBERS
 
-NUMBERS = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 _ZEROS = (struct.pack("<d", 0.0), struct.pack("<d", -0.0))
 
 Group: TypeAlias = tuple[str | None, ...]

@@ -27,9 +27,9 @@ from model.storage.reserved_fields import place_of, time_of, words
 from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 from model.writers.object_parts import assembled
 
-_NUMBERS = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
 _FORMS = {c.DOUBLE: "<d", c.INT32: "<i", c.INT64: "<q", c.DATE: "<q", c.OBJECT_ID: "12s"}
 """How the bytes of a value are compared with those of another of its type."""
 
@@ -111,7 +111,7 @@ def order_of(raw: bytes, profile: CollectionProfile) -> float:
     found = value_at(raw, path) if path else None
     if found is None:
         return 0.0
-    if found.type in _NUMBERS:
+    if found.type in NUMBERS:
         return float(str(found.python()))
     at = moment(found)
     return at.timestamp() if at is not None else float(place_of(found) or 0)

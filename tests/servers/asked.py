@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from model.localserver.wire import Command
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import BY_CODE
 
 Kind: TypeAlias = Literal[
     "command", "option", "stage", "clause", "type number", "expression", "accumulator", "operator", "value", "stored",
@@ -162,8 +163,8 @@ def _stored(raw: bytes) -> Iterator[Part]:
 
 def _values(value: Value) -> Iterator[Part]:
     """The types that are sent, at any depth."""
-    if value.type in c.TYPE_NAMES:
-        yield "value", c.TYPE_NAMES[value.type]
+    if value.type in BY_CODE:
+        yield "value", value.kind
     if value.is_container:
         for each in c.items(value):
             yield from _values(each)

@@ -15,7 +15,7 @@ from model.profile import stated
 from model.server import port
 from model.storage import reserved_fields
 from model.text import json_writer
-from model.values import canonical
+from model.values import canonical, kinds
 from tests.walker.building import using
 
 Outcome = tuple[Any, ...]
@@ -42,8 +42,8 @@ TEXTS = (
     ),
     *(b"\xf0\x9f\x98\x80", b"\xf0\x9f\x98", b"\xf4\x90\x80\x80", b"\xf3\xa0\x80\x81", b"\xe3\x85\xa4", b"\xc0\xa2"),
 )
-SIZES = {1: 8, 6: 0, 7: 12, 8: 1, 9: 8, 10: 0, 16: 4, 17: 8, 18: 8, 19: 16, 127: 0, 255: 0}
-KINDS = (*SIZES, 2, 3, 4, 5, 11, 12, 13, 14, 15)
+SIZES = kinds.FIXED
+KINDS = tuple(kinds.BY_CODE)
 
 
 def document(r: random.Random, depth: int = 0, array: bool = False) -> bytes:

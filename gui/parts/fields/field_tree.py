@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 from gui.language import tr, translated
 from gui.parts.fields.cell_editor import CellEditor, Typing
 from gui.parts.fields.field_model import ACTION, FIELD, SYMBOL_COLUMN, TYPE, VALUE, FieldModel
-from gui.parts.fields.field_values import NUMBERS, converted
+from gui.parts.fields.field_values import are_numbers, converted
 from gui.style import icons, theme
 from gui.style.cells import LONG, MEASURED, CellDelegate, CellTree, Index, full_width, plain
 from model import text
 from model.errors import Refused
 from model.values.canonical import NULL, UNDEFINED, Value
+from model.values.kinds import BY_NAME
 
 if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
@@ -321,12 +322,12 @@ class FieldTree(CellTree):
             self.retype(self._menu_node, str(action.data()))
 
     def _as(self, value: Value, kind: str) -> str:
-        if value.is_container or len(value.data) > OFFERED or kind in ("Null", "MinKey", "MaxKey"):
+        if value.is_container or len(value.data) > OFFERED or BY_NAME[kind].word:
             return ""
         try:
             made = converted(value, kind, self.fields.zone)
         except Refused:
-            return tr("not exact") if value.kind in NUMBERS and kind in NUMBERS else ""
+            return tr("not exact") if are_numbers(value, kind) else ""
         return text.shown(made, self.fields.zone, SHOWN)
 
     def retype(self, node: FieldNode, kind: str) -> None:

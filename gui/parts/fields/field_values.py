@@ -15,24 +15,24 @@ from gui.style import wording
 from model import text
 from model.errors import Refused
 from model.values.canonical import DOUBLE, INT32, NULL, OBJECT_ID, STRING, UNDEFINED, Value
+from model.values.kinds import BY_NAME, NUMBERS
 
 if TYPE_CHECKING:
     from model.values.canonical import Path, Value
 
 
-NUMBERS = frozenset(("Int32", "Int64", "Double", "Decimal128"))
 LONG_TEXT = 120  # characters: longer strings are typed into several lines
 
 
 def converted(value: Value, kind: str, zone: str) -> Value:
     """A value as another type; raises ``Refused`` where it would be another value."""
-    if value.type in (NULL, UNDEFINED) and kind not in ("Null", "MinKey", "MaxKey"):
+    if value.type in (NULL, UNDEFINED) and not BY_NAME[kind].word:
         raise Refused(tr("Type the {kind}.", kind=kind))
     shown = text.editable(value, zone)
     if value.type == OBJECT_ID and kind == "String":
         shown = value.data.hex()
     made = text.parsed(shown, kind, zone)
-    if value.kind in NUMBERS and kind in NUMBERS and _number(shown) != _number(text.editable(made, zone)):
+    if are_numbers(value, kind) and _number(shown) != _number(text.editable(made, zone)):
         raise Refused(
             tr(
                 "Not exact as {kind}: it would be {made}. Type the value you mean.",
@@ -41,6 +41,11 @@ def converted(value: Value, kind: str, zone: str) -> Value:
             )
         )
     return made
+
+
+def are_numbers(value: Value, kind: str) -> bool:
+    """Whether a value is a number, and the other type is one of numbers, too."""
+    return value.type in NUMBERS and BY_NAME[kind].is_number
 
 
 def _number(shown: str) -> Decimal | str:

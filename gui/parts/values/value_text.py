@@ -22,6 +22,7 @@ from model import text
 from model.diff import text_edits
 from model.errors import Refused
 from model.values import canonical
+from model.values.kinds import NUMBERS, TEXTS
 
 if TYPE_CHECKING:
     from model.values.canonical import Value
@@ -37,8 +38,6 @@ PICTURE = 2048  # pixels that a picture is scaled down to
 
 Range = tuple[int, int]
 Edit = tuple[int, str, str]  # where, what is removed there, what is inserted
-_TEXTS = (canonical.STRING, canonical.CODE, canonical.SYMBOL)
-_NUMBERS = (canonical.DOUBLE, canonical.INT32, canonical.INT64, canonical.DECIMAL128)
 
 
 class ValueText(Struct, frozen=True):
@@ -60,8 +59,8 @@ def note_of(value: Value) -> str:
     words = value.kind
     if value.type == canonical.BINARY:
         words = tr("Binary, subtype {data}", data=value.data[4])
-    size = len(content_bytes(value)) if value.type in (*_TEXTS, canonical.BINARY) else len(value.data)
-    return f"{words}, {wording.size(size)}" if size > 16 or value.type in _TEXTS else words
+    size = len(content_bytes(value)) if value.type in (*TEXTS, canonical.BINARY) else len(value.data)
+    return f"{words}, {wording.size(size)}" if size > 16 or value.type in TEXTS else words
 
 
 def content_bytes(value: Value) -> bytes:
@@ -74,7 +73,7 @@ def content_bytes(value: Value) -> bytes:
 
 def copied(value: Value) -> str:
     """The copy of a value: a string's own characters, else canonical Extended JSON."""
-    if value.type in _TEXTS:
+    if value.type in TEXTS:
         return content_bytes(value).decode("utf-8", "replace")
     return text.value_text(value)
 
@@ -114,7 +113,7 @@ def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Val
 
 
 def _words(value: Value, zone: str) -> str:
-    if value.type in _TEXTS:
+    if value.type in TEXTS:
         return content_bytes(value).decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
     if value.is_container or value.type == canonical.SCOPED_CODE:
         return text.value_text(value, 2)
@@ -233,7 +232,7 @@ def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
 
 def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], list[Range]]:
     """The marks of the texts ``old`` and ``new`` of two values."""
-    if a.type == b.type and a.type in _NUMBERS:
+    if a.type == b.type and a.type in NUMBERS:
         return numbers(old, new)
     if a.type == b.type == canonical.DATE:
         return words_apart(old, new)

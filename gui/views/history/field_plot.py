@@ -17,10 +17,10 @@ from gui.style import preferences, symbols, theme, wording
 from model import text
 from model.errors import Refused
 from model.history.chain import Chain, SeenValue, Track
-from model.values.canonical import DATE, DECIMAL128, DOUBLE, INT32, INT64, Value
+from model.values.canonical import DATE, Value
+from model.values.kinds import NUMBERS
 
 HEIGHT, SIDE, TOP, FOOT = 148, 16, 16, 26
-NUMBERS = frozenset((INT32, INT64, DOUBLE, DECIMAL128))
 
 
 class PlotPoint(Struct, frozen=True):
@@ -38,7 +38,7 @@ def points(chain: Chain, track: Track) -> tuple[PlotPoint, ...]:
     """The points of a field, oldest first; none where its values cannot be drawn on one line, or are too few."""
     values = chain.values(track)
     kinds = {seen.type for _, seen in values if seen is not None}
-    if not kinds or not (kinds <= NUMBERS or kinds == {DATE}):
+    if not kinds or not (kinds.issubset(NUMBERS) or kinds == {DATE}):
         return ()
     set_at = {change.age for change in track.changes}
     made = []

@@ -11,11 +11,10 @@ import math
 import struct
 from collections.abc import Iterator
 
-from bson.decimal128 import Decimal128
-
 from model.localserver.sample.building_blocks import AUTHOR, DAY, local, money, oid
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+from model.values.decimals import decimal_of, decimal_value
 
 COLLEAGUE = "rk-204"
 FIELDS = 3  # changed in a document of an unknown kind
@@ -84,7 +83,7 @@ def _story(content: bytes) -> bytes:
 
 
 def _as_money(value: Value) -> Value:
-    """An amount as Decimal128; an amount that is one already grows by 50."""
+    """An amount as a decimal; an amount that is one already grows by 50."""
     if value.type == c.DECIMAL128:
         return _more(value, 50) or Value.of(money(20000))
     number = value.python() if value.type in (c.DOUBLE, c.INT32, c.INT64) else 150
@@ -113,11 +112,11 @@ def _later(content: bytes) -> bytes:
 
 
 def _more(value: Value, amount: int) -> Value | None:
-    """A Decimal128 raised by whole units, with its decimals kept; None where it has no room for that."""
-    number = value.python().to_decimal()
-    if not number.is_finite() or abs(number) > 10**12 or number.as_tuple().exponent < -12:
+    """A decimal raised by whole units, with its decimals kept; None where it has no room for that."""
+    number = decimal_of(value.data)
+    if not number.is_finite() or abs(number) > 10**12 or int(number.as_tuple().exponent) < -12:
         return None
-    return Value.of(Decimal128(number + amount))
+    return decimal_value(number + amount)
 
 
 def _anything(content: bytes) -> bytes:

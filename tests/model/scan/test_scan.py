@@ -22,11 +22,11 @@ from model.checks.external_sort import ExternalSort
 from model.checks.ordered_reading import OrderedReading
 from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
 from model.foundation.findings import Finding, Unchecked
+from model.mql.order import value_key
 from model.profile import Profile, stated
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
 from model.session import Session
-from model.storage.id_order import key_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support
@@ -292,7 +292,7 @@ def test_the_order_known_here_is_that_of_the_server(local_uri: str) -> None:
         client["order"]["c"].insert_many([{"_id": value} for value in shuffled])
         stored = [Value.of(bson.decode(raw)["_id"]) for raw in server.find("order.c", sort={"_id": 1})]
         client.drop_database("order")
-    assert stored == sorted(map(Value.of, shuffled), key=key_of)
+    assert stored == sorted(map(Value.of, shuffled), key=value_key)
 
 
 def test_rows_beyond_what_memory_should_hold_come_back_sorted_and_grouped() -> None:
