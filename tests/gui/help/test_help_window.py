@@ -16,6 +16,7 @@ from gui.help.help_window import HelpWindow
 from gui.style import preferences, theme
 from resources import manual
 from tests.resources.manual_text import NAMES
+from tests.support import every
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def selected(help: HelpWindow) -> list[str]:
     return [each.cursor.selectedText() for each in help.view.extraSelections()]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(6, NAMES))
 def test_every_page_is_shown_whole_in_its_width_with_all_of_its_headings(help: HelpWindow, name: str) -> None:
     help.open_topic(name)
     assert help.topic == name
@@ -144,6 +145,7 @@ def test_a_link_out_of_the_manual_goes_to_the_browser(help: HelpWindow, monkeypa
     assert help.topic == "notices"
 
 
+@pytest.mark.deep
 def test_words_are_counted_on_every_page_and_marked_on_this_one(help: HelpWindow) -> None:
     help.open_topic("layouts")
     seek(help, "TOKEN")

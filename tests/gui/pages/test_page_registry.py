@@ -177,6 +177,7 @@ def test_a_request_that_lacks_what_its_page_begins_with_is_a_mistake(session: Se
         area.open(session, PageRequest("document", NS))
 
 
+@pytest.mark.deep
 def test_a_collection_that_comes_back_knows_that_mistakes_are_dear(session: Session, qtbot: QtBot) -> None:
     area = tabs(qtbot, production=True)
     assert area.restore(session, [{"kind": "collection", "ns": NS}]) == 1
@@ -221,6 +222,7 @@ def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session
         assert n_of(session, ns, id) == Value.of(v)
 
 
+@pytest.mark.deep
 def test_a_purge_is_done_only_once_the_name_is_typed(session: Session, qtbot: QtBot) -> None:
     id = Value.of("K-9002")
     assert session.create(NS, canonical.encode({"n": 1}), id).kind == "applied"

@@ -99,6 +99,7 @@ def test_check_again_after_an_undo_looks_for_the_undo(
     assert doubt(panel).text.startswith(f"The write to {EDITED} is not in the database so far")
 
 
+@pytest.mark.deep
 def test_check_again_looks_for_each_dropped_token(
     qtbot: QtBot, session: Session, idle: Callable[[], None], asked: list[str]
 ) -> None:

@@ -113,6 +113,7 @@ def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(
     assert panel.notices.lines == {}
 
 
+@pytest.mark.deep
 def test_the_header_says_the_day_whose_heading_has_scrolled_away(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, session)
     panel.tree.setFixedHeight(theme.px(28 * 4))
@@ -192,6 +193,7 @@ def below_days(panel: ActivityPanel) -> int:
     return panel.strip.mapTo(panel, QPoint()).y() - row.y()
 
 
+@pytest.mark.deep
 def test_words_and_bars_end_at_the_margin_while_no_day_is_chosen(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, session)
     margin, strip = theme.px(16), panel.strip
@@ -281,6 +283,7 @@ def test_a_written_document_is_read_again_and_nothing_else_moves(qtbot: QtBot, s
     assert panel.strip.days.rows[-1].count == 1
 
 
+@pytest.mark.deep
 def test_a_merge_that_an_open_list_follows_is_told_as_one(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, session)
     now = session.version(NS, Value.of("A"))
@@ -371,6 +374,7 @@ def test_what_is_read_again_stays_as_it_is_until_all_is_there(
     assert (panel.stack._busy._text.accessibleName() == said) is stopped
 
 
+@pytest.mark.deep
 def test_only_a_few_changes_are_shown_while_others_are_read(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +407,7 @@ def test_a_collection_without_versions_and_one_without_an_index_say_so(
     assert len(panel.rows) == 2
 
 
+@pytest.mark.deep
 def test_a_time_before_an_earlier_version_has_a_badge(qtbot: QtBot, session: Session, client: Client) -> None:
     row = {"docId": "B", "v": 5, "_w": ObjectId(), "changedAt": DAY[0], "changedBy": "ann", "total": 1}
     client["shop"]["orders"].insert_one(row)

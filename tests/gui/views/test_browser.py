@@ -66,11 +66,13 @@ def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPane
     assert [badge.text for badge in found["health"].badges] == ["3 missing, 1 hash differs"]
 
 
+@pytest.mark.deep
 def test_a_sound_document_has_a_tick_and_the_word(panel: BrowserPanel) -> None:
     found = cells(panel, row_of(panel, "K-204109"))["health"]
     assert (found.text, found.icon) == ("Sound", "check-bold")
 
 
+@pytest.mark.deep
 def test_a_deleted_document_has_no_size_and_no_tick(qtbot: QtBot, homes: Path) -> None:
     with (
         as_file(files("resources").joinpath("examples", "javers")) as folder,
@@ -85,6 +87,7 @@ def test_a_deleted_document_has_no_size_and_no_tick(qtbot: QtBot, homes: Path) -
         panel.close()
 
 
+@pytest.mark.deep
 def test_numbers_and_their_headers_stand_right(panel: BrowserPanel) -> None:
     right = {panel.model.columns[at] for at in panel.model.right_headers}
     assert right == {"version", "size"}
@@ -115,6 +118,7 @@ def test_a_filter_that_cannot_be_read_is_said_below_with_its_place_and_everythin
     assert panel.bar.error == ""
 
 
+@pytest.mark.deep
 def test_an_operator_that_the_server_does_not_know_is_said_below_and_rows_stay(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
@@ -125,7 +129,8 @@ def test_an_operator_that_the_server_does_not_know_is_said_below_and_rows_stay(
     assert panel.states.kind == "content"
 
 
-@pytest.mark.parametrize("is_first", [pytest.param(True, marks=pytest.mark.deep), False])
+@pytest.mark.deep
+@pytest.mark.parametrize("is_first", [True, False])
 def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
     panel: BrowserPanel, session: Session, qtbot: QtBot, is_first: bool
 ) -> None:
@@ -176,6 +181,7 @@ def test_no_match_says_how_many_there_are_and_clears_the_filter(panel: BrowserPa
     assert len(panel.model.rows) == 50
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("typed", ["12", '{ "$nonsense": 1 }'])
 def test_a_tab_that_is_opened_again_with_words_that_never_ran_lists_what_it_listed_before(
     session: Session, qtbot: QtBot, typed: str
@@ -208,6 +214,7 @@ def test_pages_go_on_and_back(panel: BrowserPanel, qtbot: QtBot) -> None:
     assert [row.id for row in panel.model.rows] == first
 
 
+@pytest.mark.deep
 def test_rows_a_page_are_remembered(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.pager.set_size(25)
     wait_idle(qtbot)
@@ -316,6 +323,7 @@ def test_filters_that_ran_are_offered_again_and_can_be_forgotten(panel: BrowserP
     assert panel.bar.past.ran() == []
 
 
+@pytest.mark.deep
 def test_the_switch_for_any_version_is_there_only_where_there_are_versions(session: Session, qtbot: QtBot) -> None:
     assert shown(session, NS, qtbot).bar._any.isVisible()
     assert not shown(session, "insurance.agents", qtbot).bar._any.isVisible()
@@ -376,6 +384,7 @@ def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
     assert '"_id": "K-204117"' in QGuiApplication.clipboard().text()
 
 
+@pytest.mark.deep
 def test_an_id_stays_on_the_clipboard_though_a_large_copy_begun_before_it_ends_later(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
@@ -468,6 +477,7 @@ def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel
     qtbot.waitUntil(lambda: not hidden(panel))
 
 
+@pytest.mark.deep
 def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_person(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
@@ -493,6 +503,7 @@ def test_a_width_that_was_kept_of_a_column_that_stretches_keeps_no_column(panel:
     preferences.remember(key, {})
 
 
+@pytest.mark.deep
 def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.bar._any.click()
     panel.set_filter('{ "premium.gross": { "$gte": 389.2, "$lt": 421 }, _id: "K-118240" }')

@@ -89,6 +89,7 @@ def chain(*versions: Version, complete: bool = True) -> Chain:
 # --- what is shown
 
 
+@pytest.mark.deep
 def test_a_low_map_opens_at_the_newest_version_with_all_that_it_changed_in_sight(
     session: Session, qtbot: QtBot, idle: Idle
 ) -> None:
@@ -248,6 +249,7 @@ def test_rows_can_stand_by_last_change_and_by_number(panel: ChangeMapPanel) -> N
     assert panel.model.rows[-1].name == "period.from"
 
 
+@pytest.mark.deep
 def test_columns_are_8_to_24_wide_and_the_crosshair_stays_in_place(panel: ChangeMapPanel) -> None:
     go(panel, "premium.gross", 43)
     for _ in range(9):
@@ -275,6 +277,7 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return painted
 
 
+@pytest.mark.deep
 def test_only_the_crosshair_is_painted_when_it_moves(tiles: list[object], panel: ChangeMapPanel) -> None:
     go(panel, "premium.gross", 43)
     panel.grid.viewport().grab()
@@ -289,6 +292,7 @@ def test_only_the_crosshair_is_painted_when_it_moves(tiles: list[object], panel:
     assert len(tiles) > painted
 
 
+@pytest.mark.deep
 def test_a_choice_in_settings_leaves_the_crosshair_and_what_is_in_sight(
     tiles: list[object], panel: ChangeMapPanel, qtbot: QtBot
 ) -> None:
@@ -306,6 +310,7 @@ def test_a_choice_in_settings_leaves_the_crosshair_and_what_is_in_sight(
     assert len(tiles) > drawn  # the years lie elsewhere
 
 
+@pytest.mark.deep
 def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, qtbot: QtBot) -> None:
     panel.resize(900, 480)
     qtbot.waitUntil(lambda: panel.grid.verticalScrollBar().maximum() > 0)
@@ -320,6 +325,7 @@ def test_names_and_axis_stay_put_while_the_cells_scroll(panel: ChangeMapPanel, q
     assert panel.grid.currentIndex().row() == top
 
 
+@pytest.mark.deep
 def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all(panel: ChangeMapPanel) -> None:
     model, sizes = panel.model, panel.grid.sizes
     last = len(model.versions) - 1
@@ -334,6 +340,7 @@ def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all
     assert {"2014", "2016", "2020", "2021"} <= seen
 
 
+@pytest.mark.deep
 def test_a_version_is_named_whole_in_sight_or_not_at_all(panel: ChangeMapPanel) -> None:
     model, sizes = panel.model, panel.grid.sizes
     metrics = QFontMetricsF(theme.mono(12, 600))
@@ -393,6 +400,7 @@ def test_what_is_known_so_far_is_shown_while_older_versions_arrive(qtbot: QtBot)
     assert [mark.column for mark in model.rows[0].marks] == [1]
 
 
+@pytest.mark.deep
 def test_a_long_map_paints_only_what_is_in_sight(tiles: list[object], qtbot: QtBot) -> None:
     model = MapModel()
     model.put(chain(*(version(v, {f"f{i}": v // (i + 1) for i in range(60)}, v == 3000) for v in range(3000, 0, -1))))
@@ -650,6 +658,7 @@ def test_a_history_that_came_before_its_map_was_shown_needs_no_scroll_bar_either
     qtbot.waitUntil(lambda: panel.grid.horizontalScrollBar().maximum() == 0)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("width", [1391, 976])
 def test_a_short_history_fills_the_width(session: Session, qtbot: QtBot, idle: Idle, width: int) -> None:
     panel = ChangeMapPanel(session, NS, Value.of("K-204117"))
@@ -694,6 +703,7 @@ def test_nothing_is_restored_without_an_answer(panel: ChangeMapPanel) -> None:
     assert panel.restore.isEnabled()
 
 
+@pytest.mark.deep
 def test_a_field_whose_versions_could_not_be_read_again_offers_nothing(
     session: Session, qtbot: QtBot, idle: Idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -734,6 +744,7 @@ def test_a_right_that_is_missing_is_no_fault_of_the_condition(
     assert panel.summary.isVisible()
 
 
+@pytest.mark.deep
 def test_the_fields_leave_the_history_of_one_most_of_the_width(session: Session, qtbot: QtBot, idle: Idle) -> None:
     panel = FieldPanel(session, NS, ID)
     shown(qtbot, panel, 670, 420)

@@ -160,6 +160,7 @@ def test_the_next_change_is_the_one_after_the_row_that_the_arrows_are_at(shown: 
     assert shown.bars() == ["t"]
 
 
+@pytest.mark.deep
 def test_the_ring_around_a_field_leaves_nothing_behind(shown: Shown) -> None:
     table = shown.panel.table
     table.setFocus()
@@ -172,6 +173,7 @@ def test_the_ring_around_a_field_leaves_nothing_behind(shown: Shown) -> None:
     assert painted.whole(before.adjusted(-4, 0, 0, 0))
 
 
+@pytest.mark.deep
 def test_a_change_out_of_sight_comes_to_the_middle(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {f"f{n}": 0 for n in range(200)}, {f"f{n}": 1 for n in range(200)})
     shown.compare(1, 2)
@@ -222,6 +224,7 @@ def test_a_version_by_itself_is_shown_as_fields_with_their_types(qtbot: QtBot) -
     assert tree.model().index(0, 1).data() == "a"
 
 
+@pytest.mark.deep
 def test_the_whole_value_of_a_version_by_itself_opens_below(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {"a": 1, "text": "word " * 3000})
     shown.compare(None, 1)
@@ -238,6 +241,7 @@ def test_the_whole_value_of_a_version_by_itself_opens_below(qtbot: QtBot) -> Non
     assert not view.value.isVisible()
 
 
+@pytest.mark.deep
 def test_a_part_that_was_closed_stays_closed_when_its_version_is_read_again(shown: Shown) -> None:
     shown.compare(None, 2)
     tree, model = shown.panel.document.tree, shown.panel.document.model
@@ -275,6 +279,7 @@ def test_a_failure_takes_the_place_of_the_rows_and_can_be_tried_again(shown: Sho
     assert shown.panel.table.isVisible()
 
 
+@pytest.mark.deep
 def test_a_version_by_itself_that_is_gone_leaves_the_focus_on_the_way_out(shown: Shown) -> None:
     shown.compare(None, 1)
     shown.panel.document.tree.setFocus()
@@ -354,6 +359,7 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     assert not panel.value.isVisible()
 
 
+@pytest.mark.deep
 def test_after_a_change_is_hidden_the_one_behind_it_is_the_next(qtbot: QtBot) -> None:
     shown = Shown(qtbot, dict.fromkeys("abcd", 1), dict.fromkeys("abcd", 2))
     shown.compare(1, 2)
@@ -369,6 +375,7 @@ def test_after_a_change_is_hidden_the_one_behind_it_is_the_next(qtbot: QtBot) ->
     assert shown.bars() == ["a"]  # another comparison begins at its first change
 
 
+@pytest.mark.deep
 def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: QtBot) -> None:
     old: dict[str, Any] = {"a": 1, "b": {"x": 1, "y": 1, "z": 1}, "c": 1, "d": 1}
     shown = Shown(qtbot, old, {**old, "a": 2, "b": {"x": 1, "y": 2, "z": 1}, "d": 2})
@@ -460,6 +467,7 @@ def cells(shown: Shown, column: int) -> dict[str, Cell]:
     return found
 
 
+@pytest.mark.deep
 def test_both_values_stand_in_one_column_where_that_is_wanted(shown: Shown, qtbot: QtBot) -> None:
     panel = shown.panel
     panel.inline.click()
@@ -484,6 +492,7 @@ def test_both_values_stand_in_one_column_where_that_is_wanted(shown: Shown, qtbo
     assert cells(again, B)["a"].text == "2"
 
 
+@pytest.mark.deep
 def test_what_two_texts_share_is_said_once(qtbot: QtBot) -> None:
     shown = Shown(qtbot, {"t": "Roof redone 2019. Call ahead."}, {"t": "Roof redone 2024. Call first."})
     shown.compare(1, 2)
@@ -493,6 +502,7 @@ def test_what_two_texts_share_is_said_once(qtbot: QtBot) -> None:
     assert "".join(s.text for s in spans if s.mark != "addS") == '"Roof redone 2019. Call ahead."'
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("more", [0, 3000])
 def test_in_one_column_a_long_value_shows_what_came_as_well_as_what_went(qtbot: QtBot, more: int) -> None:
     words = " ".join(f"Sentence {n} says that it was found sound." for n in range(60))
@@ -534,6 +544,7 @@ def test_a_path_can_be_hidden_and_shown_again(shown: Shown, qtbot: QtBot) -> Non
     menu.deleteLater()
 
 
+@pytest.mark.deep
 def test_a_hidden_field_of_elements_is_hidden_in_all_of_them_and_nothing_else_shifts(qtbot: QtBot) -> None:
     shown = Shown(
         qtbot,
@@ -560,6 +571,7 @@ def test_a_hidden_field_of_elements_is_hidden_in_all_of_them_and_nothing_else_sh
         assert model.number_of(index) is None
 
 
+@pytest.mark.deep
 def test_an_element_is_restored_with_its_array_where_the_current_version_was_not_compared(qtbot: QtBot) -> None:
     riders = [{"_id": 1, "x": 1}, {"_id": 2, "x": 2}]
     later = [{"_id": 9, "x": 0}, {"_id": 1, "x": 1}, {"_id": 2, "x": 5}]  # at the old place stands another one now
@@ -588,6 +600,7 @@ def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
     menu.deleteLater()
 
 
+@pytest.mark.deep
 def test_while_another_document_is_read_nothing_of_it_is_restored(shown: Shown) -> None:
     asked: list[object] = []
     shown.panel.restore_asked.connect(lambda id, *rest: asked.append(id))
@@ -648,6 +661,7 @@ def test_nothing_is_left_after_clearing(shown: Shown) -> None:
     assert not shown.panel._stack.state.help.startswith("Choose")  # there may be no document to choose
 
 
+@pytest.mark.deep
 def test_columns_keep_what_a_person_gave_them(shown: Shown, qtbot: QtBot) -> None:
     header = shown.panel.table.header()
     size_column(shown.panel.table, FIELD, 400)
@@ -710,6 +724,7 @@ def test_versions_without_content_are_no_crash(qtbot: QtBot) -> None:
     assert shown.panel._stack.state.title == "These versions could not be compared"
 
 
+@pytest.mark.deep
 def test_showing_a_field_again_leaves_what_another_tab_has_hidden_meanwhile(shown: Shown) -> None:
     panel = shown.panel
     panel.hide_path(("t",))
@@ -758,6 +773,7 @@ def test_the_overview_shows_where_each_change_is_and_leads_there(shown: Shown) -
         assert abs(panel.overview.y_of(change) + theme.px(TALL) / 2 - middle) <= 1
 
 
+@pytest.mark.deep
 def test_the_overview_brackets_the_changes_in_sight(qtbot: QtBot) -> None:
     long = {f"f{n:03}": n for n in range(200)}
     shown = Shown(qtbot, long, {name: -value - 1 for name, value in long.items()})
@@ -821,6 +837,7 @@ def test_a_cut_value_takes_the_room_that_names_and_types_leave(qtbot: QtBot) -> 
     assert table.columnWidth(TYPE) >= table._head_width(TYPE)
 
 
+@pytest.mark.deep
 def test_values_are_measured_once_and_again_at_another_zoom_or_zone(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -841,6 +858,7 @@ def test_values_are_measured_once_and_again_at_another_zoom_or_zone(
     assert len(measured) == in_zone
 
 
+@pytest.mark.deep
 def test_another_zoom_is_no_width_that_a_person_gave(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     shown.compare(1, 2)
     table = shown.panel.table

@@ -113,6 +113,7 @@ def test_a_document_that_nobody_edits_follows_the_database(opened: Open, desk: D
     assert panel.head.base.said == "from v13"
 
 
+@pytest.mark.deep
 def test_an_array_of_many_thousand_elements_is_shown_in_groups_of_a_thousand(opened: Open, desk: Desk) -> None:
     desk.content = canonical.put(OPENED, ("many",), Value.of([*range(5000)]))
     panel = opened(desk)
@@ -130,6 +131,7 @@ def test_an_array_of_many_thousand_elements_is_shown_in_groups_of_a_thousand(ope
     assert [badge.text for badge in found.badges] == ["1 change inside"]
 
 
+@pytest.mark.deep
 def test_a_long_array_does_not_hide_what_stands_below_it(opened: Open, desk: Desk) -> None:
     desk.content = put(OPENED, many=list(range(51)), few=[1, 2])
     panel = opened(desk)
@@ -137,6 +139,7 @@ def test_a_long_array_does_not_hide_what_stands_below_it(opened: Open, desk: Des
     assert opens == {"many": False, "few": True, "holder": True}
 
 
+@pytest.mark.deep
 def test_elements_of_long_arrays_come_and_go_without_closing_what_is_open(opened: Open, desk: Desk) -> None:
     desk.content = canonical.put(OPENED, ("many",), Value.of([*range(1001)]))
     panel = opened(desk)
@@ -223,6 +226,7 @@ def test_tab_goes_from_one_value_to_the_next_that_can_be_typed(opened: Open, des
     assert panel.model.path(here.node) == ("holder", "customerId")
 
 
+@pytest.mark.deep
 def test_a_click_on_the_caret_drops_the_types_down(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     panel = opened(desk)
     index = panel.model.find(("status",), TYPE)
@@ -268,6 +272,7 @@ def test_a_change_of_zone_is_seen_at_once(opened: Open, desk: Desk) -> None:
     assert cell(panel, ("period", "from"), VALUE).text == "2024-03-31 22:00 UTC"
 
 
+@pytest.mark.deep
 def test_columns_stay_as_wide_as_they_were_made(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     size_column(panel.tree, FIELD, 260)
@@ -275,6 +280,7 @@ def test_columns_stay_as_wide_as_they_were_made(opened: Open, desk: Desk) -> Non
     assert opened(desk).tree.columnWidth(FIELD) == 260
 
 
+@pytest.mark.deep
 def test_columns_that_give_way_in_a_narrow_window_are_not_kept_as_if_they_were_chosen(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     panel.resize(1400, 700)
@@ -289,6 +295,7 @@ def test_columns_that_give_way_in_a_narrow_window_are_not_kept_as_if_they_were_c
     assert again.tree.columnWidth(FIELD) == wide
 
 
+@pytest.mark.deep
 def test_types_are_whole_again_once_there_is_room_for_them_beside_the_text(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     tree = panel.tree
@@ -302,6 +309,7 @@ def test_types_are_whole_again_once_there_is_room_for_them_beside_the_text(opene
     assert tree.columnWidth(TYPE) == fitted
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("value", "most"), [(Decimal128("1.50"), 120), ({"by": Code("x", {"a": 1})}, 160)])
 def test_the_column_of_types_is_no_wider_than_the_longest_type_of_the_rows_needs(
     opened: Open, desk: Desk, value: object, most: int
@@ -319,6 +327,7 @@ def test_the_column_of_types_is_no_wider_than_the_longest_type_of_the_rows_needs
     assert room <= theme.px(most)
 
 
+@pytest.mark.deep
 def test_in_a_wide_window_finding_stands_beside_the_buttons_and_the_side_pane_grows(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     panel.resize(1400, 700)

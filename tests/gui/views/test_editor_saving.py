@@ -99,6 +99,7 @@ def test_json_that_is_no_document_says_where_and_keeps_what_was_typed(opened: Op
     assert panel.tree.may_edit
 
 
+@pytest.mark.deep
 def test_relaxed_json_changes_no_type_that_nobody_touched(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     panel = opened(desk)
     panel.show_json(True)
@@ -128,6 +129,7 @@ def test_the_side_pane_lists_each_change_and_what_saving_sends(opened: Open, des
     assert QApplication.clipboard().text() == panel.side.code.whole
 
 
+@pytest.mark.deep
 def test_what_saving_sends_moves_no_button_as_it_comes_a_moment_after_an_edit(
     opened: Open, desk: Desk, qtbot: QtBot
 ) -> None:
@@ -149,6 +151,7 @@ def test_what_saving_sends_moves_no_button_as_it_comes_a_moment_after_an_edit(
     assert len(heights) == 3
 
 
+@pytest.mark.deep
 def test_the_side_pane_folds_by_itself_where_there_is_little_room(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     assert panel.side.isVisible()
@@ -251,6 +254,7 @@ def test_an_unknown_outcome_holds_saving_until_it_is_settled(opened: Open, desk:
     assert not panel.is_dirty
 
 
+@pytest.mark.deep
 def test_an_unknown_outcome_that_did_not_arrive_can_be_saved_again(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     panel = opened(desk)
     type_into(panel, ("status",), "lapsed")
@@ -277,6 +281,7 @@ def test_a_missing_index_holds_saving_and_offers_to_create_it(opened: Open, desk
     assert line.buttons[0].text() == "Create the index…"
 
 
+@pytest.mark.deep
 def test_a_missing_index_that_forbids_writing_is_said_once(opened: Open, desk: Desk) -> None:
     desk.writable, desk.reason = False, "shop.things has no unique index on docId and v."
     desk.missing = desk.reason

@@ -133,6 +133,7 @@ def test_a_type_that_cannot_hold_the_value_asks_for_a_new_one(opened: Open, desk
     assert get(panel.content, "status") == Value.of(5)
 
 
+@pytest.mark.deep
 def test_an_int64_too_fine_for_a_double_is_not_rounded_behind_ones_back(opened: Open, desk: Desk) -> None:
     desk.content = canonical.put(OPENED, ("billing", "count"), text.parsed("9007199254740993", "Int64"))
     panel = opened(desk)
@@ -149,6 +150,7 @@ def test_the_type_can_be_chosen_while_a_value_is_typed(opened: Open, desk: Desk)
     assert get(panel.content, "deductible") == text.parsed("250.00", "Decimal128")
 
 
+@pytest.mark.deep
 def test_the_types_drop_down_by_key_and_show_the_one_that_is(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     panel = opened(desk)
     panel.tree.setCurrentIndex(panel.model.find(("deductible",)))
@@ -174,6 +176,7 @@ def test_a_field_is_renamed_in_place_and_never_to_a_name_that_is_taken(opened: O
     ]  # fmt: skip
 
 
+@pytest.mark.deep
 def test_text_with_line_breaks_is_typed_into_several_lines_and_keeps_every_character(opened: Open, desk: Desk) -> None:
     said = "first\nsecond\u00a0with a no-break space\n\tthird"
     desk.content = put(OPENED, notes=said)
@@ -218,6 +221,7 @@ def test_elements_are_added_moved_duplicated_and_removed(opened: Open, desk: Des
     assert panel.content == OPENED
 
 
+@pytest.mark.deep
 def test_a_removed_field_stays_in_sight_until_it_is_saved_and_comes_back_where_it_was(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     panel.tree.setCurrentIndex(panel.model.find(("product",)))
@@ -347,6 +351,7 @@ def test_a_character_types_over_the_value_and_esc_brings_it_back(desk: Desk, ope
     assert canonical.get(panel.content, ("status",)) == Value.of("Lapsed")
 
 
+@pytest.mark.deep
 def test_a_character_types_over_a_name_where_that_is_chosen(desk: Desk, opened: Open) -> None:
     panel = opened(desk)
     panel.tree.setCurrentIndex(panel.model.find(("status",), FIELD))
@@ -369,6 +374,7 @@ def test_a_character_on_a_container_or_a_locked_field_changes_nothing(desk: Desk
     assert not panel.is_dirty
 
 
+@pytest.mark.deep
 def test_a_field_is_moved_out_of_its_object_and_into_the_one_above(desk: Desk, opened: Open) -> None:
     panel = opened(desk)
     alt = Qt.KeyboardModifier.AltModifier

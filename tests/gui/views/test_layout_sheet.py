@@ -111,6 +111,7 @@ def test_one_click_on_the_badge_shows_what_a_collection_is_taken_for_and_why(
     assert window.workspace.tab_area.page is None  # the click opened no collection
 
 
+@pytest.mark.deep
 def test_a_click_beside_the_badge_opens_the_collection_as_ever(
     qtbot: QtBot, window: Window, session: Session, shop: str
 ) -> None:
@@ -221,6 +222,7 @@ def test_the_preview_follows_what_is_typed(qtbot: QtBot, opened: Callable[[str],
     assert 'author = "by"' in found.trial.toml.toPlainText()
 
 
+@pytest.mark.deep
 def test_what_contradicts_stands_above_the_preview(qtbot: QtBot, opened: Callable[[str], LayoutSheet]) -> None:
     found = opened("sheets")
     choose(qtbot, found, "versions", id="thing", version="by")
@@ -228,6 +230,7 @@ def test_what_contradicts_stands_above_the_preview(qtbot: QtBot, opened: Callabl
     assert "by is of the type String and no whole number or date" in found.trial.against.accessibleName()
 
 
+@pytest.mark.deep
 def test_why_a_layout_was_not_recognised_is_said_below(qtbot: QtBot, opened: Callable[[str], LayoutSheet]) -> None:
     found = opened("sheets")
     choose(qtbot, found, "embedded")
@@ -363,6 +366,7 @@ def test_what_is_used_is_how_the_collection_is_read_at_once(
     assert any("until it is disconnected" in said for said in told(window))
 
 
+@pytest.mark.deep
 def test_a_stated_collection_can_be_left_to_recognition_again(
     qtbot: QtBot, session: Session, opened: Callable[[str], LayoutSheet], shop: str
 ) -> None:

@@ -116,6 +116,7 @@ def test_the_collections_of_a_database_are_followed_together_and_named(
     assert panel.model.cell(panel.model.index(0, COLLECTION)).text == "shop.bills"
 
 
+@pytest.mark.deep
 def test_hidden_or_paused_it_reads_nothing_and_goes_on_where_it_was(
     qtbot: QtBot, session: Session, client: Client, log: CommandLog
 ) -> None:

@@ -275,6 +275,7 @@ def test_all_older_than_an_age_are_looked_at_and_then_finished(
     assert [token.stale for token in session.pending(NS)] == [False]
 
 
+@pytest.mark.deep
 def test_an_age_that_reaches_into_the_grace_period_has_to_be_typed_for(panel: PendingPanel) -> None:
     panel.older.click()
     sheet = next(each for each in panel.window().findChildren(TokenQuestion) if each.isVisible())
@@ -330,6 +331,7 @@ def test_while_tokens_are_finished_nothing_is_read_and_stop_stops_the_finishing(
     assert panel._again.isEnabled()
 
 
+@pytest.mark.deep
 def test_once_a_silent_server_answers_again_the_report_stays(
     session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
@@ -347,6 +349,7 @@ def test_once_a_silent_server_answers_again_the_report_stays(
     assert [said.partition(":")[0] for said in reports] == ["Report", "Dry run"]
 
 
+@pytest.mark.deep
 def test_a_write_of_somebody_else_leaves_how_the_tokens_ended_and_one_that_is_undone_is_pending_again(
     panel: PendingPanel, session: Session, idle: Callable[[], None]
 ) -> None:
@@ -371,6 +374,7 @@ def test_a_write_of_somebody_else_leaves_how_the_tokens_ended_and_one_that_is_un
     assert panel.report.text().startswith("Dry run")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("last", ["unknown", "applied"])
 def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_itself(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch, last: Kind
@@ -386,6 +390,7 @@ def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_i
     assert line.startswith("It is not known whether 1 token was finished.") == (last == "unknown")
 
 
+@pytest.mark.deep
 def test_an_undo_that_breaks_off_says_so_and_not_that_tokens_were_finished(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,6 +442,7 @@ def test_the_tick_of_the_list_is_full_only_where_every_token_is_ticked(panel: Pe
     assert drawn() == some
 
 
+@pytest.mark.deep
 def test_the_tick_of_the_list_stands_below_those_of_its_rows(panel: PendingPanel) -> None:
     def left_edge(widget: QWidget, top: int) -> int:
         drawn = panel.grab().toImage()
@@ -449,6 +455,7 @@ def test_the_tick_of_the_list_stands_below_those_of_its_rows(panel: PendingPanel
     assert of_row == of_list
 
 
+@pytest.mark.deep
 def test_the_preview_s_fields_stand_below_their_header(panel: PendingPanel) -> None:
     cell = panel.preview.model.cell(panel.preview.model.index(0, 0))
     assert cell.indent == 8  # the padding that a header's first section has beyond a cell's
@@ -502,5 +509,6 @@ def test_nothing_is_finished_without_an_answer(panel: PendingPanel) -> None:
     assert panel._again.isEnabled()
 
 
+@pytest.mark.deep
 def test_the_search_is_as_high_as_the_boxes_beside_it(panel: PendingPanel) -> None:
     assert panel.search.height() == panel.ages.height() == panel.kinds.height()

@@ -118,6 +118,7 @@ def test_a_text_can_be_typed_to_its_end_without_taking_a_word(panel: BrowserPane
     assert panel.ran.filter == "{ status: 'active', v: 1 }"
 
 
+@pytest.mark.deep
 def test_fields_of_a_content_inside_a_document_are_offered_as_a_filter_names_them(
     session: Session, qtbot: QtBot
 ) -> None:
@@ -195,6 +196,7 @@ def test_columns_are_picked_from_the_fields_there_are_with_their_types(panel: Br
     assert panel.bar.fields_button.text() == "premium.gross"
 
 
+@pytest.mark.deep
 def test_skip_and_limit_bound_the_list_its_pages_and_its_count(panel: BrowserPanel, qtbot: QtBot) -> None:
     everything = ids(panel)
     asked = options(panel, qtbot)
@@ -213,6 +215,7 @@ def test_skip_and_limit_bound_the_list_its_pages_and_its_count(panel: BrowserPan
     assert panel.bar.bounds_button.text().strip() == "skip 2, limit 30"
 
 
+@pytest.mark.deep
 def test_a_limit_that_is_no_number_is_refused_in_the_sheet(panel: BrowserPanel, qtbot: QtBot) -> None:
     asked = options(panel, qtbot)
     asked.limit.setText("many")
@@ -228,6 +231,7 @@ def entries(menu: QMenu) -> list[str]:
     return [action.text() for action in menu.actions() if not action.isSeparator()]
 
 
+@pytest.mark.deep
 def test_a_saved_query_comes_back_whole_and_can_be_forgotten(panel: BrowserPanel, qtbot: QtBot) -> None:
     wanted = Query('{ "status": "active" }', "_id descending", "status, v", any_version=True, limit=7, skip=1)
     panel.bar.take(wanted)
@@ -267,6 +271,7 @@ def test_the_history_holds_whole_queries_and_reads_those_of_an_older_version(pan
 # --- a look, and an explanation
 
 
+@pytest.mark.deep
 def test_pointing_at_a_row_shows_the_beginning_of_its_document(panel: BrowserPanel) -> None:
     at = panel.model.row_of(Value.of("K-204117"))
     shown = panel.model.index(at, 0).data(Qt.ItemDataRole.ToolTipRole)
@@ -297,6 +302,7 @@ def test_a_query_is_explained_in_words_with_the_index_that_is_missing_and_those_
     assert said == 'db.getSiblingDB("insurance").getCollection("contracts").createIndex({ status: 1 })'
 
 
+@pytest.mark.deep
 def test_what_finds_no_room_beside_the_filter_stands_below_it(panel: BrowserPanel, qtbot: QtBot) -> None:
     bar = panel.bar
     panel.resize(560, 700)

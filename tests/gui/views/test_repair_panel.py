@@ -251,6 +251,7 @@ def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
     assert "Undo" not in {made.text() for line in lines for made in line.buttons}
 
 
+@pytest.mark.deep
 def test_a_document_that_changed_since_the_scan_is_skipped(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     id = session.find_id(CONTRACTS, PHANTOMS[0])
@@ -316,6 +317,7 @@ def test_a_production_connection_asks_for_its_name(qtbot: QtBot, session: Sessio
     assert "2 removed" in panel.report.text()
 
 
+@pytest.mark.deep
 def test_a_read_only_connection_shows_everything_and_says_why_nothing_can_be_done(
     qtbot: QtBot, session: Session
 ) -> None:
@@ -326,6 +328,7 @@ def test_a_read_only_connection_shows_everything_and_says_why_nothing_can_be_don
     assert "read-only" in panel.go.toolTip()
 
 
+@pytest.mark.deep
 def test_a_plan_is_kept_with_its_ticks_and_opened_again(qtbot: QtBot, session: Session, tmp_path: Path) -> None:
     panel = phantoms(qtbot, session)
     panel.list.setCurrentIndex(panel.model.index(0, 0))
@@ -407,6 +410,7 @@ def test_a_plan_for_other_collections_of_these_names_is_refused_in_the_window(
     assert not panel.model.dry
 
 
+@pytest.mark.deep
 def test_a_report_is_kept_as_a_page_and_as_json(qtbot: QtBot, session: Session, tmp_path: Path) -> None:
     panel = phantoms(qtbot, session)
     plan = panel.pane.plan
@@ -536,6 +540,7 @@ def test_with_little_room_the_preview_names_each_collection_whole(qtbot: QtBot, 
         qtbot.waitUntil(lambda: header.sectionSize(1) >= max(places))  # noqa: B023
 
 
+@pytest.mark.deep
 def test_nothing_is_repaired_without_an_answer(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
     assert panel.go.isEnabled()

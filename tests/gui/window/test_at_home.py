@@ -97,6 +97,7 @@ def test_the_icon_of_the_desktop_is_the_one_of_the_window(qtbot: QtBot, data: Pa
         assert all(abs(a - b) < 12 for a, b in zip(one.getRgb(), other.getRgb(), strict=True)), (x, y)
 
 
+@pytest.mark.deep
 def test_about_names_every_version_and_copies_them_without_an_address(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     open_sample(qtbot, window)

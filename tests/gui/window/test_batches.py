@@ -68,6 +68,7 @@ def entries(menu: QMenu) -> dict[str, object]:
 # --- picking
 
 
+@pytest.mark.deep
 def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_them(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -119,6 +120,7 @@ def test_two_picked_documents_are_compared(window: Window, qtbot: QtBot) -> None
 # --- export
 
 
+@pytest.mark.deep
 def test_picked_documents_are_exported_as_they_are_stored(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

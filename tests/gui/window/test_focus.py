@@ -55,6 +55,7 @@ def test_a_control_that_is_deleted_or_whose_panel_is_disabled_leaves_it_there_to
     qtbot.waitUntil(lambda: page.timeline.isAncestorOf(QApplication.focusWidget() or window))
 
 
+@pytest.mark.deep
 def test_a_tab_gives_the_focus_back_to_where_it_was(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     page.browser.bar.input.setFocus()
@@ -106,6 +107,7 @@ def test_another_page_in_front_closes_the_menu_of_the_page_behind_it(window: Win
     wait_idle(qtbot)
 
 
+@pytest.mark.deep
 def test_the_last_tab_leaves_the_focus_beside_the_tabs(window: Window, qtbot: QtBot) -> None:
     collection(window).browser.list.setFocus()
     window.commands.do_close_tab()

@@ -64,6 +64,7 @@ def stands_on(page: DocumentPage, now: Version) -> bool:
     return editor.base is not None and (editor.base.v, editor.content) == (now.v, now.content)
 
 
+@pytest.mark.deep
 def test_undo_takes_the_editor_along_and_says_which_content_is_there(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
@@ -280,6 +281,7 @@ def test_a_draft_that_is_discarded_in_the_list_while_its_text_is_typed_leaves_th
     assert drafts.isAncestorOf(QApplication.focusWidget())
 
 
+@pytest.mark.deep
 def test_every_page_of_a_collection_is_read_anew_when_it_is_taken_for_another_layout(
     window: Window, qtbot: QtBot
 ) -> None:
@@ -337,6 +339,7 @@ def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: W
     assert page.dirty
 
 
+@pytest.mark.deep
 def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')

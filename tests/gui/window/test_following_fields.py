@@ -184,6 +184,7 @@ def test_the_fields_of_the_document_are_offered_where_a_condition_is_typed(qtbot
     assert page.panel.model.index(0, 0).data() == "v26"
 
 
+@pytest.mark.deep
 def test_menus_of_fields_lead_to_their_history(qtbot: QtBot, window: Window) -> None:
     session, id = window.sessions[0], Value.of("K-204117")
     page = show(qtbot, window, PageRequest("document", NS, id))

@@ -72,6 +72,7 @@ def test_a_history_goes_out_to_git_and_comes_back_into_another_collection(
     assert page.session.count("insurance.again")[0] == 0
 
 
+@pytest.mark.deep
 def test_a_report_on_a_span_is_written_and_a_wrong_time_is_not_taken(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,7 +146,7 @@ def unseen(qtbot: QtBot, window: Window) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", each_kind("activity"))
+@pytest.mark.parametrize("kind", each_kind())
 def test_the_focus_is_seen_at_every_stop_of_a_page(qtbot: QtBot, shared: Session, kind: str) -> None:
     window = new_window(qtbot)
     adopt(qtbot, window, shared)

@@ -49,6 +49,7 @@ def click_version(page: CollectionPage, name: str) -> int:
     return row
 
 
+@pytest.mark.deep
 def test_a_click_on_an_older_version_compares_it_with_the_newest(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
@@ -62,6 +63,7 @@ def test_a_click_on_an_older_version_compares_it_with_the_newest(window: Window,
     assert any(head.startswith("B   v14") for head in heads)
 
 
+@pytest.mark.deep
 def test_saving_with_nothing_changed_says_so_and_writes_nothing(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     window.workspace.open(session, PageRequest("document", NS, Value.of(ID)))

@@ -212,6 +212,7 @@ def test_of_the_keys_of_a_layout_those_without_room_scroll_and_the_buttons_stay_
     sheet.cancel.click()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large")
 def test_a_dialog_larger_than_its_window_is_not_squeezed_and_scrolls_to_what_has_the_focus(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
@@ -513,7 +514,8 @@ def test_with_text_twice_as_large_a_long_message_has_its_buttons_below_its_words
     assert short.buttons[0].x() > beside.geometry().right()
 
 
-@pytest.mark.parametrize("zoom", [pytest.param(100, marks=pytest.mark.deep), 200])
+@pytest.mark.deep
+@pytest.mark.parametrize("zoom", [100, 200])
 def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(qtbot: QtBot, zoom: int) -> None:
     zooming.apply(zoom)
     try:
@@ -702,6 +704,7 @@ def _is_in_sight(part: QWidget) -> bool:
     return not part.rect().isEmpty() and part.visibleRegion().boundingRect() == part.rect()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("twice_as_large", "each_language")
 def test_of_a_connection_that_is_tried_the_last_step_and_the_buttons_are_in_sight(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)

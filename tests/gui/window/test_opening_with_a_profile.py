@@ -50,6 +50,7 @@ def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_i
     assert str(profile) in window.status.profile.toolTip()
 
 
+@pytest.mark.deep
 def test_without_a_profile_the_status_line_names_none(qtbot: QtBot, window: Window) -> None:
     open_source(qtbot, window, Opening("sample:", "sample:"))
     assert not window.status.profile.isVisible()

@@ -50,6 +50,7 @@ def test_a_plain_document_is_read_field_by_field(qtbot: QtBot, window: Window) -
     assert window.workspace.tab_area.page.kind == "document"
 
 
+@pytest.mark.deep
 def test_a_row_of_an_archive_names_its_document_and_leads_to_its_history(qtbot: QtBot, window: Window) -> None:
     page = show(qtbot, window, "insurance.contracts_history")
     model = page.browser.model

@@ -120,7 +120,7 @@ FIRST_HEARD = {
 }
 
 
-@pytest.mark.parametrize("kind", each_kind("field"))
+@pytest.mark.parametrize("kind", each_kind())
 def test_a_row_is_heard_as_a_whole_where_tab_comes_to_it(
     traced: Session, window: Window, qtbot: QtBot, kind: str
 ) -> None:

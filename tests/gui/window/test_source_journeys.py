@@ -33,6 +33,7 @@ def server() -> Iterator[LocalServer]:
         yield made
 
 
+@pytest.mark.deep
 def test_an_address_is_pasted_mended_tried_and_its_first_scan_in_production_is_agreed_to(
     qtbot: QtBot, server: LocalServer
 ) -> None:

@@ -105,7 +105,8 @@ def test_every_page_tells_of_a_silent_server_and_none_holds_up_the_window(
             assert each.endswith(("try again.", "firewalls.")), (asked, each)
 
 
-@pytest.mark.parametrize("after", [0, pytest.param(2, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("after", [0, 2])
 def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
 ) -> None:

@@ -151,6 +151,7 @@ def test_what_is_remembered_goes_with_its_connection(qtbot: QtBot, window: Windo
     assert remembered.side is None
 
 
+@pytest.mark.deep
 def test_a_document_that_is_gone_says_so(qtbot: QtBot, window: Window, sample: Session, server: str) -> None:
     other = open_source(qtbot, window, Opening(server))
     page = show(qtbot, window, other, "insurance.agents", "A-02")

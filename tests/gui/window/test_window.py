@@ -140,9 +140,8 @@ def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -
     assert window.status.tasks.text() == "No tasks running"
 
 
-@pytest.mark.parametrize(
-    "kind", ["blame", *(pytest.param(kind, marks=pytest.mark.deep) for kind in ("field", "activity", "repair"))]
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", ["blame", "field", "activity", "repair"])
 def test_the_status_line_has_place_and_keys_at_the_left_and_zone_and_tasks_at_the_right(
     qtbot: QtBot, window: Window, kind: str
 ) -> None:
@@ -418,6 +417,7 @@ def test_a_command_that_cannot_be_done_is_found_with_the_reason(window: Window, 
     assert not all(possible)
 
 
+@pytest.mark.deep
 def test_keys_of_what_cannot_be_done_say_why(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
@@ -1108,6 +1108,7 @@ def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot:
     assert window.workspace.sidebar.folded  # which leaves the room to the page
 
 
+@pytest.mark.deep
 def test_the_sample_is_served_by_another_process_that_ends_with_the_window(
     qtbot: QtBot, server_processes: list[ServerProcess]
 ) -> None:
