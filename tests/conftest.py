@@ -1,9 +1,13 @@
 """Fixtures for all tests: servers, databases that are gone afterwards, and a home that is nobody's.
 
-``--deep`` runs all there is. Without it, what is marked ``deep`` is left out, and so are the cases that a test has on
-the second server, unless it is marked ``second_server``; the summary says how many. A test that draws its cases asks
-``support.by_depth`` how many. With ``--deep-until`` the deep tests follow the others as far as the time goes, and an
-order is drawn, see ``depth``; its seed is printed.
+Without an option the tests run that catch most mistakes, the same ones with the same data each time: what is marked
+``deep`` is left out, and so are the cases on the second server; the summary says how many. ``--deep`` runs all there
+is. ``--slice`` runs what CI does after the quick tests: what is marked ``slice``, and the cases that tests marked
+``second_server`` have on that server. A test that draws its cases asks ``support.by_depth`` how many.
+
+``seed`` is what a test draws from. It is fixed in a quick run and fresh with ``--slice`` and ``--deep``, where the
+header names the ``--seed`` that repeats it; a seed that was red is added to ``cases/seeds.json`` and is a case of its
+test in every run.
 
 ``each_walk`` runs a test with the walker in C and without it, ``each_search`` with the patterns that fields of wide
 documents are searched by, and without them.
@@ -15,9 +19,11 @@ leaves there is dropped. ``client`` and ``database`` are plain PyMongo, for test
 from __future__ import annotations
 
 import gc
+import importlib
 import math
 import os
 import random
+import sys
 import time
 import uuid
 from collections.abc import Generator, Iterator
@@ -40,15 +46,34 @@ from model.diff import walk
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
 from model.values import canonical
-from tests import depth, servers, support
+from tests import servers, support
 from tests.walker import building
 
+COMPILED = support.ROOT / ".pytest_cache" / "compiled"
+"""Byte code of the tests and of what they start, also where none may be written beside the code."""
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(COMPILED)  # to rewrite all assertions takes 15 seconds
 _LEFT_OUT = pytest.StashKey[int]()
-_ENDS = pytest.StashKey[dict[str, tuple[float, str]]]()
-"""Until when a test is begun, by its id, and what is said where it is too late."""
-_SEED = pytest.StashKey[int]()
-CHUNK = 150
-"""Tests that a worker is given at once where their order counts: those of one file are mostly run by one worker."""
+SLICE = (
+    "tests/blackpipe",
+    "tests/counting",
+    "tests/hosted",
+    "tests/hostile",
+    "tests/journeys",
+    "tests/migrating",
+    "tests/model",
+    "tests/over_time",
+    "tests/processes",
+    "tests/recognition",
+    "tests/repairing",
+    "tests/resources",
+    "tests/scanning",
+    "tests/simulation",
+    "tests/test_house.py",
+    "tests/walker",
+    "tests/walking",
+    "tests/writers",
+)
+"""Where ``--slice`` looks for tests, unless it is told: collecting the others costs time and finds nothing."""
 PATIENCE = 60_000
 """Milliseconds that window and server get for what they are waited for: no test is about how long that takes."""
 
@@ -56,39 +81,62 @@ PATIENCE = 60_000
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Define how deep to go."""
     parser.addoption("--deep", action="store_true", help="run every case on every server, with many seeds")
-    parser.addoption(
-        "--deep-until",
-        type=float,
-        metavar="TIME",
-        help="run the deeper tests too, in an order that is drawn, as long as it is not yet TIME (seconds since 1970); "
-        "on a slow machine the other tests are left to another run as well, a minute later",
-    )
-    parser.addoption(
-        "--deep-seed", type=int, help="draws the order of --deep-until, which it repeats; at random without it"
-    )
+    parser.addoption("--slice", action="store_true", help="run the fixed slice of the deep tests that CI runs")
+    parser.addoption("--seed", type=int, help="draw from this; else quick runs draw from 0, and others anew each time")
 
 
+@pytest.hookimpl(tryfirst=True)  # hypothesis reads its seed in this step as well
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marks, and say how deep to go."""
+    """Name the marks, say how deep to go, and draw the seed."""
     config.addinivalue_line("markers", "deep: only run with --deep")
+    config.addinivalue_line("markers", "slice: run with --slice too")
+    config.addinivalue_line("markers", "second_server: its cases on the second server are run with --slice too")
     config.addinivalue_line("markers", "long: takes half a minute or more, and is begun before all others")
     config.addinivalue_line("markers", "lint: reads the code and runs none of it; CI does that in one job")
-    config.addinivalue_line("markers", "second_server: its cases on the second server are run without --deep as well")
     config.stash[_LEFT_OUT] = 0
-    config.stash[_ENDS] = {}
-    seed = getattr(config, "workerinput", {}).get("deep seed", config.getoption("--deep-seed"))
-    config.stash[_SEED] = random.randrange(10**6) if seed is None else seed
-    if config.getoption("--deep-until") is not None and config.getoption("dist", "no") != "no":
-        config.option.dist, config.option.maxschedchunk = "load", CHUNK  # workers keep to the order: quick ones first
+    support.deep, support.sliced = config.getoption("--deep"), config.getoption("--slice")
+    fresh = support.deep or support.sliced
+    anew = random.SystemRandom().randrange(1, 10**9) if fresh else 0
+    asked = getattr(config, "workerinput", {}).get("seed", config.option.seed)
+    support.seed = anew if asked is None else asked
+    config.option.hypothesis_seed = config.option.hypothesis_seed or str(support.seed)
+    if support.sliced and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        config.args[:] = [str(support.ROOT / folder) for folder in SLICE]
+    settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("tests")
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitActive, QtBot.waitExposed):
         wait.__kwdefaults__["timeout"] = PATIENCE
-    support.deep = config.getoption("--deep")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist the seed: all of them have to draw the same order."""
-    node.workerinput["deep seed"] = node.config.stash[_SEED]
+    """Tell a worker of xdist the seed: all draw from one."""
+    node.workerinput["seed"] = support.seed
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let one of two workers import the tests from the end: each compiles half of them, and reads what the other did.
+
+    In a fresh clone both would compile all of them side by side.
+    """
+    config = session.config
+    worker = str(getattr(config, "workerinput", {}).get("workerid", ""))
+    if worker[2:] and int(worker[2:]) % 2 and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        for path in sorted((support.ROOT / "tests").rglob("test_*.py"), reverse=True):
+            name = path.relative_to(support.ROOT).with_suffix("").as_posix()
+            if not support.sliced or name.startswith(SLICE):
+                importlib.import_module(name.replace("/", "."))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that draws its ``seed``, and those that were red once."""
+    if "seed" in metafunc.fixturenames and not any(
+        "seed" in str(mark.args[0]).replace(",", " ").split()
+        for mark in metafunc.definition.iter_markers("parametrize")
+    ):
+        name = metafunc.definition.nodeid
+        red = support.red_seeds().get(name, [])
+        metafunc.parametrize("seed", [support.seed_of(name), *red], ids=["drawn", *map(str, red)])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -104,36 +152,40 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(trylast=True)  # what -k and -m leave out is not counted
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the deep cases out, unless they are asked for, and begin with the long ones, while others run beside."""
+    """Leave out what was not asked for, and begin with the long ones, while others run beside."""
     left: list[pytest.Item] = []
-    if support.deep:
-        items.sort(key=depth.is_short)
-    elif config.getoption("--deep-until") is not None:
-        order = depth.drawn(items, config.stash[_SEED])
-        items[:] = [*order.always, *order.slice, *order.deeper]
-        config.stash[_ENDS] = order.ends(config.getoption("--deep-until"))
-    else:
-        left = [item for item in items if depth.is_deep(item)]
+    if not support.deep:
+        left = [item for item in items if not is_asked_for(item)]
         config.hook.pytest_deselected(items=left)
-        items[:] = sorted((item for item in items if not depth.is_deep(item)), key=depth.is_short)
+    leaving = set(left)
+    items[:] = sorted((item for item in items if item not in leaving), key=is_short)
     config.stash[_LEFT_OUT] = len(left)
     if hasattr(config, "workeroutput"):  # this is a worker of xdist, whose summary nobody sees
         config.workeroutput["left out"] = len(left)
 
 
+def is_asked_for(item: pytest.Item) -> bool:
+    """Whether a test is one of the quick ones, or with ``--slice`` one of the slice."""
+    if on_second_server(item):
+        return support.sliced and item.get_closest_marker("second_server") is not None
+    if support.sliced:
+        return item.get_closest_marker("slice") is not None
+    return item.get_closest_marker("deep") is None
+
+
+def on_second_server(item: pytest.Item) -> bool:
+    """Whether a case is the one that its test has on the Java server."""
+    return bool(getattr(item, "callspec", None) and item.callspec.params.get("server_name") == "java")  # type: ignore[attr-defined]
+
+
+def is_short(item: pytest.Item) -> bool:
+    """Whether a test is not one of those that are begun before all others."""
+    return item.get_closest_marker("long") is None
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """The seed of what is drawn."""
-    if config.getoption("--deep-until") is None:
-        return None
-    return f"as many tests as there is time for, in an order drawn with --deep-seed {config.stash[_SEED]}"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a test to another run where the time for such is over."""
-    ends, said = item.config.stash[_ENDS].get(item.nodeid, (math.inf, ""))
-    if time.time() > ends:
-        pytest.skip(said)
+    """The seed of what is drawn, where another run draws another."""
+    return f"drawn with --seed {support.seed}" if support.seed else None
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -145,23 +197,21 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say what was left out."""
-    if number := config.stash[_LEFT_OUT]:
+    if (number := config.stash[_LEFT_OUT]) and not support.sliced:
         which, them = ("test was", "it") if number == 1 else ("tests were", "them")
         terminalreporter.write_line(f"{number:,} deeper {which} left out; `python -m pytest --deep` runs {them} too.")
 
 
 time_limit.clock = time.thread_time  # what else a busy machine does uses up no limit of the in-process server
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # nor a law's
-settings.load_profile("tests")
 pymongo.common.MIN_HEARTBEAT_INTERVAL = 0.02  # a retry waits that long; the default costs half a second each
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs that tests start compile the product once and not each anew, wherever byte code may not be written."""
+def _compiled_once() -> Iterator[None]:
+    """Programs that tests start find the product compiled, also where byte code may not be written beside the code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("PYTHONPYCACHEPREFIX", str(COMPILED))
         yield
 
 

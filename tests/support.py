@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
+import zlib
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,24 +17,44 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 CASES = Path(__file__).parent / "cases"
-deep = False
-"""Whether ``--deep`` was given; set before any test is imported."""
+deep = sliced = False
+"""Whether ``--deep`` or ``--slice`` was given; set before any test is imported."""
+seed = 0
+"""What all that is drawn is drawn from; 0 in a quick run, and ``--seed`` says another."""
 T = TypeVar("T")
 
 
-def by_depth(quick: T, whole: T) -> T:
-    """How much a test does: a slice of it, or with ``--deep`` the whole."""
-    return whole if deep else quick
+def by_depth(quick: T, whole: T, a_slice: T | None = None) -> T:
+    """How much a test does: a little of it, with ``--deep`` the whole, and with ``--slice`` what is named for that."""
+    if deep:
+        return whole
+    return a_slice if sliced and a_slice is not None else quick
+
+
+def seed_of(test: str) -> int:
+    """The seed from which a test draws."""
+    return zlib.crc32(f"{seed} {test}".encode())
+
+
+@cache
+def red_seeds() -> dict[str, list[int]]:
+    """The seeds with which tests failed once, by the tests' ids without their cases."""
+    red: dict[str, list[int]] = json.loads((CASES / "seeds.json").read_text("utf-8"))
+    return red
 
 
 def examples(number: int) -> settings:
-    """Settings of hypothesis for a law: so many examples with ``--deep``, else a tenth of them."""
-    return settings(max_examples=by_depth(max(number // 10, 5), number))
+    """Settings of hypothesis for a law: so many examples with ``--deep``, half with ``--slice``, else a tenth."""
+    return settings(max_examples=by_depth(max(number // 10, 5), number, max(number // 2, 5)))
 
 
-def every(step: int, cases: Iterable[object]) -> list[object]:
-    """Cases for ``parametrize``: the first and each ``step``-th after it, and with ``--deep`` all of them."""
-    return [case if at % step == 0 else pytest.param(case, marks=pytest.mark.deep) for at, case in enumerate(cases)]
+def every(step: int, cases: Iterable[object], in_slice: bool = False) -> list[object]:
+    """Cases for ``parametrize``: the first and each ``step``-th after it, and with ``--deep`` all of them.
+
+    With ``in_slice`` the others are run with ``--slice`` too.
+    """
+    marks = [pytest.mark.deep, pytest.mark.slice] if in_slice else [pytest.mark.deep]
+    return [case if at % step == 0 else pytest.param(case, marks=marks) for at, case in enumerate(cases)]
 
 
 def naming(uri: str, database: str) -> str:

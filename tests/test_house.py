@@ -30,10 +30,22 @@ MODEL = sorted((ROOT / "model").rglob("*.py"))
 FREE = {"__init__", "__main__", "base"}  # the names of files that any folder may have
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    """The code of a file, parsed."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of it, piece by piece."""
+    return tuple(ast.walk(tree(path)))
+
+
 def imported(path: Path) -> set[str]:
     """The dotted names that a module imports, at any depth of its code."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -46,15 +58,22 @@ def run(*command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("path", GUI, ids=lambda p: p.name)
-def test_the_window_knows_no_driver_and_no_layout(path: Path) -> None:
-    forbidden = ("pymongo", "bson", "model.layouts", "model.server", "model.localserver")
-    assert not [name for name in imported(path) if name.split(".")[0] in forbidden or name.startswith(forbidden)]
+def importing(files: list[Path], *forbidden: str) -> list[str]:
+    """The files that import what they may not, each with that."""
+    return [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files
+        for name in sorted(imported(path))
+        if name.startswith(forbidden)
+    ]
 
 
-@pytest.mark.parametrize("path", MODEL, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_model_knows_no_window(path: Path) -> None:
-    assert not [name for name in imported(path) if name.split(".")[0] in ("PySide6", "shiboken6", "gui")]
+def test_the_window_knows_no_driver_and_no_layout() -> None:
+    assert not importing(GUI, "pymongo", "bson", "model.layouts", "model.server", "model.localserver")
+
+
+def test_the_model_knows_no_window() -> None:
+    assert not importing(MODEL, "PySide6", "shiboken6", "gui")
 
 
 def test_colours_are_named_in_one_file_only() -> None:
@@ -65,7 +84,7 @@ def test_colours_are_named_in_one_file_only() -> None:
 
 def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
     """The calls in a file, each with the last part of the name that is called."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call):
             yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
 
@@ -88,7 +107,7 @@ def test_labels_are_never_markup() -> None:
     above = [
         f"{path.name}: {node.name}"
         for path in GUI
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == "QLabel" for base in node.bases)
     ]
     assert above == ["states.py: PlainLabel"]
@@ -123,14 +142,14 @@ def test_commands_print_through_one_door() -> None:
 
 def public_classes(path: Path) -> list[str]:
     """The classes that a module hands on."""
-    found = ast.parse(path.read_text("utf-8")).body
-    return [node.name for node in found if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
 
 
 def public_functions(path: Path) -> list[str]:
     """The functions that a file defines for others."""
-    nodes = ast.parse(path.read_text("utf-8")).body
-    return [node.name for node in nodes if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    return [
+        node.name for node in tree(path).body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    ]
 
 
 def snake_case(name: str) -> str:
@@ -182,6 +201,8 @@ def test_no_files_import_one_another_in_a_circle() -> None:
 
 
 @pytest.mark.lint
+@pytest.mark.deep  # half a minute
+@pytest.mark.slice
 def test_types_are_right_everywhere() -> None:
     run("-m", "mypy")
 
@@ -257,28 +278,42 @@ def names_of(source: str) -> Names:
     names, tree = Names(), ast.parse(source)
     docstrings = {id(node): node for node in docstrings_of(tree)}
     names.docstrings = {node.lineno: str(node.value) for node in docstrings.values()}
-    for node in ast.walk(tree):
+    todo: list[tuple[ast.AST, tuple[set[str], ...]]] = [(tree, (names.used,))]
+    while todo:
+        node, owners = todo.pop()
         if isinstance(node, ast.ClassDef):
-            names.classes[node.name] = {name for inner in ast.walk(node) for name in identifiers(inner)}
+            owners = (*owners, names.classes[node.name])
         elif isinstance(node, ast.FunctionDef):
             names.functions.add(node.name)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            names.strings.add(node.value)
-            names.words.update(re.findall(r"\$?\w+", node.value))
-        names.used.update(identifiers(node))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and id(node) not in docstrings:
+                names.strings.add(node.value)
+            continue
+        if found := identifiers(node):
+            for owner in owners:
+                owner.update(found)
+        todo.extend((below, owners) for below in ast.iter_child_nodes(node))
+    for each in names.strings:
+        names.words.update(re.findall(r"\$?\w+", each))
     return names
 
 
-def identifiers(node: ast.AST) -> Iterator[str]:
+IDENTIFYING = ("id", "attr", "arg", "name", "asname", "module")
+
+
+def identifiers(node: ast.AST) -> list[str]:
     """The identifiers that a node itself consists of."""
-    for key in ("id", "attr", "arg", "name", "asname", "module"):
-        if isinstance(value := getattr(node, key, None), str):
-            yield from value.split(".")
+    found = [getattr(node, key, None) for key in node._fields if key in IDENTIFYING]
+    return [part for value in found if isinstance(value, str) for part in value.split(".")]
 
 
 def docstrings_of(tree: ast.Module) -> Iterator[ast.Constant]:
     """The docstrings of a module, of its classes and functions, and those below a variable."""
-    for node in ast.walk(tree):
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, ast.expr):
+            todo.extend(below for below in ast.iter_child_nodes(node) if not isinstance(below, ast.expr))
         body = getattr(node, "body", None)
         lines = body if isinstance(body, list) else []
         for before, line in zip([node, *lines], lines, strict=False):
@@ -292,6 +327,8 @@ def docstrings_of(tree: ast.Module) -> Iterator[ast.Constant]:
 def prose_of(source: str) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a piece of code, each with its line."""
     yield from names_of(source).docstrings.items()
+    if "#" not in source:
+        return
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("#: ")

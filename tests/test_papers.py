@@ -49,6 +49,7 @@ EXAMPLES = {
     "python -m",  # heads a column
     "1 == 1.0 == True",
     "==",
+    *("--deep", "--slice", "--seed", "@example"),
     'command("name", "module:function", "help")',
     'tr("Saved as {version}.", version=…)',
     'wording.many(n, "field")',
@@ -130,12 +131,27 @@ def test_the_libraries_that_qt_needs_are_the_same_wherever_they_are_installed() 
 
 
 def test_ci_lints_in_one_job_and_measures_in_one() -> None:
-    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8")
-    runs = re.findall(r"- run: (.+)", workflow)
+    files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    runs = [run for path in files for run in re.findall(r"- run: (.+)", path.read_text("utf-8"))]
     assert [run for run in runs if run.startswith(("ruff", "mypy", "lint-imports"))]
     suites = [run for run in runs if "pytest" in run]
     assert all('-m "not lint"' in run for run in suites)
     assert len([run for run in suites if "--cov" in run]) == 1
+
+
+def test_all_tests_run_each_night_and_before_a_release() -> None:
+    deep, release = ((ROOT / ".github/workflows" / f"{name}.yml").read_text("utf-8") for name in ("deep", "release"))
+    assert all("--deep" in run for run in re.findall(r"- run: (python -m pytest.+)", deep))
+    assert "\n  schedule:\n" in deep
+    assert "uses: ./.github/workflows/deep.yml" in release
+    assert all("deep" in needed for needed in re.findall(r"needs: \[(.+)\]", release))
+
+
+def test_ci_runs_what_a_newcomer_is_told_to_and_then_the_slice() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert re.search(r"grep .* README\.md", script)
+    assert re.findall(r"-m pytest (--\w+)", script) == ["--slice"]
+    assert not re.search(r"\bdate\b", script)  # nothing is left out by the clock
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script of the shell")

@@ -15,6 +15,7 @@ def test_what_does_not_reach_its_target_is_told() -> None:
     assert Volume("reading", 120.0, "MB/s", 200, least=True).missed == ["reading: 120 MB/s, target 200"]
 
 
+@pytest.mark.deep
 def test_a_dump_is_read_in_a_process_of_its_own_and_its_memory_is_what_that_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -63,6 +63,8 @@ def wrong(action: Action, parts: tuple[float, ...]) -> list[str]:
     return found
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_server_that_says_nothing_is_left_with_a_sentence() -> None:
     draw = random.SystemRandom()
     drawn = draw.sample([each for each in ACTIONS if each.name not in (*SHORT, *LONG)], 2)
@@ -73,6 +75,8 @@ def test_a_server_that_says_nothing_is_left_with_a_sentence() -> None:
     assert not [said for each in (*short, *drawn) for said in wrong(each, (part,))]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_check_of_a_server_that_falls_silent_claims_nothing_and_names_what_it_left() -> None:
     limits = "".join(f"&{name}=1500" for name in LIMITS)
     with StallingServer() as server, Server.connect(server.uri + limits) as port:

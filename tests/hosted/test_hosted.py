@@ -50,26 +50,27 @@ def wrong(actions: list[Action], names: list[str]) -> list[tuple[str, str, Cell]
     return [(name, action.name, cell) for action, name, cell in cells(actions, names) if cell.verdict == "wrong"]
 
 
-def test_what_people_do_every_day_works_on_every_server_or_says_why_not() -> None:
-    assert not wrong([NAMED[name] for name in SHORT], list(PROFILES))
+@pytest.mark.parametrize("action", every(2, SHORT, in_slice=True))
+def test_what_people_do_every_day_works_on_every_server_or_says_why_not(action: str) -> None:
+    assert not wrong([NAMED[action]], list(PROFILES))
 
 
-def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not() -> None:
-    seed = random.randrange(10**6)
+@pytest.mark.deep
+@pytest.mark.slice
+def test_actions_that_are_drawn_work_on_a_server_that_is_drawn_or_say_why_not(seed: int) -> None:
     draw = random.Random(seed)
     name = draw.choice(sorted(PROFILES))
     drawn = draw.sample([action for action in ACTIONS if action.name not in SHORT], 20)
-    print(f"seed {seed}: {name}, {', '.join(action.name for action in drawn)}")
+    print(f"{name}, {', '.join(action.name for action in drawn)}")
     assert not wrong(drawn, [name])
 
 
 @pytest.mark.deep
 @pytest.mark.long
 @pytest.mark.parametrize("name", PROFILES)
-def test_a_tenth_of_all_actions_works_on_every_server_or_says_why_not(name: str) -> None:
-    seed = random.randrange(10**6)
+def test_a_tenth_of_all_actions_works_on_every_server_or_says_why_not(name: str, seed: int) -> None:
     drawn = random.Random(seed).sample(ACTIONS, len(ACTIONS) // 10)
-    print(f"seed {seed}: {', '.join(action.name for action in drawn)}")
+    print(", ".join(action.name for action in drawn))
     assert not wrong(drawn, [name])
 
 
@@ -104,11 +105,10 @@ def test_a_query_that_a_server_gives_up_is_told_with_what_helps_and_nothing_is_w
 
 @pytest.mark.deep
 def test_a_third_of_all_actions_on_a_server_that_gives_up_ends_in_a_sentence_or_works(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    seed = random.randrange(10**6)
     drawn = random.Random(seed).sample([each for each in ACTIONS if each.name not in SAID_OTHERWISE], len(ACTIONS) // 3)
-    print(f"seed {seed}: {', '.join(action.name for action in drawn)}")
+    print(", ".join(action.name for action in drawn))
     assert not unsaid(drawn, monkeypatch)
 
 
@@ -149,6 +149,8 @@ def _with_id(patch: pytest.MonkeyPatch) -> None:
         (_with_id, "set a name with a dollar", "documentdb-postgres"),
     ],
 )
+@pytest.mark.deep
+@pytest.mark.slice
 def test_forms_of_the_program_that_were_wrong_are_convicted(
     monkeypatch: pytest.MonkeyPatch, habit: Callable[[pytest.MonkeyPatch], None], action: str, name: str
 ) -> None:
@@ -157,6 +159,8 @@ def test_forms_of_the_program_that_were_wrong_are_convicted(
     assert wrong([NAMED[action]], [name])
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_matrix_that_is_stopped_blames_no_server_and_goes_on_with_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +317,7 @@ def undone(bench: Bench, what: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", SERVERS)
-@pytest.mark.parametrize("action", ["import", "repair"])
+@pytest.mark.parametrize("action", every(2, ["import", "repair"], in_slice=True))
 def test_a_run_says_how_many_of_its_writes_cannot_be_undone_on_this_server(
     action: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,6 +333,8 @@ def test_a_run_says_how_many_of_its_writes_cannot_be_undone_on_this_server(
 
 
 @pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_report_says_what_cannot_be_undone_where_it_was_repaired(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

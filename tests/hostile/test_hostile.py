@@ -47,6 +47,8 @@ def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("attack", "guard"), GUARDED)
+@pytest.mark.deep
+@pytest.mark.slice
 def test_without_a_guard_the_attack_comes_through(attack: Attack, guard: Taken, tmp_path: Path) -> None:
     """The walk ends early: two pages are enough to be convicted."""
     with guard():
@@ -118,6 +120,8 @@ def test_what_file_dialogs_are_given_is_plain_and_safe(tmp_path: Path, monkeypat
     assert not [*unsafe(asked)]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_names_that_are_proposed_as_they_stand_in_a_database_are_convicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,8 @@ def test_by_keys_from_a_collection_to_the_change_of_an_author(qtbot: QtBot, wind
     assert compared(qtbot, window) == (2, 4)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_by_mouse_from_the_sidebar_to_a_day_and_the_comparison(qtbot: QtBot, window: Window, database: Db) -> None:
     sidebar = window.workspace.sidebar
     node = sidebar.model.roots[0].find(f"{database.name}.orders")
@@ -109,6 +111,8 @@ def test_by_mouse_from_the_sidebar_to_a_day_and_the_comparison(qtbot: QtBot, win
     assert compared(qtbot, window) == (1, 2)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_what_is_written_meanwhile_comes_by_itself_and_by_asking(qtbot: QtBot, window: Window, database: Db) -> None:
     press(window, "Ctrl+Shift+G")
     page = activity(qtbot, window)
@@ -123,6 +127,8 @@ def test_what_is_written_meanwhile_comes_by_itself_and_by_asking(qtbot: QtBot, w
     assert "C1 eve" in rows(page)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_page_of_a_document_comes_back_in_the_next_run(qtbot: QtBot, window: Window) -> None:
     window.actions_.trigger("activity-document")
     page = activity(qtbot, window)
@@ -143,6 +149,8 @@ def test_the_page_of_a_connection_reads_all_of_its_collections(qtbot: QtBot, tmp
         window.close_quietly()
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_arrow_keys_choose_between_what_was_and_live_and_the_focus_is_in_sight(qtbot: QtBot, window: Window) -> None:
     press(window, "Ctrl+Shift+G")
     page = activity(qtbot, window)

@@ -380,6 +380,8 @@ def shown(page: QWidget) -> str:
 
 @pytest.mark.usefixtures("look")
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+@pytest.mark.deep
+@pytest.mark.slice
 def test_each_view_names_what_is_missing_and_shows_the_rest(qtbot: QtBot, server: GuardedServer) -> None:
     server.allow("eva", [may("shop", "listCollections"), may("shop", "find", "update", collection="orders")])
     window = new_window(qtbot)

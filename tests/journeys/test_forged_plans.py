@@ -182,6 +182,8 @@ def test_a_forged_plan_writes_nothing(
     assert everything(session) == before
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_true_plan_would_do_every_item_that_is_forged_here(
     session: Session, plan: Data, tmp_path: Path, run: Run
 ) -> None:
@@ -220,6 +222,8 @@ def test_a_plan_is_not_done_on_a_collection_that_was_made_anew(
         assert list(history.find()) == rows
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_plan_of_an_earlier_version_names_no_collections_and_is_done(
     session: Session, plan: Data, tmp_path: Path, run: Run
 ) -> None:

@@ -53,6 +53,8 @@ def test_no_entry_into_the_program_imports_deepdiff(module: str, brought: set[st
     assert not brought & set(python(f"import {module}; {LISTS}").split())
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
     brought: set[str], local_uri: str, tmp_path: Path
 ) -> None:
@@ -195,6 +197,8 @@ def test_a_process_that_serves_the_sample_imports_nothing_of_files_and_dumps() -
     assert len(ours(there)) <= 60, ours(there)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_every_name_that_the_session_hands_on_is_there_alone_and_after_all_others() -> None:
     for names in ([name] for name in ("Journal", "SavedConnection", "Conflict", "try_source")):
         assert python(f"from model.session import {', '.join(names)}") == ""

@@ -164,6 +164,8 @@ def test_the_collection_of_a_time_is_read_by_mouse_and_what_cannot_be_proven_is_
     assert "writable" in page.facts()
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_time_is_reached_by_keys_and_one_in_the_future_is_said(qtbot: QtBot, page: CollectionPage) -> None:
     page.browser.list.setFocus()
     QTest.keyClick(page.window(), Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
@@ -185,6 +187,8 @@ def test_a_time_is_reached_by_keys_and_one_in_the_future_is_said(qtbot: QtBot, p
     wait_idle(qtbot, lambda: page.browser.ran.is_of_now)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_two_times_are_compared_and_each_document_leads_to_its_comparison(qtbot: QtBot, page: CollectionPage) -> None:
     window = page.window()
     assert isinstance(window, Window)
@@ -237,6 +241,8 @@ def test_two_times_are_compared_and_each_document_leads_to_its_comparison(qtbot:
     assert (a.v.python(), b.v.python()) == (2, 3)  # type: ignore[union-attr]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_deleted_documents_are_listed_with_who_and_when_and_restored(
     qtbot: QtBot, page: CollectionPage, database: Db
 ) -> None:

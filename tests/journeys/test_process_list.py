@@ -83,6 +83,8 @@ def rows_with(pid: int, there: Callable[[bytes], bool]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("words", [("collections", FAR), (FAR,)], ids=["command", "window"])
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_connection_through_ssh_shows_no_secret(words: tuple[str, ...], tmp_path: Path) -> None:
     with program(*words, folder=tmp_path) as pid:
         found = rows_with(pid, lambda said: said.endswith(b"-- bastion "))

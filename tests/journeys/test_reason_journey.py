@@ -116,6 +116,8 @@ def test_an_edit_a_merge_and_a_restore_say_why(
     assert (newest(database)["total"], newest(database)["why"]) == (10, "a second call")
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_name_is_asked_once_where_the_profile_says_so(
     qtbot: QtBot, window: Window, server_uri: str, database: Db, tmp_path: Path
 ) -> None:

@@ -108,6 +108,8 @@ def test_a_command_says_at_once_what_is_wrong_with_a_connection_and_ends_with_2(
 
 @pytest.mark.usefixtures("look")
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_window_says_it_too_by_the_test_button_and_on_connecting(
     authorities: dict[str, Authority], qtbot: QtBot
 ) -> None:

@@ -79,6 +79,8 @@ def test_an_import_is_taken_back_from_its_heading_and_undone_from_the_journal(
     }
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_one_version_is_taken_back_from_the_timeline_and_a_later_edit_decided_by_keys(
     qtbot: QtBot, window: Window, database: Db
 ) -> None:

@@ -1,9 +1,8 @@
-"""A slice of the migrations with fresh seeds, the careless one convicted, and the command by hand."""
+"""A slice of the migrations, the careless one convicted, and the command by hand."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import tomllib
 import tracemalloc
@@ -27,24 +26,24 @@ from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.migrating.run import Careless, killed, moved
 from tests.migrating.scenes import PAIRS, START, Dying, Killed, _version, place
 
-SEED = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).randrange(10**9)  # one for all workers: it names tests
-SOME = random.Random(SEED).sample(PAIRS, 6)
+NUMBER = support.by_depth(3, 12, 12)
 
 
-@pytest.mark.parametrize("pair", SOME, ids="-to-".join)
-def test_every_version_arrives_while_people_write(pair: tuple[str, str], local_uri: str, home: Path) -> None:
-    print(f"seed {SEED}")
-    wrong, _ = moved(local_uri, pair, 6, SEED, home)
-    assert not wrong, f"python -m tests.migrating --pair {' '.join(pair)} --seed {SEED}: {wrong}"
+@pytest.mark.slice
+def test_every_version_arrives_while_people_write(local_uri: str, tmp_path: Path, seed: int) -> None:
+    for number, pair in enumerate(random.Random(seed).sample(PAIRS, NUMBER)):
+        wrong, _ = moved(local_uri, pair, 6, seed, tmp_path / str(number))
+        assert not wrong, f"python -m tests.migrating --pair {' '.join(pair)} --seed {seed}: {wrong}"
 
 
-@pytest.mark.parametrize("pair", SOME[:2], ids="-to-".join)
-def test_a_migration_that_dies_goes_on(pair: tuple[str, str], local_uri: str, home: Path) -> None:
-    print(f"seed {SEED}")
-    assert not killed(local_uri, pair, SEED, home, most=3)
+@pytest.mark.slice
+def test_a_migration_that_dies_goes_on(local_uri: str, tmp_path: Path, seed: int) -> None:
+    for number, pair in enumerate(random.Random(seed).sample(PAIRS, NUMBER // 3)):
+        assert not killed(local_uri, pair, seed, tmp_path / str(number), most=3), f"{' '.join(pair)}, seed {seed}"
 
 
 def test_a_careless_migration_is_convicted(local_uri: str, home: Path) -> None:
@@ -301,6 +300,8 @@ def test_documents_without_an_id_are_told_by_verifying(local_uri: str, database_
         assert ["without docId" in each.wrong for each in here.migration().verify()] == [False, False, True]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_bringing_a_long_history_up_to_date_holds_no_more_than_one_state_of_it(
     local_uri: str, database_name: str, home: Path
 ) -> None:
@@ -321,6 +322,8 @@ def test_bringing_a_long_history_up_to_date_holds_no_more_than_one_state_of_it(
 
 
 @pytest.mark.parametrize("name", ["archive", "embedded", "flagged"])
+@pytest.mark.deep
+@pytest.mark.slice
 def test_bringing_a_long_history_up_to_date_does_not_make_all_that_it_ever_was(
     name: str, local_uri: str, database_name: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,7 @@
-"""A slice of ``python -m tests.over_time``: every source with a fresh seed, and each careless subject."""
+"""A slice of ``python -m tests.over_time``: every source, and each careless subject."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 
 import pytest
@@ -20,19 +19,18 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
+@pytest.mark.slice
 @pytest.mark.parametrize("name", NAMES)
-def test_every_change_is_told_once_and_every_state_is_right_or_marked(name: str, server: Server) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"{name}, seed {seed}")
+def test_every_change_is_told_once_and_every_state_is_right_or_marked(name: str, server: Server, seed: int) -> None:
     oracle = Oracle(source(server, f"over_time_{name}", name), seed)
-    oracle.run(support.by_depth(45, 150))
-    found = judged(oracle, support.by_depth(4, 15))
+    oracle.run(support.by_depth(30, 150, 80))
+    found = judged(oracle, support.by_depth(3, 15, 8))
     assert not found.wrong, found.wrong[:5]
     assert found.changes
     assert found.states
 
 
-@pytest.mark.parametrize("subject", support.every(2, SUBJECTS))
+@pytest.mark.parametrize("subject", support.every(len(SUBJECTS), SUBJECTS, in_slice=True))
 def test_whoever_forgets_mistakes_or_marks_wrongly_is_convicted(subject: str, server: Server) -> None:
     oracle = Oracle(source(server, f"subject_{list(SUBJECTS).index(subject)}", "versions"), 7)
     oracle.run(115)

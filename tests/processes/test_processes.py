@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pymongo
@@ -13,15 +12,15 @@ from tests.processes.swarm import Doc, Told, audit, lines, run
 
 
 @pytest.mark.deep
-def test_what_eight_processes_were_told_is_what_the_database_holds(java_uri: str, tmp_path: Path) -> None:
-    seed = random.SystemRandom().randrange(2**31)
+@pytest.mark.slice
+def test_what_eight_processes_were_told_is_what_the_database_holds(java_uri: str, tmp_path: Path, seed: int) -> None:
     with pymongo.MongoClient(java_uri) as client:
         database = client[f"palimpsest_swarm_{seed}"]
         try:
             told = run(java_uri, database, "archive", tmp_path, seed, processes=8, edits=10, fresh=1)
         finally:
             client.drop_database(database.name)
-    print(f"seed {seed}", *lines("archive", told), sep="\n")
+    print(*lines("archive", told), sep="\n")
     assert not told.wrong, f"seed {seed}: {told.wrong}"
     assert told.statuses[APPLIED] >= 40, told.statuses
     assert sum(n for what, n in told.wire.items() if what != "writes told") >= 20, told.wire

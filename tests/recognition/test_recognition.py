@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,32 +15,31 @@ from tests.recognition import harness
 from tests.recognition.harness import Client
 
 
-def fresh() -> Iterator[int]:
-    """Seeds from a fresh one on, which is printed and so shown with a failure."""
-    seed = random.SystemRandom().randrange(2**31)
-    print(f"seed {seed}")
-    return itertools.count(seed)
-
-
-def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, client: Client) -> None:
-    tally = harness.ordinary(server, client, fresh(), support.by_depth(120, 200))
+@pytest.mark.slice
+def test_no_collection_of_an_ordinary_application_is_claimed(server: Server, client: Client, seed: int) -> None:
+    tally = harness.ordinary(server, client, itertools.count(seed), support.by_depth(40, 200, 120))
     assert not tally.wrong
 
 
-def test_versioned_collections_are_recognised_whatever_their_names(server: Server, client: Client) -> None:
-    tally = harness.histories(server, client, fresh(), support.by_depth(54, 120))
+@pytest.mark.slice
+def test_versioned_collections_are_recognised_whatever_their_names(server: Server, client: Client, seed: int) -> None:
+    tally = harness.histories(server, client, itertools.count(seed), support.by_depth(18, 120, 54))
     assert not tally.wrong
-    allowed = support.by_depth(5, 12)  # a slice may meet more than its share of those that are not seen
+    allowed = support.by_depth(3, 12, 5)  # a slice may meet more than its share of those that are not seen
     assert len(tally.missed) <= allowed, tally.missed
 
 
 @pytest.mark.long
-def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client) -> None:
-    tally = harness.by_itself(server, client, fresh(), support.by_depth(40, 150))
+@pytest.mark.slice
+@pytest.mark.deep
+def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client, seed: int) -> None:
+    tally = harness.by_itself(server, client, itertools.count(seed), support.by_depth(40, 150))
     assert not tally.wrong
     assert len(tally.missed) <= tally.collections // 4
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_whoever_looks_only_at_what_was_asked_for_is_found_out(
     server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +47,8 @@ def test_whoever_looks_only_at_what_was_asked_for_is_found_out(
     assert harness.by_itself(server, client, itertools.count(40), 30).wrong
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_recogniser_that_hears_no_contradiction_is_found_out(
     server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,10 +62,11 @@ def test_a_recogniser_that_hears_no_contradiction_is_found_out(
     assert not tally.enough()
 
 
-def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Server, client: Client) -> None:
-    tally = harness.shared(server, client, fresh(), support.by_depth(12, 40))
+@pytest.mark.slice
+def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Server, client: Client, seed: int) -> None:
+    tally = harness.shared(server, client, itertools.count(seed), support.by_depth(6, 40, 12))
     assert not tally.wrong
-    assert len(tally.missed) <= support.by_depth(5, 15), tally.missed  # a slice may meet more than its share of them
+    assert len(tally.missed) <= support.by_depth(3, 15, 5), tally.missed  # a slice may meet more than its share of them
 
 
 def test_whoever_does_not_look_at_parts_doubts_none(

@@ -17,6 +17,7 @@ from model.foundation.records import CollectionInfo
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests.support import every
 from tests.writers.judging import LAYOUTS, misjudged
 from tests.writers.libraries import HERE, NAMES, UNKNOWN
 
@@ -36,7 +37,7 @@ def collections(session: Session) -> dict[str, CollectionInfo]:
     return {info.ns.partition(".")[2]: info for info in session.collections()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", every(3, NAMES, in_slice=True))
 def test_what_an_unknown_library_wrote_is_plain_a_log_or_a_shadow(name: str) -> None:
     with Session.open(str(HERE / name)) as session:
         found = collections(session)
@@ -79,7 +80,7 @@ def test_there_is_a_word_on_every_library_that_is_not_known() -> None:
     assert {*LAYOUTS} == {*UNKNOWN}
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", every(3, LAYOUTS, in_slice=True))
 def test_a_library_without_a_preset_is_a_log_or_plain_and_nothing_is_found(name: str) -> None:
     assert not misjudged(name, HERE)
     with Session.open(str(HERE / name)) as session:

@@ -1,4 +1,4 @@
-"""A slice of the scenes with fresh seeds, which it prints; ``python -m tests.scanning`` runs all by the hundred."""
+"""A slice of the scenes; ``python -m tests.scanning`` runs all by the hundred."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.scanning import clean, scenes
 from tests.scanning.support import SETS, Scene, scanned
 from tests.scanning.troubles import SCENES
 
-SEED = random.SystemRandom().randrange(2**31)
+SEED = support.seed_of("scanning")
 PLANTS = 12
 CLEAN = 250
 WHICH = random.Random(SEED).choice(list(SETS))
@@ -33,7 +33,7 @@ def judged(server_uri: str, client: pymongo.MongoClient) -> Callable[[Scene], li
     return judge
 
 
-@pytest.mark.parametrize("name", support.every(2, SCENES))
+@pytest.mark.parametrize("name", support.every(4, SCENES, in_slice=True))
 def test_what_is_planted_is_found_with_its_id_versions_and_repair_and_nothing_else(
     name: str, judged: Callable[[Scene], list[str]], database_name: str
 ) -> None:
@@ -42,7 +42,7 @@ def test_what_is_planted_is_found_with_its_id_versions_and_repair_and_nothing_el
     assert not judged(it)
 
 
-@pytest.mark.parametrize("layout", clean.LAYOUTS)
+@pytest.mark.parametrize("layout", support.every(3, clean.LAYOUTS, in_slice=True))
 def test_nothing_is_found_in_clean_documents(
     layout: str, judged: Callable[[Scene], list[str]], database_name: str
 ) -> None:

@@ -25,18 +25,18 @@ from model.server.port import _value, bson_of
 from model.text import json_writer, scalars
 from model.values import canonical as c
 from tests.model.diff.bson_strategies import documents
-from tests.support import ROOT, by_depth, examples
+from tests.support import ROOT, by_depth
 from tests.walker import building, comparing
 
 
-def test_both_walks_give_equal_results_and_errors_on_bytes_of_all_kinds(walker: ModuleType) -> None:
-    seed = random.randrange(2**32)
-    print(f"python -m tests.walker --seed {seed}")
-    for a, b in comparing.inputs(seed, by_depth(300, 8_000)):
-        assert comparing.compare(walker, a, b) == []
+@pytest.mark.slice
+def test_both_walks_give_equal_results_and_errors_on_bytes_of_all_kinds(walker: ModuleType, seed: int) -> None:
+    for a, b in comparing.inputs(seed, by_depth(300, 8_000, 4_000)):
+        assert comparing.compare(walker, a, b) == [], f"python -m tests.walker --seed {seed}"
 
 
-@settings(examples(500), deadline=None)
+@pytest.mark.slice
+@settings(max_examples=by_depth(20, 500, 250), deadline=None)
 @given(documents(), documents(), st.integers(0, 300), st.binary(max_size=6))
 def test_both_walks_give_equal_results_on_odd_documents_and_where_these_are_cut_and_patched(
     walker: ModuleType, a: bytes, b: bytes, at: int, patch: bytes

@@ -1,4 +1,4 @@
-"""A slice of the sequences and a short walk with fresh seeds, and what they are to convict, done on purpose."""
+"""A slice of the sequences and a short walk, and what they are to convict, done on purpose."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ def world(qapp: QApplication) -> Iterator[World]:
 
 
 @pytest.mark.long
-def test_no_view_is_stale_after_any_way_to_write(world: World) -> None:
-    first = random.randrange(10**6)
-    print(f"seeds from {first}")
-    for seed in range(first, first + by_depth(1, 6)):
-        result = Sequence(world, seed).run()
-        assert not result.wrong, (seed, result.views, result.done, result.wrong)
+@pytest.mark.slice
+@pytest.mark.deep
+def test_no_view_is_stale_after_any_way_to_write(world: World, seed: int) -> None:
+    for each in range(seed, seed + by_depth(1, 6, 4)):
+        result = Sequence(world, each).run()
+        assert not result.wrong, (each, result.views, result.done, result.wrong)
 
 
-@pytest.mark.parametrize("cut", [pytest.param("collection", marks=pytest.mark.deep), "document"])
-def test_a_view_that_hears_no_news_is_convicted(world: World, cut: str) -> None:
+@pytest.mark.parametrize("cut", ["collection", "document"])
+@pytest.mark.deep
+@pytest.mark.slice
+def test_a_view_that_hears_no_news_is_convicted(world: World, cut: str, seed: int) -> None:
     view = "edit" if cut == "document" else cut
-    seeds = [seed for seed in range(len(PAIRS)) if view in PAIRS[seed][:2]]
-    random.shuffle(seeds)
-    print(f"seeds {seeds[:6]}")
-    assert any(Sequence(world, seed, cut).run().wrong for seed in seeds[:6])
+    numbers = [number for number in range(len(PAIRS)) if view in PAIRS[number][:2]]
+    random.Random(seed).shuffle(numbers)
+    assert any(Sequence(world, number, cut).run().wrong for number in numbers[:6])
 
 
 def _write_past_the_journal(walker: Walker) -> str:
@@ -79,6 +80,8 @@ def _keep_an_editor_from_news(walker: Walker) -> str:
         (_keep_an_editor_from_news, "the clean editor stands on"),
     ],
 )
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_walk_convicts(
     world: World, way: Callable[[Walker], str], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +108,8 @@ def _lie_over_everything(window: Window, said: str) -> None:
 @pytest.mark.parametrize(
     ("careless", "sentence"), [(_push_down, "moved"), (_lie_over_everything, "lies over")], ids=["moves", "covers"]
 )
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_message_that_gets_under_the_pointer_is_convicted(
     world: World, careless: Callable[[Window, str], None], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,10 +123,10 @@ def test_a_message_that_gets_under_the_pointer_is_convicted(
     assert [each for each in walker.walk.wrong if f"a message {sentence}" in each], walker.walk.wrong
 
 
-def test_a_short_walk_with_a_fresh_seed_finds_nothing(world: World) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    result = Walker(world, seed).run(by_depth(8, 20))
+@pytest.mark.slice
+@pytest.mark.deep
+def test_a_short_walk_finds_nothing(world: World, seed: int) -> None:
+    result = Walker(world, seed).run(by_depth(10, 60, 40))
     assert not result.wrong, (seed, result.done, result.wrong)
 
 

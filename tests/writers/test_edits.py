@@ -28,7 +28,7 @@ from tests.writers.libraries import HERE, NAMES, Told, keep, line_of, told
 EDITABLE = sorted(name for name, each in presets().items() if each.keys.get("edit", "no") != "no")
 
 
-@pytest.fixture(params=every(2, EDITABLE))
+@pytest.fixture(params=every(4, EDITABLE))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -116,6 +116,7 @@ def test_an_edit_moves_the_lock_of_the_program(session: Session, id: Value) -> N
     assert (before and before.python()) + 1 == (after and after.python())
 
 
+@pytest.mark.deep
 def test_many_edits_are_shown_as_they_were(name: str, tmp_path: Path) -> None:
     edits = Edits(tmp_path, 3)
     with LocalServer() as server, pymongo.MongoClient[dict[str, Any]](server.uri) as client:

@@ -36,6 +36,8 @@ def test_no_update_is_lost_between_a_program_that_locks_and_the_product(name: st
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.deep
+@pytest.mark.slice
 def test_an_editor_that_leaves_the_lock_alone_is_convicted(name: str, tmp_path: Path) -> None:
     found = told(name, 7, tmp_path, careless=True)
     assert any("the lines count" in each or "the title is" in each for each in found.wrong)
