@@ -15,6 +15,7 @@ from rapidfuzz.distance import Prefix
 from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import FIXED
 
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and where its payload begins and ends."""
@@ -322,14 +323,12 @@ def _small_field_pattern() -> bytes:
         return b"(?:%s)" % b"|".join(groups)
 
     name = rb"[^\0]*+\0"
+    of_size: dict[int, bytes] = {}
+    for code, size in FIXED.items():
+        of_size[size] = of_size.get(size, b"") + b"\\x%02x" % code
     kinds = (
         rb"[\x02\x0d\x0e]" + name + sized(0, 1),
-        rb"\x10" + name + b".{4}+",
-        rb"[\x01\x09\x11\x12]" + name + b".{8}+",
-        rb"\x08" + name + b".",
-        rb"[\x06\x0a\x7f\xff]" + name,
-        rb"\x07" + name + b".{12}+",
+        *(b"[%s]" % codes + name + (b".{%d}+" % size if size else b"") for size, codes in of_size.items()),
         rb"[\x03\x04]" + name + sized(-4, 5),
-        rb"\x13" + name + b".{16}+",
     )
     return b"|".join(kinds)

@@ -511,9 +511,11 @@ STRINGS: dict[int, int] = {kind.code: kind.length.count for kind in KINDS if isi
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The function that a row names; imports its file."""
+    """The function that a row names; imports its file, and raises ``LookupError`` where that has no such function."""
     file, _, of = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"model.{file}"), of)
+    found: Callable[..., Any] | None = getattr(import_module(f"model.{file}"), of, None)
+    if found is None:  # an AttributeError would be taken for one of a door that imports when it is asked
+        raise LookupError(f"A row of model/values/kinds.py names {name}, and there is no such function.")
     return found
 
 
