@@ -10,12 +10,14 @@ not rise, contradict.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
+from model.recognition.evidence import Grounds, Row, unless, weighed, where
 from model.recognition.field_names import PAST, words
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import (
@@ -25,9 +27,10 @@ from model.recognition.key_candidates import (
     version_fields,
     versions_in_turn,
 )
-from model.recognition.metadata_fields import TOKEN, free, stamps
+from model.recognition.metadata_fields import TOKEN, Stamps, free, stamps
 from model.recognition.sampling import (
     ID_TYPES,
+    SUREST,
     TOGETHER,
     Document,
     Proposal,
@@ -37,6 +40,7 @@ from model.recognition.sampling import (
     gently,
     matching,
     of,
+    on_grounds,
     read_chains,
     share,
     take,
@@ -128,36 +132,172 @@ def _stems(name: str) -> list[str]:
     return [word if word in PAST else word.removesuffix("s") for word in words(name)]
 
 
+class Pairing(Struct, frozen=True, eq=False, dict=True):
+    """A link with what decides about it: who answers for it, and what its documents and rows say."""
+
+    server: Port
+    sample: Sample
+    link: Link
+    judged: Judged
+    named: bool  # the second collection is named as the history of the first
+
+    @cached_property
+    def records(self) -> bool:
+        """Whether the rows record changes, and are no states."""
+        return records(self.link.archive, frozenset({self.link.archive_id, self.link.version}))
+
+    @property
+    def numbers_parts(self) -> bool:
+        """Whether the version is named as a part's number, or by nothing, with too few documents to bear it out."""
+        version = self.link.version
+        return not is_version_name(version) and (self.judged.good < 2 or names_a_part(version))
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether neither an index nor a name with enough documents speaks for it."""
+        link, several = self.link, self.judged.several >= LEAST
+        held = self.named and (several or link.below >= LEAST)  # just below the current one, in what is called its past
+        return not link.sealed and not held and (link.alike < LIKE or not (self.named or several))
+
+    @cached_property
+    def names_others(self) -> bool:
+        """Whether the rows name too many documents that are not there."""
+        link = self.link
+        asked = link.archive.once(_named, link.archive_id)
+        there, _ = matching(self.server, self.sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
+        return len({d.get(link.id) for d in there}) < NAMED * len(asked)
+
+    @property
+    def rank(self) -> float:
+        """How well it fits, beside other links of the same documents."""
+        return self.link.share + 2 * self.named + self.link.alike
+
+    @cached_property
+    def stamps(self) -> Stamps:
+        """The fields beside the content of documents and rows."""
+        link, documents = self.link, self.sample.documents
+        own = {"_id", link.id, link.archive_id, link.version}
+        told = {(d.get(link.id), d.place(link.version)) for d in documents}
+        rows = [d for d in link.archive.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
+        present = [d for d in (*documents, *rows) if d.get(link.version) is not None]
+        return stamps([each for each in link.chains if len(each.documents) > 1], present, own)
+
+    @cached_property
+    def layout(self) -> tuple[str, str]:
+        """What it is, and what says so: who fed the archive; "" where the evidence does not settle it."""
+        link, token = self.link, self.stamps.token if self.stamps.token_seen and self.link.sealed else ""
+        if gently(lambda: feed_state.place(self.server, self.sample.ns, link.archive.ns), None) is not None:
+            return "stream", f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
+        carried = [
+            document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
+        ]
+        if token and carried and all(carried) and link.both >= 0.5:
+            return "stream", f"its rows carry the documents' own {token}"
+        if link.both >= BOTH:
+            return "shadow", "no feeder of it is known, so an application writes both"
+        return ("archive" if link.both <= RESIDUES else ""), ""
+
+    @property
+    def holds(self) -> str:
+        """The versions that the rows hold, as a clause."""
+        link, other = self.link, self.link.archive.name
+        earlier = (
+            f"The collection {other} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
+        )
+        subject = "and it" if link.later else f"The collection {other}"
+        current = f"{subject} holds the current version of {of(link.same, link.asked, 'document')}"
+        if not link.same and self.layout[0] not in ("stream", "shadow"):
+            current = "and no current one"
+        parts = [earlier, current] if link.later else [current]
+        return f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
+
+
+AGAINST: tuple[Row[Pairing], ...] = (
+    Row(
+        "unlike", "rows beside the documents that they name",
+        leaves=unless(lambda it: bool(it.link.unlike)), says=lambda it: it.link.unlike,
+    ),
+    Row("records", "what the rows hold", leaves=unless(lambda it: it.records)),
+    Row(
+        "contradiction", "the order of the rows of each document looked up",
+        leaves=unless(lambda it: not it.judged.earned), says=lambda it: it.judged.against,
+    ),
+    Row("a part's number", "the name of the version", leaves=unless(lambda it: it.numbers_parts)),
+    Row("chance", "the index, the name of the collection, and likeness", leaves=unless(lambda it: it.may_be_chance)),
+    Row("other things", "the documents that the rows sampled name", leaves=unless(lambda it: it.names_others)),
+)  # fmt: skip
+"""What speaks against a link that holds enough versions; a person who states one has answered it."""
+LINKED: tuple[Row[Pairing], ...] = (
+    Row(
+        "look-up", "the version before the current one of some documents",
+        weighs=lambda it: 0.8 + 0.08 * it.link.share, says=lambda it: it.holds,
+    ),
+    Row(
+        "index", "a unique index on the rows' id and version",
+        weighs=where(lambda it: it.link.sealed, 0.1),
+        says=lambda it: "these have a unique index" if it.link.sealed else "",
+    ),
+    Row("feeder", "who wrote the rows", says=lambda it: it.layout[1]),
+    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+    Row("order", "the rows of each document looked up", says=lambda it: it.judged.said),
+    Row("sample", "some documents only", leaves=lambda it: SUREST),
+)  # fmt: skip
+"""What speaks for a link, and how it is told."""
+
+
 def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = False) -> Proposal | None:
     """``archive`` or ``stream`` with its second collection; None where there is none.
 
     ``wanted``: a person says that there is one, so a name is enough.
     """
-    found: list[tuple[float, Link, Judged]] = []
+    found: list[tuple[Pairing, Grounds]] = []
     in_time = True
     contradicted: set[str] = set()
     likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
-        named = is_past_of(other.name, sample.name)
-        for id, archive_id, version in _keys(sample, other, named) if named else likely.get(other.ns, ()):
-            near, histories = server, server
-            if named:
-                near, histories = _at_hand(server, sample, id, other, archive_id, version)
-            link = _link(near, sample, id, other, archive_id, version)
-            in_time = in_time and (link.known or link.held)
-            judged = _judged(histories, sample, link) if link.held and (named or not link.strange) else None
-            if judged is not None and (wanted or _stands(near, sample, link, judged, named)):
-                found.append((link.share + 2 * named + link.alike, link, judged))
-                break
-            if link.known and link.later:
-                contradicted.add(other.ns)
-        if found and named:
+        seen = _followed(server, sample, other, likely.get(other.ns, ()), wanted)
+        in_time = in_time and seen.in_time
+        if seen.contradicted:
+            contradicted.add(other.ns)
+        if seen.stands is not None:
+            found.append(seen.stands)
+        if found and is_past_of(other.name, sample.name):
             break
     if found:
-        _, link, judged = max(found, key=lambda each: each[0])
-        made = _told(server, sample, link, judged)
+        pairing, against = max(found, key=lambda each: each[0].rank)
+        made = _told(replace(pairing, server=server), against)
         return made if made.profile.layout or wanted else None
     return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
+
+
+class _Followed(Struct):
+    """What came of following up the links to one collection."""
+
+    stands: tuple[Pairing, Grounds] | None = None  # the first link that nothing speaks against
+    in_time: bool = True
+    contradicted: bool = False
+
+
+def _followed(
+    server: Port, sample: Sample, other: Sample, likely: Sequence[tuple[str, str, str]], wanted: bool
+) -> _Followed:
+    """The links to a collection, looked into one by one up to the first that stands."""
+    seen = _Followed()
+    named = is_past_of(other.name, sample.name)
+    for id, archive_id, version in _keys(sample, other, named) if named else likely:
+        near, histories = server, server
+        if named:
+            near, histories = _at_hand(server, sample, id, other, archive_id, version)
+        link = _link(near, sample, id, other, archive_id, version)
+        seen.in_time = seen.in_time and (link.known or link.held)
+        if link.held and (named or not link.strange):
+            pairing = Pairing(near, sample, link, _judged(histories, sample, link), named)
+            against = Grounds() if wanted else weighed(AGAINST, pairing)
+            if against.stands:
+                seen.stands = pairing, against
+                break
+        seen.contradicted = seen.contradicted or (link.known and link.later > 0)
+    return seen
 
 
 def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> tuple[Port, Port]:
@@ -198,25 +338,6 @@ def _read_together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -
         if left < 0:
             return None
     return found
-
-
-def _stands(server: Port, sample: Sample, link: Link, judged: Judged, named: bool) -> bool:
-    """Whether nothing speaks against a link.
-
-    Rows contradict that record changes, look otherwise, are numbered otherwise, or name other things; what neither an
-    index nor a name bears out may be chance.
-    """
-    if link.unlike or records(link.archive, frozenset({link.archive_id, link.version})) or not judged.earned:
-        return False
-    if not is_version_name(link.version) and (judged.good < 2 or names_a_part(link.version)):
-        return False
-    several = judged.several >= LEAST
-    held = named and (several or link.below >= LEAST)  # just below the current one, in a collection called its past
-    if not link.sealed and not held and (link.alike < LIKE or not (named or several)):
-        return False
-    asked = link.archive.once(_named, link.archive_id)
-    there, _ = matching(server, sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
-    return len({d.get(link.id) for d in there}) >= NAMED * len(asked)
 
 
 def _judged(server: Port, sample: Sample, link: Link) -> Judged:
@@ -281,12 +402,7 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
         for key in _keys(sample, other, named=False)
         if _kin(sample, other, {*key, "_id"}) >= KIN
     ]
-    there: dict[str, dict[Value | None, Document]] = {}
-    for id in dict.fromkeys(key[0] for _, key in links):
-        asked = [v for other, key in links if key[0] == id for v in other.once(_named, key[1])]
-        wanted = {id: 1} | {key[2]: 1 for _, key in links}
-        found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
-        there[id] = {d.get(id): d for d in found}
+    there = {id: _those_named(server, sample, id, links) for id in dict.fromkeys(key[0] for _, key in links)}
     suiting: dict[str, tuple[float, float]] = {}
     kept: dict[str, list[tuple[str, str, str]]] = {}
     for other, key in links:
@@ -300,6 +416,16 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
     likeliest = sorted(kept, key=suiting.__getitem__, reverse=True)
     followed = {*likeliest[:LIKELY]} - {*[ns for ns in likeliest if ns in large][LIKELIEST:]}
     return {ns: keys for ns, keys in kept.items() if ns in followed}
+
+
+def _those_named(
+    server: Port, sample: Sample, id: str, links: Sequence[tuple[Sample, tuple[str, str, str]]]
+) -> dict[Value | None, Document]:
+    """The documents that the rows of all links by one id name."""
+    asked = [v for other, key in links if key[0] == id for v in other.once(_named, key[1])]
+    wanted = {id: 1} | {key[2]: 1 for _, key in links}
+    found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
+    return {d.get(id): d for d in found}
 
 
 def _named(rows: Sample, archive_id: str) -> list[Value]:
@@ -363,6 +489,16 @@ class _Asked(Struct, frozen=True):
     place: int
 
 
+class _Met(Struct):
+    """The rows of some documents, by the versions of these."""
+
+    below: int = 0
+    later: int = 0
+    same: int = 0
+    earlier: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with the version before it
+    equal: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with that version
+
+
 def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
     asked, first = _asked(sample, id, version)
     dated = _is_dated(asked)
@@ -373,48 +509,62 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
     known = True
     if asked:
         rows, known = matching(server, other.ns, filter, ROWS, {archive_id: 1, version: 1})
-    below = later = same = 0
-    earlier: dict[Value, Document] = {}  # by the _id of the row with the version before it
-    equal: dict[Value, Document] = {}  # by the _id of the row with that version
-    for each in asked:
-        mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
-        under = [(at, row) for at, row in mine if at < each.place]
-        level = next((row.get("_id") for at, row in mine if at == each.place), None)
-        same += any(at == each.place for at, _ in mine)
-        if level is not None and level.type in ASKABLE and len(equal) < CHAINS:
-            equal[level] = each.document
-        below += bool(under)
-        later += bool(under) if dated else each.place > first
-        row_id = max(under, key=lambda pair: pair[0])[1].get("_id") if under else None
-        if row_id is not None and row_id.type in ASKABLE and len(earlier) < CHAINS:
-            earlier[row_id] = each.document
-    either = earlier | equal
+    met = _met(asked, rows, archive_id, version, None if dated else first)
+    either = met.earlier | met.equal
     whole, _ = matching(server, other.ns, {"_id": {"$in": list(either)}}) if either else ([], True)
-    chains = [chain_of((row, earlier[of]), version) for row in whole if (of := row.fields["_id"]) in earlier]
-    twins = [(equal[of], row) for row in whole if (of := row.fields["_id"]) in equal]
+    chains = [chain_of((row, met.earlier[of]), version) for row in whole if (of := row.fields["_id"]) in met.earlier]
+    twins = [(met.equal[of], row) for row in whole if (of := row.fields["_id"]) in met.equal]
     own = {id, archive_id, version, "_id"}
-    likeness = [_likeness(row, either[row.fields["_id"]], own) for row in whole]
-    shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
-    now = [_likeness(row, document, own) for document, row in twins]
-    strange = not shared and (fields >= 3 * len(likeness) > 0 or any(fields for _, fields in now))
+    alike, strange = _alike([(row, either[row.fields["_id"]]) for row in whole], twins, own)
     unlike = next((said for row in whole if (said := _unlike(row, either[row.fields["_id"]], id, own))), "")
     return Link(
         id,
         other,
         archive_id,
         version,
-        below,
-        later,
-        same,
+        met.below,
+        met.later,
+        met.same,
         len(asked),
         tuple(chains),
         tuple(twins),
         _kin(sample, other, own),
         known,
-        shared / fields if fields else 1.0,
+        alike,
         strange,
         unlike,
     )
+
+
+def _met(asked: Sequence[_Asked], rows: Sequence[Document], archive_id: str, version: str, first: int | None) -> _Met:
+    """The rows of each document below its version and level with it; ``first`` is None where versions are dates."""
+    met = _Met()
+    for each in asked:
+        mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
+        under = max((pair for pair in mine if pair[0] < each.place), key=lambda pair: pair[0], default=None)
+        level = next((row for at, row in mine if at == each.place), None)
+        met.same += level is not None
+        met.below += under is not None
+        met.later += under is not None if first is None else each.place > first
+        _keep(met.equal, level, each.document)
+        _keep(met.earlier, under[1] if under is not None else None, each.document)
+    return met
+
+
+def _keep(kept: dict[Value, Document], row: Document | None, document: Document) -> None:
+    id = row.get("_id") if row is not None else None
+    if id is not None and id.type in ASKABLE and len(kept) < CHAINS:
+        kept[id] = document
+
+
+def _alike(
+    rows: Sequence[tuple[Document, Document]], twins: Sequence[tuple[Document, Document]], own: set[str]
+) -> tuple[float, bool]:
+    """The share of the rows' content that their documents have too, and whether rows at the same version have none."""
+    likeness = [_likeness(row, document, own) for row, document in rows]
+    shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
+    now = any(_likeness(row, document, own)[1] for document, row in twins)
+    return shared / fields if fields else 1.0, not shared and (fields >= 3 * len(likeness) > 0 or now)
 
 
 def _near(asked: Sequence[_Asked]) -> Terms:
@@ -486,39 +636,14 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
     return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
 
 
-def _told(server: Port, sample: Sample, link: Link, judged: Judged) -> Proposal:
+def _told(pairing: Pairing, against: Grounds) -> Proposal:
     """The proposal, with the grounds on both sides; without a layout where the grounds do not settle which it is."""
-    other = link.archive
-    own = {"_id", link.id, link.archive_id, link.version}
-    told = {(d.get(link.id), d.place(link.version)) for d in sample.documents}
-    rows = [d for d in other.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
-    present = [d for d in (*sample.documents, *rows) if d.get(link.version) is not None]
-    found = stamps([each for each in link.chains if len(each.documents) > 1], present, own)
-    index = link.sealed
-    layout, fed = _layout(server, sample, link, found.token if found.token_seen and index else "")
-    confidence = 0.8 + (0.1 if index else 0) + 0.08 * link.share
-    parts = [
-        f"The collection {other.name} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
-    ]
-    if not link.later:
-        parts = []
-    subject = "and it" if parts else f"The collection {other.name}"
-    if link.same or layout in ("stream", "shadow"):
-        parts.append(f"{subject} holds the current version of {of(link.same, link.asked, 'document')}")
-    else:
-        parts.append("and no current one")
-    why = f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
-    if index:
-        why += "; these have a unique index"
-    why += f"; {fed}" if fed else ""
-    if found.said:
-        why += f"; {found.said}"
-    if judged.said:
-        why += f"; {judged.said}"
+    link, found, sample = pairing.link, pairing.stamps, pairing.sample
+    layout, _ = pairing.layout
     profile = CollectionProfile(
         sample.ns,
         layout,
-        archive=other.ns,
+        archive=link.archive.ns,
         archive_id=link.archive_id,
         id=link.id,
         version=link.version,
@@ -529,21 +654,7 @@ def _told(server: Port, sample: Sample, link: Link, judged: Judged) -> Proposal:
         author=found.author,
         numbering=_numbering(sample, link.version),
     )
-    return Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
-
-
-def _layout(server: Port, sample: Sample, link: Link, token: str) -> tuple[str, str]:
-    """What a link is, and what says so: who fed the archive; ``token`` is the write token under a unique index."""
-    if gently(lambda: feed_state.place(server, sample.ns, link.archive.ns), None) is not None:
-        return "stream", f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
-    carried = [
-        document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
-    ]
-    if token and carried and all(carried) and link.both >= 0.5:
-        return "stream", f"its rows carry the documents' own {token}"
-    if link.both >= BOTH:
-        return "shadow", "no feeder of it is known, so an application writes both"
-    return ("archive" if link.both <= RESIDUES else ""), ""
+    return on_grounds(profile, against.and_then(weighed(LINKED, pairing)))
 
 
 def _numbering(sample: Sample, version: str) -> str:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from model.errors import NotAllowed, Refused, TooMuch, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import shape_of
+from model.recognition.evidence import Grounds
 from model.recognition.field_names import can_play_a_role
 from model.server.retry import Port, Terms
 from model.storage.gaps import SECONDS
@@ -278,61 +279,80 @@ def take(
     ``NotAllowed``; a query that the server cannot answer is left out. ``begun`` is what was read of it already, and
     ``further`` the last documents and some from between of a large one.
     """
-    found: dict[bytes, bytes] = {}
+    kept = _Kept(server, ns)
+    first, whole = (list(begun.rows), begun.whole) if begun is not None else _first(server, ns, most)
+    # Each part has bytes of its own: one large document among the first leaves room for the last ones.
+    third = SAMPLED // 3
+    if whole:
+        kept.add(_across(first, third), most)
+        return kept.sample(lambda: len(first), first)
+    small = not first or len(first[0]) <= most // 3
+    if len(first) <= SAMPLED and (count := kept.count()) is not None and count <= SAMPLED:
+        if not kept.add(first if small or begun is not None else _by_id(server, ns, 1, SAMPLED), most // 2):
+            kept.add(_by_id(server, ns, -1, SAMPLED), most // 2)
+    else:
+        part = third if small else FEW
+        kept.add(first[:part], most // 3)
+        if further is not None:
+            kept.add(further, 2 * most // 3)
+        else:
+            kept.add(_by_id(server, ns, -1, part), most // 3)
+            kept.add(_picked(server, ns, part), most // 3)
+    if not kept.found:
+        kept.add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
+    return kept.sample(kept.count)
 
-    def add(rows: Iterable[bytes], budget: int) -> bool:
+
+class _Kept:
+    """The documents that were taken from a collection so far, each once."""
+
+    def __init__(self, server: Port, ns: str) -> None:
+        self._server, self._ns = server, ns
+        self.found: dict[bytes, bytes] = {}
+        self.count = cache(self._counted)
+
+    def add(self, rows: Iterable[bytes], budget: int) -> bool:
         """Add rows up to so many bytes, and tell whether these were all."""
         with contextlib.suppress(_Passed):
             for raw in _within(iter(rows)):
-                found.setdefault(_key(raw), raw)
+                self.found.setdefault(_key(raw), raw)
                 budget -= len(raw)
                 if budget < 0:
                     return False
         return True
 
-    def by_id(way: int, limit: int) -> Iterator[bytes]:
-        return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
+    def sample(self, count: Callable[[], int | None], whole: Sequence[bytes] | None = None) -> Sample:
+        """The sample of all that was added; ``whole`` is the collection, where all of it was read."""
+        documents = [document for raw in self.found.values() if (document := read(raw)) is not None]
+        held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
+        ask = cache(partial(_indexes, self._server, self._ns))
+        return Sample(self._ns, count, tuple(documents), len(self.found) - len(documents), ask, held)
 
-    @cache
-    def counted() -> int | None:
+    def _counted(self) -> int | None:
         with contextlib.suppress(NotAllowed):
-            return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+            return gently(lambda: self._server.count(self._ns, max_ms=WITHIN_MS), None)
         return None
 
-    def made(count: Callable[[], int | None], whole: Sequence[bytes] | None = None) -> Sample:
-        documents = [document for raw in found.values() if (document := read(raw)) is not None]
-        held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
-        ask = cache(partial(_indexes, server, ns))
-        return Sample(ns, count, tuple(documents), len(found) - len(documents), ask, held)
 
-    # Each part has bytes of its own: one large document among the first leaves room for the last ones.
-    third = SAMPLED // 3
-    if begun is not None:
-        first, whole = list(begun.rows), begun.whole
-    else:  # how large documents are is told before more of them are asked for
-        first, whole = _read(by_id(1, 2), 2, most // 3)
-    small = not first or len(first[0]) <= most // 3
-    if small and not whole and begun is None:
-        limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
-        first, whole = _read(by_id(1, limit), limit, most // 2)
-    if whole:
-        between = range(third, len(first) - third)
-        spread = [first[between[n * len(between) // third]] for n in range(third)] if len(between) > third else []
-        add([*first[:third], *first[-third:], *spread] if spread else first, most)
-        return made(lambda: len(first), first)
-    if len(first) <= SAMPLED and (count := counted()) is not None and count <= SAMPLED:
-        if not add(first if small or begun is not None else by_id(1, SAMPLED), most // 2):
-            add(by_id(-1, SAMPLED), most // 2)
-    else:
-        add(first[: third if small else FEW], most // 3)
-        if further is not None:
-            add(further, 2 * most // 3)
-        else:
-            add(by_id(-1, third if small else FEW), most // 3)
-            add(_picked(server, ns, third if small else FEW), most // 3)
-    if not found:
-        add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
-    return made(counted)
+def _by_id(server: Port, ns: str, way: int, limit: int) -> Iterator[bytes]:
+    return server.find(ns, sort={"_id": way}, limit=limit, max_ms=WITHIN_MS)
+
+
+def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
+    """The first documents, and whether these are all; how large they are is told before many are asked for."""
+    first, whole = _read(_by_id(server, ns, 1, 2), 2, most // 3)
+    if whole or (first and len(first[0]) > most // 3):
+        return first, whole
+    limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
+    return _read(_by_id(server, ns, 1, limit), limit, most // 2)
+
+
+def _across(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
+    """The first and the last rows of a collection, and as many evenly from between; all of few."""
+    between = range(third, len(rows) - third)
+    if len(between) <= third:
+        return rows
+    return [*rows[:third], *rows[-third:], *(rows[between[n * len(between) // third]] for n in range(third))]
 
 
 def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
@@ -616,6 +636,10 @@ def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
     )
 
 
+SUREST = 0.98
+"""The confidence that a sample leaves: it never proves a collection."""
+
+
 class Proposal(Struct, frozen=True):
     """A layout that fits a collection."""
 
@@ -625,6 +649,12 @@ class Proposal(Struct, frozen=True):
     alternatives: tuple[str, ...] = ()
     about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
     rows: tuple[str, ...] = ()  # the collections with the rows, where each document has one of its own
+    grounds: Grounds = Grounds()  # the evidence that confidence and why are made of
+
+
+def on_grounds(profile: CollectionProfile, grounds: Grounds, alternatives: tuple[str, ...] = ()) -> Proposal:
+    """The proposal of a layout, as sure as its evidence makes it."""
+    return Proposal(profile, round(grounds.confidence, 2), grounds.why, alternatives, grounds=grounds)
 
 
 # --- sentences

@@ -1,0 +1,120 @@
+"""Evidence for and against a layout, in rows that add up.
+
+Each kind of candidate has a table. A row has a name, what it looks at, what it weighs, the confidence that it leaves at
+most, and its clause in "Why". A new sign is a row; nothing else decides how sure a proposal is, or what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T")
+
+RULED_OUT = 0.0
+"""What a row leaves that no other row can outweigh."""
+
+
+def no_weight(candidate: Any) -> float:
+    """The weight of a row that only limits, or only says something."""
+    return 0.0
+
+
+def no_limit(candidate: Any) -> float:
+    """The limit of a row that only weighs, or only says something."""
+    return 1.0
+
+
+def no_words(candidate: Any) -> str:
+    """The clause of a row that "Why" leaves out."""
+    return ""
+
+
+class Row(Struct, Generic[T], frozen=True):
+    """One row of a table: a sign that is looked for in each candidate of a kind."""
+
+    name: str
+    looks_at: str
+    weighs: Callable[[T], float] = no_weight
+    leaves: Callable[[T], float] = no_limit
+    says: Callable[[T], str] = no_words
+
+
+class Evidence(Struct, frozen=True):
+    """A sign, as one candidate shows it."""
+
+    name: str
+    looks_at: str
+    weight: float = 0.0
+    most: float = 1.0  # the confidence that it leaves
+    sentence: str = ""
+
+    @property
+    def against(self) -> bool:
+        """Whether it speaks against the candidate."""
+        return self.weight < 0 or self.most < 1
+
+
+class Grounds(Struct, frozen=True):
+    """The rows of one candidate, and what they come to."""
+
+    rows: tuple[Evidence, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """The sum of the weights, no more than any row leaves."""
+        return min(sum(row.weight for row in self.rows), *(row.most for row in self.rows), 1.0)
+
+    def and_then(self, further: Grounds) -> Grounds:
+        """These rows with further ones behind them."""
+        return Grounds(self.rows + further.rows)
+
+    @property
+    def stands(self) -> bool:
+        """Whether no row rules the candidate out."""
+        return all(row.most > RULED_OUT for row in self.rows)
+
+    @property
+    def ruled_out_by(self) -> str:
+        """The name of the row that rules the candidate out; "" where none does."""
+        return "" if self.stands else self.rows[-1].name
+
+    @property
+    def clauses(self) -> str:
+        """The clauses of the rows, as the beginning of a sentence."""
+        return "; ".join(row.sentence for row in self.rows if row.sentence)
+
+    @property
+    def why(self) -> str:
+        """The clauses of the rows as a sentence."""
+        said = self.clauses
+        return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def weighed(table: Iterable[Row[T]], candidate: T) -> Grounds:
+    """What the rows of a table find in a candidate, up to the first that rules it out."""
+    found: list[Evidence] = []
+    for row in table:
+        most = row.leaves(candidate)
+        weight = row.weighs(candidate) if most > RULED_OUT else 0.0
+        found.append(Evidence(row.name, row.looks_at, weight, most, row.says(candidate)))
+        if most == RULED_OUT:
+            break
+    return Grounds(tuple(found))
+
+
+def fixed(weight: float) -> Callable[[Any], float]:
+    """The weight of a row that each candidate of a table has."""
+    return lambda candidate: weight
+
+
+def where(condition: Callable[[T], bool], weight: float, otherwise: float = 0.0) -> Callable[[T], float]:
+    """The weight of a sign that is there or not."""
+    return lambda candidate: weight if condition(candidate) else otherwise
+
+
+def unless(condition: Callable[[T], bool], most: float = RULED_OUT) -> Callable[[T], float]:
+    """What a row leaves: all, or ``most`` where the condition holds."""
+    return lambda candidate: most if condition(candidate) else 1.0
