@@ -6,14 +6,18 @@ A flag on just the newest, and the share of the earlier fields in later versions
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from model.foundation.collection_profile import CollectionProfile
+from model.recognition.evidence import Row, unless, weighed
 from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import Fit, best, coverage, is_id_name, is_version_name, version_fields
-from model.recognition.metadata_fields import stamps
-from model.recognition.sampling import Document, Proposal, Sample, SampledChain
+from model.recognition.metadata_fields import Stamps, stamps
+from model.recognition.sampling import Document, Proposal, Sample, SampledChain, on_grounds
 from model.server.retry import Port
 from model.storage.outlines import is_flagged
 from model.values import canonical as c
@@ -58,12 +62,95 @@ def near_miss(sample: Sample) -> str:
     return f"The field {version} looks like a version, but no earlier versions were found here." if version else ""
 
 
-def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
-    own = {"_id", fit.id, fit.version}
-    flag, agreed, sure = flag_field(fit.chains, own)
-    found = stamps(fit.several, _all(sample, fit), own | ({flag} if flag else set()))
-    kept = {*own, flag, found.token, found.hash, found.at, found.author}
-    covered, changed = coverage(fit.sound, kept)
+class VersionDocuments(Struct, frozen=True, eq=False, dict=True):
+    """Two fields that fit as id and version, with what else their documents hold."""
+
+    sample: Sample
+    fit: Fit
+    flag: str
+    agreed: float  # the share of documents in which the flag is right
+    sure: bool  # the flag's name says so
+
+    @cached_property
+    def stamps(self) -> Stamps:
+        """The fields beside the content."""
+        own = {"_id", self.fit.id, self.fit.version} | ({self.flag} if self.flag else set())
+        return stamps(self.fit.several, _all(self.sample, self.fit), own)
+
+    @cached_property
+    def coverage(self) -> tuple[float, float]:
+        """The share of known fields in later versions, and the share of new values in these."""
+        found, fit = self.stamps, self.fit
+        kept = {"_id", fit.id, fit.version, self.flag, found.token, found.hash, found.at, found.author}
+        return coverage(fit.sound, kept)
+
+    @property
+    def layout(self) -> str:
+        """Which of the three it is."""
+        covered, changed = self.coverage
+        if self.flag:
+            return "flagged"
+        few = (covered <= 0.5 and changed >= 0.4) or (covered <= 0.6 <= changed) or (covered <= 0.8 and changed >= 0.9)
+        return "deltas" if few else "versions"
+
+    @property
+    def clear(self) -> bool:
+        """Whether later versions hold few fields, and of these new values."""
+        covered, changed = self.coverage
+        return covered <= 0.6 and changed >= 0.8
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other layouts that may be meant."""
+        if self.flag:
+            return () if self.sure and self.agreed > 0.9 else ("versions",)
+        if self.layout == "deltas":
+            return () if self.clear else ("versions",)
+        if self.coverage[0] < 0.8:
+            return ("deltas",)
+        if not self.fit.several:
+            return ("flagged", "deltas")
+        return ("plain",) if self.fit.alike < 0.3 else ()
+
+    @property
+    def unlike(self) -> str:
+        """What says that versions have little in common; "" where they do, or nothing tells."""
+        little = self.coverage[0] >= 0.8 and self.fit.several and self.fit.alike < 0.3
+        return f"little stays the same from one {self.fit.version} to the next" if little else ""
+
+
+TELLING: dict[str, tuple[Row[VersionDocuments], ...]] = {
+    "flagged": (
+        Row(
+            "flag",
+            "the field that marks the newest version",
+            leaves=lambda it: 0.95 if it.agreed > 0.9 else 0.8 if it.sure else 0.7,
+            says=lambda it: f"{it.flag} marks {'just the newest' if it.agreed == 1 else 'mostly the newest'}",
+        ),
+    ),
+    "deltas": (
+        Row(
+            "coverage",
+            "known fields in later versions",
+            leaves=unless(lambda it: not it.clear, 0.6),
+            says=lambda it: f"later versions hold {round(it.coverage[0] * 100)} % of the fields, those that changed",
+        ),
+    ),
+    "versions": (
+        Row("coverage", "known fields in later versions", leaves=unless(lambda it: it.coverage[0] < 0.8, 0.7)),
+        Row("unlike", "what versions keep of one another", says=lambda it: it.unlike),
+    ),
+}
+"""What tells the three layouts apart, and how."""
+STAMPED: tuple[Row[VersionDocuments], ...] = (
+    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+)
+
+
+def _told(sample: Sample, fit: Fit, wanted: str = "") -> Proposal:
+    """The proposal for two fields; with ``wanted`` a person says which of the three layouts it is."""
+    it = VersionDocuments(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
+    found, layout = it.stamps, wanted or it.layout
     fields: dict[str, Any] = {
         "id": fit.id,
         "version": fit.version,
@@ -74,38 +161,12 @@ def _told(sample: Sample, fit: Fit, layout: str = "") -> Proposal:
         "author": found.author,
         "numbering": "time" if sample.shapes[fit.version].share(c.DATE) > 0.5 else "next",
     }
-    others: tuple[str, ...] = ()
-    confidence, why = fit.confidence, fit.why
-    picked = layout
-    if not picked:
-        if flag:
-            picked = "flagged"
-            why += f"; {flag} marks {'just the newest' if agreed == 1 else 'mostly the newest'}"
-            confidence, others = (min(confidence, 0.95 if agreed > 0.9 else 0.8 if sure else 0.7)), ("versions",)
-            others = () if sure and agreed > 0.9 else others
-        elif (covered <= 0.5 and changed >= 0.4) or (covered <= 0.6 <= changed) or (covered <= 0.8 and changed >= 0.9):
-            picked = "deltas"
-            why += f"; later versions hold {round(covered * 100)} % of the fields, those that changed"
-            clear = covered <= 0.6 and changed >= 0.8
-            confidence, others = (confidence, ()) if clear else (min(confidence, 0.6), ("versions",))
-        else:
-            picked = "versions"
-            if covered < 0.8:
-                confidence, others = min(confidence, 0.7), ("deltas",)
-            elif not fit.several:
-                others = ("flagged", "deltas")
-            elif fit.alike < 0.3:
-                others = ("plain",)
-                why += f"; little stays the same from one {fit.version} to the next"
-    if picked == "flagged":
-        fields["current"] = flag or _free_flag(sample)
-    if picked == "deltas":
+    if layout == "flagged":
+        fields["current"] = it.flag or _free_flag(sample)
+    if layout == "deltas":
         fields["removed"] = removed_field(fit.several)
-    if found.said:
-        why += f"; {found.said}"
-    return Proposal(
-        CollectionProfile(sample.ns, picked, **fields), round(confidence, 2), f"{why[:1].upper()}{why[1:]}.", others
-    )
+    grounds = fit.grounds.and_then(weighed((*(() if wanted else TELLING[layout]), *STAMPED), it))
+    return on_grounds(CollectionProfile(sample.ns, layout, **fields), grounds, () if wanted else it.others)
 
 
 def _free_flag(sample: Sample) -> str:
@@ -128,25 +189,32 @@ def flag_field(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[st
     if not several:
         return "", 0.0, False
     names = dict.fromkeys(n for each in whole for d in each.documents for n, v in d.fields.items() if is_flagged(v))
-    found: list[tuple[Any, ...]] = []
+    found: list[tuple[bool, float, str]] = []
     for name in names:
         if name in own or not can_play_a_role(name):
             continue
-        right = total = 0
-        for each in several:
-            for place, document in zip(each.places, each.documents, strict=True):
-                total += 1
-                right += is_flagged(document.get(name)) == (place == each.places[-1])
-        newest = sum(is_flagged(each.documents[-1].get(name)) for each in whole) / len(whole)
-        hinted = bare(name) in FLAGS
-        agreed = right / total
-        boolean = all(v.type == c.BOOLEAN for each in whole for d in each.documents if (v := d.get(name)) is not None)
-        if (hinted and agreed >= 0.7) or (boolean and agreed == newest == 1 and len(whole) >= 5 and len(several) >= 3):
+        hinted, agreed = bare(name) in FLAGS, _agreed(several, name)
+        if (hinted and agreed >= 0.7) or (agreed == 1 and len(several) >= 3 and _marks_all(whole, name)):
             found.append((hinted, agreed, name))
-    if not found:
-        return "", 0.0, False
-    hinted, agreed, name = max(found)
+    hinted, agreed, name = max(found, default=(False, 0.0, ""))
     return name, agreed, hinted
+
+
+def _agreed(chains: Sequence[SampledChain], name: str) -> float:
+    """The share of versions that a field marks as the newest where they are, and not where they are not."""
+    right = total = 0
+    for each in chains:
+        for place, document in zip(each.places, each.documents, strict=True):
+            total += 1
+            right += is_flagged(document.get(name)) == (place == each.places[-1])
+    return right / total
+
+
+def _marks_all(chains: Sequence[SampledChain], name: str) -> bool:
+    """Whether a field is yes or no throughout, and yes in the newest version of each of several documents."""
+    values = [d.get(name) for each in chains for d in each.documents]
+    boolean = all(value is None or value.type == c.BOOLEAN for value in values)
+    return boolean and len(chains) >= 5 and all(is_flagged(each.documents[-1].get(name)) for each in chains)
 
 
 def removed_field(chains: Sequence[SampledChain]) -> str:

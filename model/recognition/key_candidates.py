@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, Refused
+from model.recognition.evidence import RULED_OUT, Grounds, Row, unless, weighed
 from model.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.recognition.sampling import (
     ID_TYPES,
@@ -162,64 +163,162 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
         rises, falls = sum(rises for rises, _, _ in told), sum(falls for _, falls, _ in told)
         return (rises / (rises + falls) if rises + falls else 1.0), rises + falls
 
-    @cached_property
-    def confidence(self) -> float:
-        """The confidence that these are versions of one thing, not parts of it; 0 where something speaks against it."""
-        if not self.several:
-            return 0.6 if self.hinted and self.unique else 0.0
-        numbers = 1.0 if self.dated else self.dense
+    @property
+    def rises_surely(self) -> bool:
+        """Whether so many steps are in the order of time that numbers need not follow one another."""
         rising, steps = self.made_in_order
-        surely = rising >= 0.95 and steps >= 8 and self.alike >= 0.4
-        if not self.judged.earned or (numbers < 0.5 and not surely) or (self.dated and not self.hinted):
-            return 0.0
-        parts = any(map(names_a_part, (self.id, self.version)))
-        if not self.hinted and (parts or self._chance > RARE or not (self.kindred or self.partial)):
-            return 0.0
-        if self.unique and self.hinted:
-            return 0.97 if self.alike >= 0.3 or self.partial else 0.7
-        if self.unique:
-            return 0.85 if numbers >= 0.8 and (self.alike >= 0.5 or self.partial) else 0.0
-        # Without an index even numbers drawn by lot follow one another now and then.
-        akin = self.alike >= 0.3 or self.partial
-        named = self.hinted and is_id_name(self.id)
-        rare = RARE if named or (self.kindred and akin) else RARER if self.kindred or akin else RAREST
-        surely = surely or (self.clean >= 0.9 and rising >= 0.95 and self.alike >= 0.4)
-        if (
-            self._repeated < 0.5
-            or rising < 0.75
-            or (self.begun < 0.5 and not surely)
-            or self._chance > rare
-            or (self.beginning < MOST_BEGIN and not (surely and is_id_name(self.id)))
-        ):
-            return 0.0
-        if self.hinted:
-            sure = 0.6 + 0.15 * self.clean + 0.15 * self._repeated
-            return sure if self.alike >= 0.3 or self.partial else 0.5
-        sure = is_id_name(self.id) or self._chance < RARER
-        return 0.65 if self.begun >= 0.9 and self.alike >= 0.5 and sure else 0.0
+        return rising >= 0.95 and steps >= 8 and self.alike >= 0.4
 
     @property
-    def _chance(self) -> float:
+    def complete_and_rising(self) -> bool:
+        """Whether histories lack nothing, or so little that time alone bears them out."""
+        return self.rises_surely or (self.clean >= 0.9 and self.made_in_order[0] >= 0.95 and self.alike >= 0.4)
+
+    @property
+    def akin(self) -> bool:
+        """Whether versions keep enough of one another to be states of one thing."""
+        return self.alike >= 0.3 or self.partial
+
+    @cached_property
+    def chance(self) -> float:
         """How likely numbers drawn by lot would be in the order of time in all of these documents."""
         return prod(1 / factorial(len(each.places)) for each in self.several)
 
     @property
-    def _repeated(self) -> float:
+    def is_chance(self) -> bool:
+        """Whether numbers drawn by lot may follow one another like that: the more speaks for versions, the less."""
+        if (self.hinted and is_id_name(self.id)) or (self.kindred and self.akin):
+            return self.chance > RARE
+        return self.chance > (RARER if self.kindred or self.akin else RAREST)
+
+    @cached_property
+    def repeated(self) -> float:
+        """The share of the documents with a version above the first that have several."""
         above = [each for each in self.chains if each.places and max(each.places) > 1]
         return sum(len(each.places) > 1 for each in above) / len(above) if above else 0.0
 
     @property
-    def why(self) -> str:
-        """The evidence, as the beginning of a sentence."""
-        index = f"unique index on {self.id} and {self.version}" if self.unique else ""
-        found = ""
+    def found(self) -> str:
+        """The versions looked up, as a clause."""
         if self.chains and self.several:
             share = of(len(self.several), len(self.chains), "id")
             numbered = "by time" if self.dated else "without gaps" if self.dense == 1 else "with gaps"
-            found = f"{share} looked up in {self.id} have several versions, numbered {numbered} in {self.version}"
-        elif self.chains:
-            found = f"no document has more than one {self.version} yet"
-        return "; ".join(filter(None, (index, found, self.judged.said)))
+            return f"{share} looked up in {self.id} have several versions, numbered {numbered} in {self.version}"
+        return f"no document has more than one {self.version} yet" if self.chains else ""
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """The evidence that these are versions of one thing, not parts of it."""
+        if not self.several:
+            return weighed(ALONE, self)
+        return weighed(INDEXED if self.unique else UNINDEXED, self)
+
+    @property
+    def confidence(self) -> float:
+        """The confidence that its evidence gives; 0 where something speaks against it."""
+        return self.grounds.confidence
+
+
+KEY: dict[tuple[bool, bool], float] = {
+    (True, True): 0.97,
+    (True, False): 0.85,
+    (False, True): 0.6,
+    (False, False): 0.65,
+}
+"""What an index on both fields weighs, and the version's name."""
+
+_TOLD: tuple[Row[Fit], ...] = (
+    Row(
+        "key",
+        "a unique index on both, and the name of the version",
+        weighs=lambda fit: KEY[fit.unique, fit.hinted],
+        says=lambda fit: f"unique index on {fit.id} and {fit.version}" if fit.unique else "",
+    ),
+    Row("look-up", "the documents of some ids", says=lambda fit: fit.found),
+)
+ALONE: tuple[Row[Fit], ...] = (
+    *_TOLD,
+    Row("order", "the documents of each id", says=lambda fit: fit.judged.said),
+    Row(
+        "single versions",
+        "ids of which none has several",
+        leaves=lambda fit: 0.6 if fit.hinted and fit.unique else RULED_OUT,
+    ),
+)
+"""Where no id has several versions: only an index and a name can speak for them."""
+_ORDERED: tuple[Row[Fit], ...] = (
+    *_TOLD,
+    Row(
+        "order",
+        "the documents of each id",
+        leaves=unless(lambda fit: not fit.judged.earned),
+        says=lambda fit: fit.judged.said,
+    ),
+    Row(
+        "gaps",
+        "the numbers between the lowest and the highest",
+        leaves=unless(lambda fit: not fit.dated and fit.dense < 0.5 and not fit.rises_surely),
+    ),
+    Row("unnamed date", "a date that no name calls a version", leaves=unless(lambda fit: fit.dated and not fit.hinted)),
+    Row(
+        "a part's number",
+        "names of lines, positions and measures",
+        leaves=unless(lambda fit: not fit.hinted and any(map(names_a_part, (fit.id, fit.version)))),
+    ),
+    Row(
+        "unnamed number",
+        "the chance of its order, and the likeness of versions",
+        leaves=unless(lambda fit: not fit.hinted and (fit.chance > RARE or not (fit.kindred or fit.partial))),
+    ),
+)
+INDEXED: tuple[Row[Fit], ...] = (
+    *_ORDERED,
+    Row(
+        "unnamed pair",
+        "gaps and likeness, where only the index speaks",
+        leaves=unless(
+            lambda fit: (
+                not fit.hinted and ((not fit.dated and fit.dense < 0.8) or not (fit.alike >= 0.5 or fit.partial))
+            )
+        ),
+    ),
+    Row("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.7)),
+)
+"""Where an index keeps the pairs apart."""
+UNINDEXED: tuple[Row[Fit], ...] = (
+    *_ORDERED,
+    Row("completeness", "histories without gaps", weighs=lambda fit: 0.15 * fit.clean if fit.hinted else 0.0),
+    Row(
+        "repeats",
+        "ids with a version above the first",
+        weighs=lambda fit: 0.15 * fit.repeated if fit.hinted else 0.0,
+        leaves=unless(lambda fit: fit.repeated < 0.5),
+    ),
+    Row("time", "the order in which documents were made", leaves=unless(lambda fit: fit.made_in_order[0] < 0.75)),
+    Row(
+        "beginnings",
+        "histories that begin with the first version",
+        leaves=unless(lambda fit: fit.begun < 0.5 and not fit.complete_and_rising),
+    ),
+    Row("chance", "numbers drawn by lot", leaves=unless(lambda fit: fit.is_chance)),
+    Row(
+        "neighbours",
+        "the first numbers of all ids: fields that seldom change bring neighbours together",
+        leaves=unless(lambda fit: fit.beginning < MOST_BEGIN and not (fit.complete_and_rising and is_id_name(fit.id))),
+    ),
+    Row(
+        "unnamed pair",
+        "beginnings, likeness, and the name of the id, where no name calls it a version",
+        leaves=unless(
+            lambda fit: (
+                not fit.hinted
+                and not (fit.begun >= 0.9 and fit.alike >= 0.5 and (is_id_name(fit.id) or fit.chance < RARER))
+            )
+        ),
+    ),
+    Row("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.5)),
+)
+"""Where none does: even numbers drawn by lot follow one another now and then."""
 
 
 def is_version_name(name: str) -> bool:
