@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations, product
+
+from msgspec import Struct
 
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import HashRecipe
+from model.recognition.evidence import Row, fixed, unless, weighed, where
 from model.recognition.field_names import (
     AUTHORS,
     BEFORE,
@@ -24,6 +28,7 @@ from model.recognition.key_candidates import is_version_name, names_a_part
 from model.recognition.metadata_fields import (
     HASH,
     TOKEN,
+    Stamps,
     proven,
     reordered,
     roles_of,
@@ -31,6 +36,7 @@ from model.recognition.metadata_fields import (
     stamps,
 )
 from model.recognition.sampling import (
+    SUREST,
     Document,
     Proposal,
     Sample,
@@ -38,9 +44,10 @@ from model.recognition.sampling import (
     chain_of,
     listed,
     of,
+    on_grounds,
     read,
 )
-from model.recognition.version_order import Inside, judged_inside
+from model.recognition.version_order import Inside, Judged, judged_inside
 from model.storage.content_hashes import Proof
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -89,70 +96,184 @@ def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
     return max(found, key=lambda each: (each.profile.layout == "embedded", each.confidence)) if found else None
 
 
+class KeptInside(Struct, frozen=True, eq=False, dict=True):
+    """A sub-document with an array beside it, and the field that may number the versions in both."""
+
+    current: str
+    prev: str
+    version: str
+    pairs: Sequence[Inside]
+    wanted: bool  # a person says that the array holds the past
+
+    @property
+    def hinted(self) -> bool:
+        """Whether the version is named like one."""
+        return is_version_name(self.version)
+
+    @property
+    def named(self) -> bool:
+        """Whether both places are named as those of a history."""
+        return bare(self.current) in NOW and bare(self.prev) in BEFORE
+
+    @cached_property
+    def with_past(self) -> Sequence[Inside]:
+        """The documents with earlier versions."""
+        return [each for each in self.pairs if each.past]
+
+    @cached_property
+    def alike(self) -> float:
+        """The share of fields that the latest earlier version and the current one have in common."""
+        return sum(each.alike for each in self.with_past) / len(self.with_past)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """The evidence against the version."""
+        return judged_inside(self.with_past, self.version, self.prev)
+
+    @property
+    def good(self) -> float:
+        """The share of documents with several versions that are in order."""
+        return self.judged.good / max(1, self.judged.several)
+
+    @cached_property
+    def dated(self) -> bool:
+        """Whether versions are dates."""
+        return _dated(self.pairs, self.version)
+
+    @cached_property
+    def stamps(self) -> Stamps:
+        """The fields beside the content of all versions."""
+        chains = [chain_of([*each.past, each.now], self.version) for each in self.pairs]
+        return stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {self.version})
+
+    @property
+    def shaped(self) -> str:
+        """What the two places have in common, as a clause."""
+        return f"The sub-document {self.current} has the shape of the elements of {self.prev}"
+
+    @property
+    def found(self) -> str:
+        """The versions in documents that have a past, as a clause."""
+        several = len(self.with_past)
+        have = "have" if several > 1 else "has"
+        return f"{self.shaped}, and a {self.version} above theirs in {of(several, several, 'document')} that {have} any"
+
+    @property
+    def empty(self) -> str:
+        """The state of an array that is empty everywhere, as a clause."""
+        holds = f"The sub-document {self.current} holds {self.version}"
+        return (
+            f"{holds}, and {self.prev} is an array that is empty in {of(len(self.pairs), len(self.pairs), 'document')}"
+        )
+
+
+_DATE: Row[KeptInside] = Row(
+    "unnamed date",
+    "a date that no name calls a version",
+    leaves=unless(lambda it: it.dated and not it.hinted),
+)
+_END: tuple[Row[KeptInside], ...] = (
+    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+    Row("sample", "some documents only", leaves=lambda it: SUREST),
+)
+INSIDE: tuple[Row[KeptInside], ...] = (
+    _DATE,
+    Row("shape", "a sub-document, and an array of its kind", weighs=fixed(0.7), says=lambda it: it.found),
+    Row(
+        "likeness",
+        "the fields of the latest earlier version",
+        weighs=lambda it: 0.1 * it.alike,
+        leaves=unless(lambda it: it.alike < 0.5),
+    ),
+    Row(
+        "gaps",
+        "the number of the latest earlier version",
+        leaves=unless(lambda it: not it.hinted and not _dense(it.with_past, it.version)),
+    ),
+    Row(
+        "order",
+        "the versions of each document",
+        weighs=lambda it: 0.15 * it.good,
+        leaves=unless(lambda it: not it.judged.earned and not it.wanted),
+        says=lambda it: it.judged.said,
+    ),
+    Row(
+        "a part's number",
+        "names of lines, positions and measures",
+        leaves=unless(lambda it: not it.hinted and names_a_part(it.version)),
+    ),
+    Row(
+        "names",
+        "the names of the version and of both places",
+        weighs=where(lambda it: it.named or it.hinted, 0.03),
+    ),
+    Row(
+        "single document",
+        "documents with a past",
+        weighs=where(lambda it: len(it.with_past) < 2 and not it.named, -0.15),
+    ),
+    *_END,
+)
+"""Where documents have a past inside."""
+EMPTY_INSIDE: tuple[Row[KeptInside], ...] = (
+    _DATE,
+    Row(
+        "names",
+        "the names of the version and of both places",
+        weighs=fixed(0.6),
+        leaves=unless(lambda it: not (it.hinted and (it.named or it.wanted))),
+        says=lambda it: it.empty,
+    ),
+    *_END,
+)
+"""Where none has one yet, only names speak."""
+
+
 def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], wanted: bool) -> Proposal | None:
     numbers = (*NUMBERS, c.DATE)
     counts = Counter(name for each in pairs for name, value in each.now.fields.items() if value.type in numbers)
     best: Proposal | None = None
     for version, seen in counts.items():
-        hinted = is_version_name(version)
-        if seen < 0.7 * len(pairs) or (_dated(pairs, version) and not hinted):
+        if seen < 0.7 * len(pairs):
             continue
-        with_past = [each for each in pairs if each.past]
-        named = bare(current) in NOW and bare(prev) in BEFORE
-        if with_past:
-            alike = sum(each.alike for each in with_past) / len(with_past)
-            judged = judged_inside(with_past, version, prev)
-            if alike < 0.5 or not (hinted or _dense(with_past, version)):
-                continue
-            if not judged.earned and not wanted:
-                if hinted and judged.against and best is None:
-                    but = f"{_shaped(current, prev)}, but {judged.against}."
-                    best = Proposal(CollectionProfile(sample.ns), 0.7, but, ("embedded",))
-                continue
-            if not hinted and names_a_part(version):
-                continue
-            good = judged.good / max(1, judged.several)
-            confidence = 0.7 + 0.15 * good + 0.1 * alike + (0.03 if named or hinted else 0)
-            if len(with_past) < 2 and not named:
-                confidence -= 0.15
-            share = of(len(with_past), len(with_past), "document")
-            have = "have" if len(with_past) > 1 else "has"
-            why = f"{_shaped(current, prev)}, and a {version} above theirs in {share} that {have} any; {judged.said}"
-        elif hinted and (named or wanted):
-            confidence = 0.6
-            empty = of(len(pairs), len(pairs), "document")
-            why = f"The sub-document {current} holds {version}, and {prev} is an array that is empty in {empty}"
-        else:
-            continue
-        chains = [chain_of([*each.past, each.now], version) for each in pairs]
-        found = stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {version})
-        if found.said:
-            why += f"; {found.said}"
-        profile = CollectionProfile(
-            sample.ns,
-            "embedded",
-            current=current,
-            prev=prev,
-            version=version,
-            token=found.token,
-            hash=found.hash,
-            **found.sealing,
-            at=found.at,
-            author=found.author,
-            numbering="time" if _dated(pairs, version) else "next",
-        )
-        made = Proposal(profile, round(min(confidence, 0.98), 2), f"{why}.")
-        if best is None or best.profile.layout != "embedded" or made.confidence > best.confidence:
+        made = _kept_inside(sample, KeptInside(current, prev, version, pairs, wanted))
+        if made is not None and (best is None or _is_better(made, best)):
             best = made
     return best
 
 
+def _is_better(made: Proposal, best: Proposal) -> bool:
+    """Whether a proposal goes before another: what is claimed before what contradicts, and the surer before others."""
+    if made.profile.layout != "embedded":
+        return False
+    return best.profile.layout != "embedded" or made.confidence > best.confidence
+
+
+def _kept_inside(sample: Sample, it: KeptInside) -> Proposal | None:
+    """The proposal with a version, or ``plain`` with what contradicts one that is named so; None where it is none."""
+    grounds = weighed(INSIDE if it.with_past else EMPTY_INSIDE, it)
+    if grounds.ruled_out_by == "order" and it.hinted and it.judged.against:
+        return Proposal(CollectionProfile(sample.ns), 0.7, f"{it.shaped}, but {it.judged.against}.", ("embedded",))
+    if not grounds.stands:
+        return None
+    profile = CollectionProfile(
+        sample.ns,
+        "embedded",
+        current=it.current,
+        prev=it.prev,
+        version=it.version,
+        token=it.stamps.token,
+        hash=it.stamps.hash,
+        **it.stamps.sealing,
+        at=it.stamps.at,
+        author=it.stamps.author,
+        numbering="time" if it.dated else "next",
+    )
+    return on_grounds(profile, grounds)
+
+
 def _flat(chains: Sequence[SampledChain]) -> list[Document]:
     return [document for each in chains for document in each.documents]
-
-
-def _shaped(current: str, prev: str) -> str:
-    return f"The sub-document {current} has the shape of the elements of {prev}"
 
 
 def _dense(pairs: Sequence[Inside], version: str) -> bool:
@@ -180,7 +301,95 @@ def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
     return None
 
 
+class HashField(Struct, frozen=True, eq=False):
+    """A field that looks like a hash, and how far it is that of the content."""
+
+    name: str
+    documents: Sequence[Document]
+    proof: Proof
+    token: str
+    at: str
+    excluded: tuple[str, ...]
+    reordered: bool  # it is the hash of the fields in another order
+
+    @property
+    def twins(self) -> int:
+        """The documents of which it is the ``_id``."""
+        return sum(d.get("_id") == d.get(self.name) for d in self.documents)
+
+    def case(self, wanted: bool) -> str:
+        """The row that tells what it is; "" where it is no hash of the content, and nobody says so."""
+        total = len(self.documents)
+        if self.reordered:
+            return "other order"
+        if 2 * self.proof.fits >= total > 0:
+            return "recipe"
+        named = self.name == HASH or wanted
+        if named and self.twins >= 0.3 * total > 0:
+            return "_id"
+        return "name" if named else ""
+
+    @property
+    def computed(self) -> str:
+        """The recipe by which it was computed, as a clause."""
+        name, proof = self.name, self.proof
+        known = "" if proof.recipe is None or proof.recipe == HashRecipe() else f" ({proof.recipe.said})"
+        said = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
+        said += f", without {listed(self.excluded)}" if self.excluded else ""
+        how = "how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe"
+        return said if proof.holds else f"{said}; {how}"
+
+
+_UNPROVEN = "no recipe known gives it, so nothing is written here until a profile states hash_recipe"
+HASHED: dict[str, Row[HashField]] = {
+    "recipe": Row(
+        "recipe",
+        "the hash of the content, computed anew",
+        weighs=lambda it: 0.75 + 0.22 * it.proof.fits / it.proof.of if it.proof.holds else 0.6,
+        says=lambda it: it.computed,
+    ),
+    "other order": Row(
+        "other order",
+        "the hash of the content with its fields in any order",
+        weighs=fixed(0.8),
+        says=lambda it: (
+            f"The field {it.name} is the hash of the content with its fields in another order than they are stored in"
+        ),
+    ),
+    "_id": Row(
+        "_id",
+        "documents that are stored under the hash",
+        weighs=fixed(0.7),
+        says=lambda it: (
+            f"The field {it.name} looks like a hash and is the _id of {of(it.twins, len(it.documents), 'document')}, "
+            f"but not that of the content as stored; {_UNPROVEN}"
+        ),
+    ),
+    "name": Row(
+        "name",
+        "the field's name, or what a person says",
+        weighs=fixed(0.5),
+        says=lambda it: (
+            f"The field {it.name} looks like a hash, but is not that of the content as it is stored; {_UNPROVEN}"
+        ),
+    ),
+}
+"""What a field that looks like a hash may be: the first of these that it is, is told."""
+
+
 def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
+    it = _hash_field(sample, name)
+    if not (case := it.case(wanted)):
+        return None
+    grounds = weighed((HASHED[case],), it)
+    profile = CollectionProfile(
+        sample.ns, "hashed", hash=name, token=it.token, at=it.at, hash_exclude=it.excluded, **roles_of(name, it.proof)
+    )
+    return on_grounds(profile, grounds, ("plain",) if grounds.confidence < 0.75 else ())
+
+
+def _hash_field(sample: Sample, name: str) -> HashField:
+    """A field with the recipe that fits it best, and the fields that are no part of what is hashed."""
     documents, shapes = some(sample.documents, name), sample.shapes
     tokens = [n for n, s in shapes.items() if s.share(c.OBJECT_ID) and (n == TOKEN or bare(n) in TOKENS)]
     times = [n for n, s in shapes.items() if s.share(c.DATE) and bare(n) in CHANGE_TIMES]
@@ -192,34 +401,9 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
             proof, kept = (made, (token, time)) if made.fits > proof.fits else (proof, kept)
     if 2 * proof.fits < len(documents):
         proof, excluded = _excluding(documents, name, proof)
-    twins = sum(d.get("_id") == d.get(name) for d in documents)
-    known = "" if proof.recipe is None or proof.recipe == HashRecipe() else f" ({proof.recipe.said})"
-    unproven = "; no recipe known gives it, so nothing is written here until a profile states hash_recipe"
-    if 2 * proof.fits >= len(documents) > 0:
-        confidence = 0.75 + 0.22 * proof.fits / proof.of if proof.holds else 0.6
-        why = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
-        why += f", without {listed(excluded)}" if excluded else ""
-        how = "; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe"
-        why += "" if proof.holds else how
-    elif (ordered := reordered(documents, name)).holds:
-        proof, confidence = ordered, 0.8
-        why = f"The field {name} is the hash of the content with its fields in another order than they are stored in"
-    elif twins >= 0.3 * len(documents) > 0 and (name == HASH or wanted):
-        confidence = 0.7
-        same = of(twins, len(documents), "document")
-        why = f"The field {name} looks like a hash and is the _id of {same}, but not that of the content as stored"
-        why += unproven
-    elif name == HASH or wanted:
-        confidence = 0.5
-        why = f"The field {name} looks like a hash, but is not that of the content as it is stored{unproven}"
-    else:
-        return None
-    token, time = kept
-    roles = roles_of(name, proof)
-    profile = CollectionProfile(
-        sample.ns, "hashed", hash=name, token=token, at=time, hash_exclude=tuple(excluded), **roles
-    )
-    return Proposal(profile, round(confidence, 2), f"{why}.", ("plain",) if confidence < 0.75 else ())
+    if not 2 * proof.fits >= len(documents) > 0 and (ordered := reordered(documents, name)).holds:
+        return HashField(name, documents, ordered, *kept, excluded, True)
+    return HashField(name, documents, proof, *kept, excluded, False)
 
 
 def _excluding(documents: Sequence[Document], name: str, proof: Proof) -> tuple[Proof, tuple[str, ...]]:
