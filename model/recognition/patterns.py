@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
+from model.recognition.evidence import Row, fixed, unless, weighed, where
 from model.recognition.field_names import (
     AMOUNTS,
     APPLIED,
@@ -27,7 +29,7 @@ from model.recognition.field_names import (
     can_play_a_role,
     words,
 )
-from model.recognition.sampling import ID_TYPES, Document, Proposal, Sample, Shape, listed, of
+from model.recognition.sampling import ID_TYPES, Document, Proposal, Sample, Shape, listed, of, on_grounds
 from model.storage.reserved_fields import WHOLE_NUMBERS
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -54,32 +56,85 @@ class Pattern(Struct, frozen=True):
 # --- sequence
 
 
+class Numbered(Struct, frozen=True, eq=False, dict=True):
+    """A collection whose documents may hand out numbers."""
+
+    sample: Sample
+    wanted: bool  # a person says that they do
+
+    @property
+    def has_names(self) -> bool:
+        """Whether documents have names as their ``_id``."""
+        id = self.sample.shapes.get("_id")
+        return id is not None and id.share(c.STRING) >= 0.8
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """The fields with whole numbers."""
+        shapes = self.sample.shapes
+        return [n for n in shapes if n != "_id" and shapes[n].share(*WHOLE_NUMBERS, c.DOUBLE) >= 0.8]
+
+    @property
+    def holds_more(self) -> bool:
+        """Whether documents hold more than one number, or much beside it."""
+        return len(self.numbers) != 1 or len(self.sample.shapes.keys() - {"_id"}) > 3
+
+    @property
+    def named(self) -> bool:
+        """Whether the collection is named as one of counters."""
+        name = self.sample.name
+        return not NAMED_COUNTERS.isdisjoint(words(name)) or bare(name) in NAMED_COUNTERS
+
+    @cached_property
+    def counter(self) -> str:
+        """The number; "" where none may be it."""
+        hints = LAST_BESIDE if self.named or self.wanted else LAST
+        counter = next((name for name in self.numbers if bare(name) in hints), "")
+        return counter or (self.numbers[0] if (self.wanted or self.named) and self.numbers else "")
+
+    @property
+    def known(self) -> bool:
+        """Whether the number is named as the last one handed out."""
+        return bare(self.counter) in LAST
+
+    @property
+    def found(self) -> str:
+        """What documents hold, as a clause."""
+        total = len(self.sample.documents)
+        share, have = of(total, total, "document").capitalize(), "have" if total > 1 else "has"
+        said = f"{share} sampled {have} a name as _id and one whole number, {self.counter}"
+        return f"{said}, in a collection called {self.sample.name}" if self.named else said
+
+
+SEQUENCE: tuple[Row[Numbered], ...] = (
+    Row("names", "the _id", leaves=unless(lambda it: not it.has_names)),
+    Row("much beside", "the other fields", leaves=unless(lambda it: not it.wanted and it.holds_more)),
+    Row(
+        "number",
+        "the one whole number, by its name",
+        weighs=fixed(0.75),
+        leaves=unless(lambda it: not it.counter),
+        says=lambda it: it.found,
+    ),
+    Row("many", "the number of documents", leaves=unless(lambda it: (it.sample.count or 0) > FEW)),
+    Row(
+        "events",
+        "days among the names, and tokens that wait",
+        leaves=unless(lambda it: not it.wanted and _counts_events(it.sample, it.counter)),
+    ),
+    Row("collection's name", "names of counters", weighs=where(lambda it: it.named, 0.1)),
+    Row("number's name", "names of last numbers", weighs=where(lambda it: it.named and it.known, 0.1)),
+)
+"""What speaks for numbers that are handed out, and against it."""
+
+
 def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
     """Documents ``{_id: name, seq: number}``, few of them."""
-    id = sample.shapes.get("_id")
-    if id is None or id.share(c.STRING) < 0.8:
+    it = Numbered(sample, wanted)
+    grounds = weighed(SEQUENCE, it)
+    if not grounds.stands:
         return None
-    fields = [name for name in sample.shapes if name != "_id"]
-    numbers = [name for name in fields if sample.shapes[name].share(*WHOLE_NUMBERS, c.DOUBLE) >= 0.8]
-    if not wanted and (len(numbers) != 1 or len(fields) > 3):
-        return None
-    named = not NAMED_COUNTERS.isdisjoint(words(sample.name)) or bare(sample.name) in NAMED_COUNTERS
-    hints = LAST_BESIDE if named or wanted else LAST
-    counter = next((name for name in numbers if bare(name) in hints), "")
-    if not counter and (wanted or named) and numbers:
-        counter = numbers[0]
-    if not counter or (sample.count or 0) > FEW or (not wanted and _counts_events(sample, counter)):
-        return None
-    share, have = (
-        of(len(sample.documents), len(sample.documents), "document"),
-        "have" if len(sample.documents) > 1 else "has",
-    )
-    why = f"{share.capitalize()} sampled {have} a name as _id and one whole number, {counter}"
-    known = bare(counter) in LAST
-    if named:
-        why += f", in a collection called {sample.name}"
-    confidence = 0.95 if named and known else 0.85 if named else 0.75
-    return Proposal(CollectionProfile(sample.ns, "sequence", counter=counter), confidence, f"{why}.")
+    return on_grounds(CollectionProfile(sample.ns, "sequence", counter=it.counter), grounds)
 
 
 def _counts_events(sample: Sample, counter: str) -> bool:
@@ -93,47 +148,128 @@ def _counts_events(sample: Sample, counter: str) -> bool:
 # --- pending
 
 
+class TwoStep(Struct, frozen=True, eq=False, dict=True):
+    """A list in which tokens may wait to be counted, with what stands beside it."""
+
+    sample: Sample
+    wanted: bool  # a person says that they do
+    waiting: Shape
+    applied: Shape | None  # the list of those that were counted
+    counters: Sequence[str]
+
+    @property
+    def counter(self) -> str:
+        """The number that is counted; "" where there is none."""
+        return self.counters[0] if self.counters else ""
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the number is named as an amount, and nothing keeps what was counted."""
+        return self.applied is None and bare(_last(self.counter)) in AMOUNTS
+
+    @cached_property
+    def items(self) -> list[Value]:
+        """What is in the lists."""
+        both = (self.waiting, *([self.applied] if self.applied else []))
+        return [item for shape in both for value in shape.values for item in _items(value)]
+
+    @cached_property
+    def holds_tokens(self) -> bool:
+        """Whether some of that are tokens."""
+        return any(map(_is_token, self.items))
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether lists are without tokens, in documents that are more than a name, a number and lists."""
+        if self.holds_tokens or (self.applied is not None and not self.items):
+            return False
+        return not _nothing_else(self.sample, [self.waiting.name, self.counter, *self.done])
+
+    @property
+    def done(self) -> list[str]:
+        """The name of the list of those that were counted, where there is one."""
+        return [self.applied.name] if self.applied else []
+
+    @property
+    def found(self) -> str:
+        """The lists and the number, as clauses."""
+        why = f"Tokens wait in the list {self.waiting.name}"
+        why += f" and stay in {self.done[0]} once they are counted" if self.done else ""
+        return why + (f"; {self.counter} is the number beside them" if self.counter else "")
+
+
+PENDING_TOKENS: tuple[Row[TwoStep], ...] = (
+    Row(
+        "several numbers",
+        "the numbers beside the list: a person has to say which of them a token is for",
+        leaves=unless(lambda it: len(it.counters) > 1 and not it.wanted),
+    ),
+    Row(
+        "number",
+        "the number beside the list",
+        leaves=unless(lambda it: not it.wanted and (not it.counter or it.is_amount)),
+    ),
+    Row(
+        "list",
+        "a list by its name, or mostly empty beside one that never is",
+        weighs=fixed(0.6),
+        leaves=unless(lambda it: not it.wanted and it.tells_nothing),
+        says=lambda it: it.found,
+    ),
+    Row("tokens", "what is in the lists", weighs=where(lambda it: it.holds_tokens, 0.2)),
+    Row(
+        "both lists",
+        "a list of those that were counted",
+        weighs=where(lambda it: bool(it.done) and it.holds_tokens, 0.15),
+    ),
+    Row(
+        "references",
+        "tokens in several documents: these refer to something",
+        leaves=unless(lambda it: not _moves(it.sample.documents, it.waiting.name, "".join(it.done))),
+    ),
+)
+"""What speaks for tokens that wait to be counted, and against it."""
+
+
 def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     """Arrays of tokens that wait to be counted, and a number that they are counted into."""
     shapes = _with_inner(sample)
+    waiting, applied = _waiting_lists(shapes, wanted)
+    if not waiting:
+        return _calm(sample, _counters(shapes, "")) if wanted else None
+    first = max(waiting, key=lambda s: len(s.values))
+    done = next((s for s in applied if s is not first), None)
+    it = TwoStep(sample, wanted, first, done, _counters(shapes, _parent(first.name)))
+    grounds = weighed(PENDING_TOKENS, it)
+    if not grounds.stands:
+        return None
+    profile = CollectionProfile(
+        sample.ns,
+        "pending",
+        pending=first.name,
+        applied=done.name if done else "applied",
+        counter=it.counter or "count",
+    )
+    return on_grounds(profile, grounds, () if it.holds_tokens else ("plain",))
+
+
+def _waiting_lists(shapes: Sequence[Shape], wanted: bool) -> tuple[list[Shape], list[Shape]]:
+    """The lists in which tokens may wait, and those in which they may stay once they are counted."""
     lists = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token_or_key)]
     arrays = [s for s in lists if _holds(s, _is_token)]
     # A nightly cleanup takes the list away from every day but the last, so a list with such a name need not be common.
     waiting = [s for s in arrays if _waits(s.name)]
     if waiting:  # an event may be counted by a key of its own, such as an order's number
-        applied = [s for s in lists if bare(_last(s.name)) in APPLIED]
-    else:
-        applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and bare(_last(s.name)) in APPLIED]
-    if not waiting and applied:
-        # Tokens wait for moments, and those that were counted stay: mostly empty beside never empty.
-        waiting = [s for s in arrays if s not in applied and s.share(c.ARRAY) >= 0.8 and _empty(s) >= 0.5]
-    if not waiting and wanted:
-        waiting = [s for s in arrays if s not in applied]
-    if not waiting:
-        return _calm(sample, _counters(shapes, "")) if wanted else None
-    first = max(waiting, key=lambda s: len(s.values))
-    done = next((s for s in applied if s is not first), None)
-    counters = _counters(shapes, _parent(first.name))
-    if len(counters) > 1 and not wanted:  # a person has to say which of them a token is for
-        return None
-    counter = counters[0] if counters else ""
-    if not (counter or wanted) or (done is None and bare(_last(counter)) in AMOUNTS and not wanted):
-        return None
-    items = [item for s in (first, *([done] if done else [])) for v in s.values for item in _items(v)]
-    some = any(map(_is_token, items))
-    names = (first.name, counter, *([done.name] if done else []))
-    if not some and (done is None or items) and not wanted and not _nothing_else(sample, names):
-        return None
-    if not _moves(sample.documents, first.name, done.name if done else ""):
-        return None
-    why = f"Tokens wait in the list {first.name}"
-    why += f" and stay in {done.name} once they are counted" if done else ""
-    why += f"; {counter} is the number beside them" if counter else ""
-    confidence = 0.95 if done and some else 0.8 if some else 0.6
-    profile = CollectionProfile(
-        sample.ns, "pending", pending=first.name, applied=done.name if done else "applied", counter=counter or "count"
-    )
-    return Proposal(profile, confidence, f"{why}.", ("plain",) if confidence < 0.8 else ())
+        return waiting, [s for s in lists if _stays(s.name)]
+    applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and _stays(s.name)]
+    others = [s for s in arrays if s not in applied]
+    if applied:  # tokens wait for moments, and those that were counted stay
+        waiting = list(filter(_is_mostly_empty, others))
+    return waiting or (others if wanted else []), applied
+
+
+def _is_mostly_empty(shape: Shape) -> bool:
+    return shape.share(c.ARRAY) >= 0.8 and _empty(shape) >= 0.5
 
 
 def _calm(sample: Sample, counters: Sequence[str]) -> Proposal | None:
@@ -164,6 +300,10 @@ def waiting_list(raw: bytes) -> str:
 
 def _waits(path: str) -> bool:
     return bare(_last(path)) in PENDING
+
+
+def _stays(path: str) -> bool:
+    return bare(_last(path)) in APPLIED
 
 
 def _last(path: str) -> str:
@@ -230,11 +370,10 @@ def _items(value: Value) -> list[Value]:
         return []
 
 
-def _holds(shape: Shape, fits: object) -> bool:
+def _holds(shape: Shape, fits: Callable[[Value], bool]) -> bool:
     """Whether all elements of the arrays are of one sort; empty arrays are of any."""
-    assert callable(fits)
     items = [item for value in shape.values for item in _items(value)]
-    return sum(bool(fits(item)) for item in items) >= 0.9 * len(items)
+    return sum(map(fits, items)) >= 0.9 * len(items)
 
 
 def _empty(shape: Shape) -> float:
@@ -266,26 +405,67 @@ def _counters(shapes: Sequence[Shape], beside: str) -> list[str]:
 # --- processed
 
 
+class DealtWith(Struct, frozen=True, eq=False, dict=True):
+    """A list that may say what was dealt with, beside numbers."""
+
+    sample: Sample
+    wanted: bool  # a person says that it does
+    entries: Shape
+
+    @cached_property
+    def totals(self) -> list[str]:
+        """The numbers beside it."""
+        shapes = self.sample.shapes.values()
+        return [s.name for s in shapes if s.name != "_id" and s.share(*NUMBERS) >= 0.5]
+
+    @cached_property
+    def items(self) -> list[list[Value]]:
+        """The entries of each document."""
+        return [_items(value) for value in self.entries.values]
+
+    @cached_property
+    def alone(self) -> int:
+        """The documents without repeats."""
+        return sum(len(set(each)) == len(each) for each in self.items)
+
+    @property
+    def found(self) -> str:
+        """The list, as a clause."""
+        why = f"The list {self.entries.name} says what was dealt with, without repeats in "
+        why += of(self.alone, len(self.items), "document")
+        return why + (f", beside {listed(self.totals[:3])}" if self.totals else "")
+
+
+PROCESSED_ENTRIES: tuple[Row[DealtWith], ...] = (
+    Row(
+        "totals",
+        "the numbers beside the list",
+        weighs=where(lambda it: bool(it.totals), 0.25),
+        leaves=unless(lambda it: not it.wanted and not it.totals),
+    ),
+    Row("empty", "the entries of all documents", leaves=unless(lambda it: not it.wanted and not any(it.items))),
+    Row(
+        "list",
+        "a list by its name, without repeats",
+        weighs=fixed(0.6),
+        leaves=unless(lambda it: not it.wanted and it.alone < 0.7 * len(it.items)),
+        says=lambda it: it.found,
+    ),
+)
+"""What speaks for a list of entries dealt with already, and against it."""
+
+
 def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
     """``processed``: a list of entries dealt with already, beside totals."""
     lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _holds(s, _is_key)]
-    named = [s for s in lists if bare(s.name) in PROCESSED]
-    totals = [s.name for s in sample.shapes.values() if s.name != "_id" and s.share(*NUMBERS) >= 0.5]
-    if wanted and not named:
-        named = lists
-    if not named or not (totals or wanted):
+    named = [s for s in lists if bare(s.name) in PROCESSED] or (lists if wanted else [])
+    if not named:
         return None
-    first = named[0]
-    if all(not _items(value) for value in first.values) and not wanted:
+    grounds = weighed(PROCESSED_ENTRIES, DealtWith(sample, wanted, named[0]))
+    if not grounds.stands:
         return None
-    items = [_items(value) for value in first.values]
-    alone = sum(len(set(each)) == len(each) for each in items)
-    if alone < 0.7 * len(items) and not wanted:
-        return None
-    why = f"The list {first.name} says what was dealt with, without repeats in {of(alone, len(items), 'document')}"
-    why += f", beside {listed(totals[:3])}" if totals else ""
-    profile = CollectionProfile(sample.ns, "processed", processed=first.name, id=_key_field(sample), counter="count")
-    return Proposal(profile, 0.85 if totals else 0.6, f"{why}.")
+    profile = CollectionProfile(sample.ns, "processed", processed=named[0].name, id=_key_field(sample), counter="count")
+    return on_grounds(profile, grounds)
 
 
 def _key_field(sample: Sample) -> str:
