@@ -74,30 +74,55 @@ class RecordedChange(Struct, frozen=True):
 
 def record_in(document: Document) -> RecordedChange | None:
     """The change or event that a row plainly records by its fields' names; None for any other row."""
-    by_name = {bare(name): name for name in reversed(document.fields)}
+    return next((made for tell in _RECORDS if (made := tell(document)) is not None), None)
+
+
+def _patch(document: Document) -> RecordedChange | None:
+    """A diff, a patch, or a list of changes."""
     for name, value in document.fields.items():
         names = _changed(value) if bare(name) in CHANGES or _lists_changes(value) else None
         if names is not None:
             return RecordedChange(frozenset({name}), names)
+    return None
+
+
+def _before_and_after(document: Document) -> RecordedChange | None:
+    """What was there and what came instead, in two fields."""
+    by_name = {bare(name): name for name in reversed(document.fields)}
     for before, after in BEFORE_AND_AFTER:
         if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
             return made
+    return None
+
+
+def _coming_or_going(document: Document) -> RecordedChange | None:
+    """A word that a document came or went."""
     for name, value in document.fields.items():
         if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
             return RecordedChange(frozenset({name}), frozenset(), ends=True)
-    kind = next((name for name in document.fields if bare(name) in OPERATIONS and _is_kind(document.get(name))), None)
+    return None
+
+
+def _operation(document: Document) -> RecordedChange | None:
+    """A word for what happened, and beside it or with it in one field what happened to it."""
+    kind = next((name for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_kind(value)), None)
     place = next(
-        (name for name in document.fields if bare(name) in FIELD_PLACES and _is_word(document.get(name))), None
+        (name for name, value in document.fields.items() if bare(name) in FIELD_PLACES and value.type == c.STRING), None
     )
     for name, value in document.fields.items():
-        if bare(name) in PAYLOADS and value.type == c.OBJECT:
-            if kind is not None and place is not None:
-                return RecordedChange(frozenset({kind, place, name}), frozenset(_first_of(document.fields[place])))
-            if kind is not None:
-                return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
-            if (inner := read(value.data)) is not None and _event_in(inner) is not None:
-                return RecordedChange(frozenset({name}), frozenset())
+        if bare(name) not in PAYLOADS or value.type != c.OBJECT:
+            continue
+        if kind is not None and place is not None:
+            return RecordedChange(frozenset({kind, place, name}), frozenset(_first_of(document.fields[place])))
+        if kind is not None:
+            return RecordedChange(frozenset({kind, name}), frozenset(_names(value)))
+        if (inner := read(value.data)) is not None and _event_in(inner) is not None:
+            return RecordedChange(frozenset({name}), frozenset())
     return None
+
+
+_RECORDS = (_patch, _before_and_after, _coming_or_going, _operation)
+"""The ways in which rows record changes, asked in this order."""
 
 
 def _event_in(document: Document) -> Value | None:
@@ -196,10 +221,6 @@ def _between(document: Document, before: str, after: str) -> RecordedChange | No
 def _is_kind(value: Value | None) -> bool:
     """Whether a text may say what happened; an address names the type of a thing."""
     return value is not None and value.type == c.STRING and b"/" not in value.data
-
-
-def _is_word(value: Value | None) -> bool:
-    return value is not None and value.type == c.STRING
 
 
 def _names(value: Value) -> list[str]:

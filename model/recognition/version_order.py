@@ -9,8 +9,9 @@ a number of another type. All else does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from msgspec import Struct
 from model.recognition.field_names import CHANGE_TIMES, TIMES, bare
 from model.recognition.sampling import Document, SampledChain
 from model.storage.gaps import SECONDS
-from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, place_of, time_of, unreadable
+from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, time_of, unreadable
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -194,21 +195,25 @@ def with_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
         if document.raw not in broken:
             rows.setdefault(place, []).append(document)
     steps = list(pairwise(rows.values()))
-    own = [max(_later(a.get("_id"), b.get("_id")) for a in before for b in after) for before, after in steps]
-    told = [name for name in _dates([d for each in rows.values() for d in each]) if name != version]
+    own = _ways(steps, lambda a, b: _later(a.get("_id"), b.get("_id")))
     if 1 in own and -1 not in own:
         return own.count(1), 0, len(steps)
+    told = [name for name in _dates([d for each in rows.values() for d in each]) if name != version]
     changes = [name for name in told if bare(name) in CHANGE_TIMES]
     for name in changes or told:
-        dates = [
-            max(_way(place_of(a.get(name)), place_of(b.get(name))) for a in before for b in after)
-            for before, after in steps
-        ]
+        dates = _ways(steps, partial(_way_of, name))
         if 1 in dates and -1 not in dates:
             return dates.count(1), 0, len(steps)
         if name in changes and -1 not in own and -1 in dates:
             own = dates
     return own.count(1), own.count(-1), len(steps)
+
+
+def _ways(
+    steps: Sequence[tuple[Sequence[Document], Sequence[Document]]], way: Callable[[Document, Document], int]
+) -> list[int]:
+    """Whether time rises at each step (1), falls (-1), or nobody knows (0), between any rows on its two sides."""
+    return [max(way(a, b) for a in before for b in after) for before, after in steps]
 
 
 def _broken(documents: Sequence[Document]) -> set[bytes]:
@@ -250,6 +255,10 @@ def _later(a: Value | None, b: Value | None) -> int:
     if a.type in WHOLE_NUMBERS and b.type in WHOLE_NUMBERS:
         return _way(number_of(a), number_of(b))
     return 0
+
+
+def _way_of(name: str, a: Document, b: Document) -> int:
+    return _way(a.place(name), b.place(name))
 
 
 def _way(a: int | None, b: int | None) -> int:
