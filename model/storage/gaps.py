@@ -7,6 +7,8 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outline, State, Stored, Version
 from model.storage.reserved_fields import legible_field, number_of, whole_number
@@ -115,50 +117,85 @@ def marks_of(versions: Sequence[Version]) -> tuple[Mark, ...]:
     return tuple((version.stored, version.state, version.current) for version in reversed(versions))
 
 
+class _Ailment(Struct, frozen=True):
+    """One kind of damage in a history in miniature, as its health counts it."""
+
+    begins: str  # the detail of a version that has it
+    one: str
+    several: str
+
+
+_AILMENTS = (
+    _Ailment("hash", "hash differs", "hashes differ"),
+    _Ailment("version is", "of a wrong type", "of a wrong type"),
+    _Ailment("stored twice", "stored twice", "stored twice"),
+)
+"""Damage that leaves a version legible; a damaged version with another detail cannot be read."""
+
+Severity: TypeAlias = Literal["sound", "warn", "error"]
+
+
 def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = ()) -> Outline:
     """A history in miniature, and its health in a few words. ``versions`` come newest first."""
-    words: list[str] = []
-    severity: Literal["sound", "warn", "error"] = "sound"
     gone = sum(_length(version) for version in versions if version.state == "missing")
-    details = [v.detail for v in versions if v.state == "damaged" and number_of(v.v) not in phantoms]
-    hashes = sum(detail.startswith("hash") for detail in details)
-    types = sum(detail.startswith("version is") for detail in details)
-    twice = sum(detail.startswith("stored twice") for detail in details)
-    bytes_ = len(details) - hashes - types - twice
-    currents = sum(version.current for version in versions)
-    unproven = sum(version.state == "unproven" for version in versions)
-    if gone:
-        words.append(f"{gone:,} missing")
-    if hashes:
-        words.append(f"{hashes} hash differs" if hashes == 1 else f"{hashes} hashes differ")
-    if types:
-        words.append(f"{types} of a wrong type")
-    if twice:
-        words.append(f"{twice} stored twice")
-    if unproven:
-        words.append(f"{unproven} unproven")
-    if words or any(v.detail and v.state == "present" and not v.current and not v.deleted for v in versions):
-        severity = "warn"
-    if bytes_:
-        words.append(f"{bytes_} unreadable")
-        severity = "error"
-    if phantoms:
-        words.insert(0, _phantoms(phantoms))
-        severity = "error"
-    if versions and versions[0].deleted:
-        words.insert(0, "Deleted")
-    elif versions and not currents:
-        words.insert(0, "No current document")
-        severity = "warn" if severity == "sound" else severity
+    words, severity = _damage(versions, gone, phantoms)
+    if head := _head(versions):
+        words.insert(0, head)
+        severity = severity if head == _DELETED else _at_least_warn(severity)
     if words == [f"{gone:,} missing"]:
         words = ["1 version missing" if gone == 1 else f"{gone:,} versions missing"]
-    notes = [v.detail for v in versions if v.current and v.state == "present" and v.detail]
-    if notes:
-        words.append(notes[0])
-        severity = "warn" if severity == "sound" else severity
+    currents = [version for version in versions if version.current]
+    if note := next((v.detail for v in currents if v.state == "present" and v.detail), ""):
+        words.append(note)
+        severity = _at_least_warn(severity)
     health = ", ".join(words) or "Sound"
-    at = next((version.at for version in versions if version.current), None)
+    at = currents[0].at if currents else None
     return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity, at)
+
+
+def _damage(versions: Sequence[Version], gone: int, phantoms: Sequence[int]) -> tuple[list[str], Severity]:
+    """What is wrong with versions, counted by kind, and how bad it is."""
+    details = [v.detail for v in versions if v.state == "damaged" and number_of(v.v) not in phantoms]
+    unproven = sum(version.state == "unproven" for version in versions)
+    words = [f"{gone:,} missing"] if gone else []
+    words += _ailing(details)
+    words += [f"{unproven} unproven"] if unproven else []
+    severity: Severity = "warn" if words or any(map(_is_noted, versions)) else "sound"
+    if unreadable := sum(map(_is_unreadable, details)):
+        words.append(f"{unreadable} unreadable")
+    if phantoms:
+        words.insert(0, _phantoms(phantoms))
+    return words, "error" if unreadable or phantoms else severity
+
+
+def _at_least_warn(severity: Severity) -> Severity:
+    return "warn" if severity == "sound" else severity
+
+
+def _is_unreadable(detail: str) -> bool:
+    """Whether a damaged version with this detail cannot be read at all."""
+    return not any(detail.startswith(each.begins) for each in _AILMENTS)
+
+
+def _ailing(details: Sequence[str]) -> list[str]:
+    """The damage that leaves versions legible, counted by kind."""
+    counts = [(each, sum(detail.startswith(each.begins) for detail in details)) for each in _AILMENTS]
+    return [f"{count} {each.one if count == 1 else each.several}" for each, count in counts if count]
+
+
+_DELETED = "Deleted"
+
+
+def _head(versions: Sequence[Version]) -> str:
+    """What stands instead of a current document; "" where there is one, or no version at all."""
+    if versions and versions[0].deleted:
+        return _DELETED
+    return "" if not versions or any(version.current for version in versions) else "No current document"
+
+
+def _is_noted(version: Version) -> bool:
+    """Whether something is to be said of an earlier version that is there."""
+    return bool(version.detail) and version.state == "present" and not version.current and not version.deleted
 
 
 def _length(version: Version) -> int:
