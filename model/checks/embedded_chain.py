@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
+from msgspec import Struct, field
+
 from model.checks.facts import Fact, FactReader, SomeFact, are_whole, place, right_type
 from model.checks.rules import CheckContext, DamageDraft, hashes, listed, missing_below, times, wrong_types
 from model.errors import Unreadable
@@ -81,6 +83,20 @@ def _dated(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
     return [DamageDraft("M1", facts[0].id, versions, listed(words, 4), None, ())] if wrong else []
 
 
+class _Said(Struct):
+    """What is wrong with a chain: in words, by the versions that are concerned, and whether its repair is sure."""
+
+    sure: bool
+    words: list[str] = field(default_factory=list)
+    concerned: list[Fact] = field(default_factory=list)
+
+    def add(self, said: str, facts: Sequence[Fact], sure: bool) -> None:
+        """One more thing that is wrong."""
+        self.words.append(said)
+        self.concerned += facts
+        self.sure = self.sure and sure
+
+
 def _chain(
     id: Value,
     elements: Sequence[Value] | None,
@@ -92,49 +108,60 @@ def _chain(
     elsewhere: Callable[[Value], Collection[int]],
 ) -> list[DamageDraft]:
     p = ground.profile
-    words: list[str] = []
-    numbers = [fact.number for fact in previous]
-    known = [number for number in numbers if number is not None]
+    known = [number for fact in previous if (number := fact.number) is not None]
     missing, gap = missing_below(known, top) if ground.dense else ((), "")
     if missing and (moved := elsewhere(id)):
         missing, gap = missing_below((*known, *moved), top)
-    sure = elements is not None and len(previous) == len(elements) and len(known) == len(numbers)
-    if elements is None and past is not None:
-        words.append(f"{p.prev} is a {past.kind} and no list")
-    elif not sure and len(previous) != len(elements or ()):
-        words.append(f"{p.prev} holds something that is no version")
+    said = _Said(elements is not None and len(previous) == len(elements) == len(known))
+    if misfit := _misfit(elements, past, len(previous)):
+        said.words.append(f"{p.prev} {misfit}")
     if missing:
-        words.append(f"{gap} missing: {loss(p)}")
-    concerned: list[Fact] = []
-    digests: dict[int, list[Fact]] = {}
-    for fact in (*previous, current):
+        said.words.append(f"{gap} missing: {loss(p)}")
+    _repeated(facts_with(previous, current), said)
+    _above(previous, current, top, said)
+    _fallen(previous, said)
+    numbered = [(fact.number, fact) for fact in sorted(facts_with(previous, current), key=_number)]
+    drafts = times([(number, fact) for number, fact in numbered if number is not None], ground)
+    if not said.words:
+        return drafts
+    versions = missing or tuple(dict.fromkeys(fact.v for fact in said.concerned if fact.v is not None))
+    repair = "rebuild-prev" if said.sure and not missing and said.concerned else None
+    return [DamageDraft("E1", id, versions, ", ".join(said.words), repair, ()), *drafts]
+
+
+def _misfit(elements: Sequence[Value] | None, past: Value | None, versions: int) -> str:
+    """What the array is instead of a list of versions; "" where it is one."""
+    if elements is None and past is not None:
+        return f"is a {past.kind} and no list"
+    return "holds something that is no version" if versions != len(elements or ()) else ""
+
+
+def _repeated(facts: Sequence[Fact], said: _Said) -> None:
+    """Versions that have one number."""
+    by_number: dict[int, list[Fact]] = {}
+    for fact in facts:
         if right_type(fact.v, False) and fact.number is not None:
-            digests.setdefault(fact.number, []).append(fact)
-    for several in digests.values():
+            by_number.setdefault(fact.number, []).append(fact)
+    for several in by_number.values():
         if len(several) > 1:
             equal = len({fact.digest for fact in several}) == 1
-            words.append(f"{version_name(several[0].v)} repeated, {'equal' if equal else 'with different contents'}")
-            concerned += several
-            sure = sure and equal
+            how = "equal" if equal else "with different contents"
+            said.add(f"{version_name(several[0].v)} repeated, {how}", several, equal)
+
+
+def _above(previous: Sequence[Fact], current: Fact, top: int, said: _Said) -> None:
+    """Earlier versions whose number is above the current one."""
     above = [fact for fact in previous if fact.number is not None and fact.number > top and right_type(fact.v, False)]
     if above:
-        said = listed([version_name(fact.v) for fact in above], 4)
-        words.append(f"{said} above current {version_name(current.v)}")
-        concerned += above
-        sure = False
+        names = listed([version_name(fact.v) for fact in above], 4)
+        said.add(f"{names} above current {version_name(current.v)}", above, False)
+
+
+def _fallen(previous: Sequence[Fact], said: _Said) -> None:
+    """Versions whose number is below that of the one before them."""
     fallen = [fact for fact, before in zip(previous[1:], previous, strict=False) if _number(fact) < _number(before)]
     if fallen:
-        words.append(f"{listed([version_name(fact.v) for fact in fallen], 4)} out of order")
-        concerned += fallen
-    drafts = times(
-        [(fact.number, fact) for fact in sorted(facts_with(previous, current), key=_number) if fact.number is not None],
-        ground,
-    )
-    if not words:
-        return drafts
-    versions = missing or tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
-    repair = "rebuild-prev" if sure and not missing and concerned else None
-    return [DamageDraft("E1", id, versions, ", ".join(words), repair, ()), *drafts]
+        said.add(f"{listed([version_name(fact.v) for fact in fallen], 4)} out of order", fallen, True)
 
 
 def facts_with(previous: Sequence[Fact], current: Fact) -> list[Fact]:
