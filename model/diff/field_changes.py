@@ -48,19 +48,28 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     if c.walker is not None and (changed := c.walker.changed(a, at, b, to)) is not None:
         pairs: list[Difference] = changed[0]
         return pairs if changed[1] or _alone(a, at, end, [x for x, _ in changed[0]]) else None
-    i, j = at + 4, to + 4
-    if i < end and j < stop and end - at < _SMALL and a[at + 5] != b[to + 5]:
+    if end - at < _SMALL and at + 4 < end and to + 4 < stop and a[at + 5] != b[to + 5]:
         return None  # the first names differ already
+    if (walked := _walked(pair, at, to, end, stop)) is None:
+        return None
+    found, same_names = walked
+    return found if not found or _once(pair, found, same_names, (at, end), (to, stop)) else None
+
+
+def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Difference], bool] | None:
+    """The fields that differ, and whether both documents have the same names in the same order.
+
+    None where fields of both stand in another order, and of a small document where names differ at all.
+    """
+    a, b, common = pair.a, pair.b, pair.common
+    i, j = at + 4, to + 4
     found: list[Difference] = []
-    left: set[bytes] = set()  # names that the one side alone seems to have
-    right: set[bytes] = set()
-    same_names = True
-    common = pair.common
+    names: tuple[set[bytes], set[bytes]] | None = None  # that the one side alone seems to have
     while True:
         equal = common(i, j, end - i if end - i < stop - j else stop - j)
         place = i + equal
         if place == end and j + equal == stop:
-            break
+            return found, names is None
         x = field_around(a, i, place, end) if place < end else None
         start = end if x is None else x[2] - len(x[0]) - 2
         j += start - i
@@ -71,29 +80,33 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
                 found.append((x, y))
                 i, j = x[3], y[3]
                 continue
-        if same_names and end - at < _SMALL:
+        if names is None and end - at < _SMALL:
             return None
-        same_names = False
+        names = names or (set(), set())
         gone, come = _gap(a, i, end, b, j, stop)
-        old_names, new_names = [x[0] for x in gone], [y[0] for y in come]
-        left.update(old_names)
-        right.update(new_names)
-        if not (right.isdisjoint(old_names) and left.isdisjoint(new_names)):
+        if not _are_apart(names, gone, come):
             return None  # another order
         found += [(x, None) for x in gone]
         found += [(None, y) for y in come]
-        if gone:
-            i = gone[-1][3]
-        if come:
-            j = come[-1][3]
-    if not found:
-        return found
-    olds = [x for x, _ in found if x is not None]
+        i, j = gone[-1][3] if gone else i, come[-1][3] if come else j
+
+
+def _are_apart(names: tuple[set[bytes], set[bytes]], gone: list[Span], come: list[Span]) -> bool:
+    """Whether no field that one side alone has is met on the other; ``names`` learns of these."""
+    left, right = names
+    old_names, new_names = [x[0] for x in gone], [y[0] for y in come]
+    left.update(old_names)
+    right.update(new_names)
+    return right.isdisjoint(old_names) and left.isdisjoint(new_names)
+
+
+def _once(pair: Pair, found: list[Difference], same_names: bool, old: tuple[int, int], new: tuple[int, int]) -> bool:
+    """Whether the names of fields that differ occur once in their documents, which begin and end at these places."""
     if same_names:
-        return found if _alone(a, at, end, olds) else None
+        return _alone(pair.a, *old, [x for x, _ in found if x is not None])
     # Fields of both are equal, or among these: counted in the new document; those of the old one alone, in that.
     news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
-    return found if _alone(b, to, stop, news) and _alone(a, at, end, gone) else None
+    return _alone(pair.b, *new, news) and _alone(pair.a, *old, gone)
 
 
 def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
