@@ -265,7 +265,7 @@ def _is_plain(value: str) -> bool:
 
     What is in brackets is data, however long.
     """
-    if value.count(" ") < LONG or (value[0] + value[-1]) in ("{}", "[]"):
+    if ("; " not in value and value.count(" ") < LONG) or (value[:1] + value[-1:]) in ("{}", "[]"):
         return True
     behind = _END.split(value)[1:]
     return bool(_known_as(value)) and not (behind and all(map(_known_as, behind)))

@@ -113,8 +113,8 @@ def _chain(
     if missing and (moved := elsewhere(id)):
         missing, gap = missing_below((*known, *moved), top)
     said = _Said(elements is not None and len(previous) == len(elements) == len(known))
-    if misfit := _misfit(elements, past, len(previous)):
-        said.words.append(f"{p.prev} {misfit}")
+    if misfit := _misfit(p.prev, elements, past, len(previous)):
+        said.words.append(misfit)
     if missing:
         said.words.append(f"{gap} missing: {loss(p)}")
     _repeated(facts_with(previous, current), said)
@@ -129,11 +129,11 @@ def _chain(
     return [DamageDraft("E1", id, versions, ", ".join(said.words), repair, ()), *drafts]
 
 
-def _misfit(elements: Sequence[Value] | None, past: Value | None, versions: int) -> str:
+def _misfit(prev: str, elements: Sequence[Value] | None, past: Value | None, versions: int) -> str:
     """What the array is instead of a list of versions; "" where it is one."""
     if elements is None and past is not None:
-        return f"is a {past.kind} and no list"
-    return "holds something that is no version" if versions != len(elements or ()) else ""
+        return f"{prev} is a {past.kind} and no list"
+    return f"{prev} holds something that is no version" if versions != len(elements or ()) else ""
 
 
 def _repeated(facts: Sequence[Fact], said: _Said) -> None:

@@ -161,10 +161,9 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
     @property
     def empty(self) -> str:
         """The state of an array that is empty everywhere, as a clause."""
-        holds = f"The sub-document {self.current} holds {self.version}"
-        return (
-            f"{holds}, and {self.prev} is an array that is empty in {of(len(self.pairs), len(self.pairs), 'document')}"
-        )
+        now, past, v = self.current, self.prev, self.version
+        all_of_them = of(len(self.pairs), len(self.pairs), "document")
+        return f"The sub-document {now} holds {v}, and {past} is an array that is empty in {all_of_them}"
 
 
 _DATE: Row[KeptInside] = Row(
@@ -321,7 +320,7 @@ class HashField(Struct, frozen=True, eq=False):
         """The row that tells what it is; "" where it is no hash of the content, and nobody says so."""
         total = len(self.documents)
         if self.reordered:
-            return "other order"
+            return "reordered"
         if 2 * self.proof.fits >= total > 0:
             return "recipe"
         named = self.name == HASH or wanted
@@ -336,11 +335,11 @@ class HashField(Struct, frozen=True, eq=False):
         known = "" if proof.recipe is None or proof.recipe == HashRecipe() else f" ({proof.recipe.said})"
         said = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
         said += f", without {listed(self.excluded)}" if self.excluded else ""
-        how = "how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe"
-        return said if proof.holds else f"{said}; {how}"
+        how = "; how the others got theirs is not proven, so nothing is written here until a profile states hash_recipe"
+        return said if proof.holds else f"{said}{how}"
 
 
-_UNPROVEN = "no recipe known gives it, so nothing is written here until a profile states hash_recipe"
+_UNPROVEN = "; no recipe known gives it, so nothing is written here until a profile states hash_recipe"
 HASHED: dict[str, Row[HashField]] = {
     "recipe": Row(
         "recipe",
@@ -348,8 +347,8 @@ HASHED: dict[str, Row[HashField]] = {
         weighs=lambda it: 0.75 + 0.22 * it.proof.fits / it.proof.of if it.proof.holds else 0.6,
         says=lambda it: it.computed,
     ),
-    "other order": Row(
-        "other order",
+    "reordered": Row(
+        "reordered",
         "the hash of the content with its fields in any order",
         weighs=fixed(0.8),
         says=lambda it: (
@@ -362,7 +361,7 @@ HASHED: dict[str, Row[HashField]] = {
         weighs=fixed(0.7),
         says=lambda it: (
             f"The field {it.name} looks like a hash and is the _id of {of(it.twins, len(it.documents), 'document')}, "
-            f"but not that of the content as stored; {_UNPROVEN}"
+            "but not that of the content as stored" + _UNPROVEN
         ),
     ),
     "name": Row(
@@ -370,7 +369,7 @@ HASHED: dict[str, Row[HashField]] = {
         "the field's name, or what a person says",
         weighs=fixed(0.5),
         says=lambda it: (
-            f"The field {it.name} looks like a hash, but is not that of the content as it is stored; {_UNPROVEN}"
+            f"The field {it.name} looks like a hash, but is not that of the content as it is stored{_UNPROVEN}"
         ),
     ),
 }

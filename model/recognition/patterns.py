@@ -103,7 +103,7 @@ class Numbered(Struct, frozen=True, eq=False, dict=True):
         total = len(self.sample.documents)
         share, have = of(total, total, "document").capitalize(), "have" if total > 1 else "has"
         said = f"{share} sampled {have} a name as _id and one whole number, {self.counter}"
-        return f"{said}, in a collection called {self.sample.name}" if self.named else said
+        return said + (f", in a collection called {self.sample.name}" if self.named else "")
 
 
 SEQUENCE: tuple[Row[Numbered], ...] = (
@@ -431,8 +431,8 @@ class DealtWith(Struct, frozen=True, eq=False, dict=True):
     @property
     def found(self) -> str:
         """The list, as a clause."""
-        why = f"The list {self.entries.name} says what was dealt with, without repeats in "
-        why += of(self.alone, len(self.items), "document")
+        where = of(self.alone, len(self.items), "document")
+        why = f"The list {self.entries.name} says what was dealt with, without repeats in {where}"
         return why + (f", beside {listed(self.totals[:3])}" if self.totals else "")
 
 

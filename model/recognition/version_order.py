@@ -17,7 +17,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from model.recognition.field_names import CHANGE_TIMES, TIMES, bare
-from model.recognition.sampling import Document, SampledChain
+from model.recognition.sampling import Document, SampledChain, of
 from model.storage.gaps import SECONDS
 from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, time_of, unreadable
 from model.text.names import id_name
@@ -69,9 +69,8 @@ class Judged(Struct, frozen=True):
         """The tests that it passed, as a clause; "" where no document could have told."""
         if not self.several:
             return ""
-        few = f"of {self.several} with several rows none has" if self.several > 1 else "it has not"
         damaged = f" and {self.damaged} {'are' if self.damaged > 1 else 'is'} damaged" if self.damaged else ""
-        return f"{few} a {self.version} that is constant, repeats or falls as time goes on{damaged}"
+        return f"{self.version} rises with time in {of(self.good, self.several, 'document')} checked{damaged}"
 
 
 def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import groupby
 from typing import Literal, TypeAlias
@@ -121,14 +121,13 @@ class _Ailment(Struct, frozen=True):
     """One kind of damage in a history in miniature, as its health counts it."""
 
     begins: str  # the detail of a version that has it
-    one: str
-    several: str
+    says: Callable[[int], str]  # how many versions have it
 
 
 _AILMENTS = (
-    _Ailment("hash", "hash differs", "hashes differ"),
-    _Ailment("version is", "of a wrong type", "of a wrong type"),
-    _Ailment("stored twice", "stored twice", "stored twice"),
+    _Ailment("hash", lambda n: f"{n} hash differs" if n == 1 else f"{n} hashes differ"),
+    _Ailment("version is", lambda n: f"{n} of a wrong type"),
+    _Ailment("stored twice", lambda n: f"{n} stored twice"),
 )
 """Damage that leaves a version legible; a damaged version with another detail cannot be read."""
 
@@ -180,7 +179,7 @@ def _is_unreadable(detail: str) -> bool:
 def _ailing(details: Sequence[str]) -> list[str]:
     """The damage that leaves versions legible, counted by kind."""
     counts = [(each, sum(detail.startswith(each.begins) for detail in details)) for each in _AILMENTS]
-    return [f"{count} {each.one if count == 1 else each.several}" for each, count in counts if count]
+    return [each.says(count) for each, count in counts if count]
 
 
 _DELETED = "Deleted"

@@ -9609,14 +9609,6 @@ Zum Verbinden öffnen</translation>
       <translation>; wie die anderen zu ihrem kamen, ist nicht bewiesen, daher wird hier nichts geschrieben, bis ein Profil hash_recipe angibt</translation>
     </message>
     <message>
-      <source>; later versions hold {0} % of the fields, those that changed</source>
-      <translation>; spätere Versionen enthalten {0} % der Felder, und zwar die geänderten</translation>
-    </message>
-    <message>
-      <source>; little stays the same from one {0} to the next</source>
-      <translation>; von einer {0} zur nächsten bleibt wenig gleich</translation>
-    </message>
-    <message>
       <source>; no recipe known gives it, so nothing is written here until a profile states hash_recipe</source>
       <translation>; kein bekanntes Rezept ergibt ihn, daher wird hier nichts geschrieben, bis ein Profil hash_recipe angibt</translation>
     </message>
@@ -9625,16 +9617,8 @@ Zum Verbinden öffnen</translation>
       <translation>; dem Zertifikat wird bis {0} vertraut</translation>
     </message>
     <message>
-      <source>; these have a unique index</source>
-      <translation>; auf beiden liegt ein eindeutiger Index</translation>
-    </message>
-    <message>
       <source>; {0} is the number beside them</source>
       <translation>; {0} ist die Zahl daneben</translation>
-    </message>
-    <message>
-      <source>; {0} marks {1}</source>
-      <translation>; {0} kennzeichnet {1}</translation>
     </message>
     <message>
       <source>A DeepDiff Delta cannot say this difference exactly; take another format, such as json-patch.</source>
@@ -13857,10 +13841,6 @@ Zum Verbinden öffnen</translation>
       <translation>sie hat keine Id</translation>
     </message>
     <message>
-      <source>it has not</source>
-      <translation>es hat nicht</translation>
-    </message>
-    <message>
       <source>it is missing</source>
       <translation>sie fehlt</translation>
     </message>
@@ -13987,6 +13967,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>knows no {0}; it may hold {1}</source>
       <translation>kennt kein {0}; möglich sind {1}</translation>
+    </message>
+    <message>
+      <source>later versions hold {0} % of the fields, those that changed</source>
+      <translation>spätere Versionen enthalten {0} % der Felder, und zwar die geänderten</translation>
+    </message>
+    <message>
+      <source>little stays the same from one {0} to the next</source>
+      <translation>von einer {0} zur nächsten bleibt wenig gleich</translation>
     </message>
     <message>
       <source>lost</source>
@@ -14267,10 +14255,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>of unknown age</source>
       <translation>unbekannt alt</translation>
-    </message>
-    <message>
-      <source>of {0} with several rows none has</source>
-      <translation>von {0} mit mehreren Zeilen hat keines</translation>
     </message>
     <message>
       <source>on these fields</source>
@@ -15077,6 +15061,10 @@ Zum Verbinden öffnen</translation>
       <translation>doppelt da</translation>
     </message>
     <message>
+      <source>these have a unique index</source>
+      <translation>auf beiden liegt ein eindeutiger Index</translation>
+    </message>
+    <message>
       <source>they were</source>
       <translation>sie waren</translation>
     </message>
@@ -15459,10 +15447,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} What was stored could not be hashed again. {1}</source>
       <translation>{0} Vom Gespeicherten ließ sich der Hash nicht neu bilden. {1}</translation>
-    </message>
-    <message>
-      <source>{0} a {1} that is constant, repeats or falls as time goes on{2}</source>
-      <translation>{0} ein {1}, das gleich bleibt, sich wiederholt oder mit der Zeit fällt{2}</translation>
     </message>
     <message>
       <source>{0} above current {1}</source>
@@ -16781,6 +16765,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} verliert {1}</translation>
     </message>
     <message>
+      <source>{0} marks {1}</source>
+      <translation>{0} kennzeichnet {1}</translation>
+    </message>
+    <message>
       <source>{0} may hold the earlier versions of {1}, and cannot be read. {2}</source>
       <translation>{0} hält vielleicht die früheren Versionen von {1} und lässt sich nicht lesen. {2}</translation>
     </message>
@@ -17023,6 +17011,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} refuses the connection; check the port, and that a server runs there.</source>
       <translation>{0} lehnt die Verbindung ab; prüfen Sie den Port und ob dort ein Server läuft.</translation>
+    </message>
+    <message>
+      <source>{0} rises with time in {1} checked{2}</source>
+      <translation>bei der Prüfung steigt {0} in {1} mit der Zeit{2}</translation>
     </message>
     <message>
       <source>{0} row{1} missing</source>
@@ -17397,8 +17389,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} {1}; versuchen Sie es gleich noch einmal.</translation>
     </message>
     <message>
-      <source>{0}, and a {1} above theirs in {2} that {3} any; {4}</source>
-      <translation>{0}, und ein {1} über ihrem steht in {2}, die welche haben; {4}</translation>
+      <source>{0}, and a {1} above theirs in {2} that {3} any</source>
+      <translation>{0}, und ein {1} über ihrem steht in {2}, die welche haben</translation>
     </message>
     <message>
       <source>{0}, and a {1} below its own in {2} that {3}; {4}{5}.</source>

@@ -64,8 +64,8 @@ def sentences() -> set[str]:
 
 
 UNSEEN = ("commands", "mql", "localserver", "over_time/report.py", "repair/reports.py", "text/web_page.py",
-          "server/code_preview.py", "diff/delta_program.py", "layouts/recognition/field_names.py",
-          "layouts/recognition/lock_fields.py")  # fmt: skip
+          "server/code_preview.py", "diff/delta_program.py", "recognition/field_names.py",
+          "recognition/lock_fields.py")  # fmt: skip
 """The rooms and files of the model that say nothing to the window: the command line, a server's own words, pages that
 are files, code that is written for people, lists of the names of fields."""
 OPENING = ("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumps.py", "large_file.py", "local_server.py")
@@ -114,6 +114,9 @@ def spoken(code: str) -> Iterator[str]:
     tree = ast.parse(code)
     inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     silent = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)} | inner
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Row":
+            silent |= {*node.args[:2]}  # the name of a sign, and what it looks at, are for who reads the table
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and node not in silent:
             said = numbered(node) if isinstance(node, ast.JoinedStr) else node.value
