@@ -32,7 +32,7 @@ def no_words(candidate: Any) -> str:
     return ""
 
 
-class Row(Struct, Generic[T], frozen=True):
+class Sign(Struct, Generic[T], frozen=True):
     """One row of a table: a sign that is looked for in each candidate of a kind."""
 
     name: str
@@ -42,7 +42,7 @@ class Row(Struct, Generic[T], frozen=True):
     says: Callable[[T], str] = no_words
 
 
-class Evidence(Struct, frozen=True):
+class Ground(Struct, frozen=True):
     """A sign, as one candidate shows it."""
 
     name: str
@@ -60,7 +60,7 @@ class Evidence(Struct, frozen=True):
 class Grounds(Struct, frozen=True):
     """The rows of one candidate, and what they come to."""
 
-    rows: tuple[Evidence, ...] = ()
+    rows: tuple[Ground, ...] = ()
 
     @property
     def confidence(self) -> float:
@@ -93,13 +93,13 @@ class Grounds(Struct, frozen=True):
         return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
-def weighed(table: Iterable[Row[T]], candidate: T) -> Grounds:
+def weighed(table: Iterable[Sign[T]], candidate: T) -> Grounds:
     """What the rows of a table find in a candidate, up to the first that rules it out."""
-    found: list[Evidence] = []
+    found: list[Ground] = []
     for row in table:
         most = row.leaves(candidate)
         weight = row.weighs(candidate) if most > RULED_OUT else 0.0
-        found.append(Evidence(row.name, row.looks_at, weight, most, row.says(candidate)))
+        found.append(Ground(row.name, row.looks_at, weight, most, row.says(candidate)))
         if most == RULED_OUT:
             break
     return Grounds(tuple(found))

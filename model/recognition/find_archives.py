@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
-from model.recognition.evidence import Grounds, Row, unless, weighed, where
+from model.recognition.evidence import Grounds, Sign, unless, weighed, where
 from model.recognition.field_names import PAST, words
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import (
@@ -212,35 +212,35 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         return f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
 
 
-AGAINST: tuple[Row[Pairing], ...] = (
-    Row(
+AGAINST: tuple[Sign[Pairing], ...] = (
+    Sign(
         "unlike", "rows beside the documents that they name",
         leaves=unless(lambda it: bool(it.link.unlike)), says=lambda it: it.link.unlike,
     ),
-    Row("records", "what the rows hold", leaves=unless(lambda it: it.records)),
-    Row(
+    Sign("records", "what the rows hold", leaves=unless(lambda it: it.records)),
+    Sign(
         "contradiction", "the order of the rows of each document looked up",
         leaves=unless(lambda it: not it.judged.earned), says=lambda it: it.judged.against,
     ),
-    Row("a part's number", "the name of the version", leaves=unless(lambda it: it.numbers_parts)),
-    Row("chance", "the index, the name of the collection, and likeness", leaves=unless(lambda it: it.may_be_chance)),
-    Row("other things", "the documents that the rows sampled name", leaves=unless(lambda it: it.names_others)),
+    Sign("a part's number", "the name of the version", leaves=unless(lambda it: it.numbers_parts)),
+    Sign("chance", "the index, the name of the collection, and likeness", leaves=unless(lambda it: it.may_be_chance)),
+    Sign("other things", "the documents that the rows sampled name", leaves=unless(lambda it: it.names_others)),
 )  # fmt: skip
 """What speaks against a link that holds enough versions; a person who states one has answered it."""
-LINKED: tuple[Row[Pairing], ...] = (
-    Row(
+LINKED: tuple[Sign[Pairing], ...] = (
+    Sign(
         "look-up", "the version before the current one of some documents",
         weighs=lambda it: 0.8 + 0.08 * it.link.share, says=lambda it: it.holds,
     ),
-    Row(
+    Sign(
         "index", "a unique index on the rows' id and version",
         weighs=where(lambda it: it.link.sealed, 0.1),
         says=lambda it: "these have a unique index" if it.link.sealed else "",
     ),
-    Row("feeder", "who wrote the rows", says=lambda it: it.layout[1]),
-    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
-    Row("order", "the rows of each document looked up", says=lambda it: it.judged.said),
-    Row("sample", "some documents only", leaves=lambda it: SUREST),
+    Sign("feeder", "who wrote the rows", says=lambda it: it.layout[1]),
+    Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+    Sign("order", "the rows of each document looked up", says=lambda it: it.judged.said),
+    Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )  # fmt: skip
 """What speaks for a link, and how it is told."""
 
@@ -301,7 +301,7 @@ def _followed(
 
 
 def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> tuple[Port, Port]:
-    """What a link is judged by, read in one command: for :func:`_link` and :func:`_stands`, and for :func:`_judged`.
+    """What a link is judged by, read in one command: for it and the signs against it, and for its histories.
 
     Each answers what these ask of the two collections, and nothing else of them. What it has not, as rows that are too
     many, it asks of ``server``.

@@ -12,7 +12,7 @@ from msgspec import Struct
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import HashRecipe
-from model.recognition.evidence import Row, fixed, unless, weighed, where
+from model.recognition.evidence import Sign, fixed, unless, weighed, where
 from model.recognition.field_names import (
     AUTHORS,
     BEFORE,
@@ -166,47 +166,47 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
         return f"The sub-document {now} holds {v}, and {past} is an array that is empty in {all_of_them}"
 
 
-_DATE: Row[KeptInside] = Row(
+_DATE: Sign[KeptInside] = Sign(
     "unnamed date",
     "a date that no name calls a version",
     leaves=unless(lambda it: it.dated and not it.hinted),
 )
-_END: tuple[Row[KeptInside], ...] = (
-    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
-    Row("sample", "some documents only", leaves=lambda it: SUREST),
+_END: tuple[Sign[KeptInside], ...] = (
+    Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+    Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )
-INSIDE: tuple[Row[KeptInside], ...] = (
+INSIDE: tuple[Sign[KeptInside], ...] = (
     _DATE,
-    Row("shape", "a sub-document, and an array of its kind", weighs=fixed(0.7), says=lambda it: it.found),
-    Row(
+    Sign("shape", "a sub-document, and an array of its kind", weighs=fixed(0.7), says=lambda it: it.found),
+    Sign(
         "likeness",
         "the fields of the latest earlier version",
         weighs=lambda it: 0.1 * it.alike,
         leaves=unless(lambda it: it.alike < 0.5),
     ),
-    Row(
+    Sign(
         "gaps",
         "the number of the latest earlier version",
         leaves=unless(lambda it: not it.hinted and not _dense(it.with_past, it.version)),
     ),
-    Row(
+    Sign(
         "order",
         "the versions of each document",
         weighs=lambda it: 0.15 * it.good,
         leaves=unless(lambda it: not it.judged.earned and not it.wanted),
         says=lambda it: it.judged.said,
     ),
-    Row(
+    Sign(
         "a part's number",
         "names of lines, positions and measures",
         leaves=unless(lambda it: not it.hinted and names_a_part(it.version)),
     ),
-    Row(
+    Sign(
         "names",
         "the names of the version and of both places",
         weighs=where(lambda it: it.named or it.hinted, 0.03),
     ),
-    Row(
+    Sign(
         "single document",
         "documents with a past",
         weighs=where(lambda it: len(it.with_past) < 2 and not it.named, -0.15),
@@ -214,9 +214,9 @@ INSIDE: tuple[Row[KeptInside], ...] = (
     *_END,
 )
 """Where documents have a past inside."""
-EMPTY_INSIDE: tuple[Row[KeptInside], ...] = (
+EMPTY_INSIDE: tuple[Sign[KeptInside], ...] = (
     _DATE,
-    Row(
+    Sign(
         "names",
         "the names of the version and of both places",
         weighs=fixed(0.6),
@@ -340,14 +340,14 @@ class HashField(Struct, frozen=True, eq=False):
 
 
 _UNPROVEN = "; no recipe known gives it, so nothing is written here until a profile states hash_recipe"
-HASHED: dict[str, Row[HashField]] = {
-    "recipe": Row(
+HASHED: dict[str, Sign[HashField]] = {
+    "recipe": Sign(
         "recipe",
         "the hash of the content, computed anew",
         weighs=lambda it: 0.75 + 0.22 * it.proof.fits / it.proof.of if it.proof.holds else 0.6,
         says=lambda it: it.computed,
     ),
-    "reordered": Row(
+    "reordered": Sign(
         "reordered",
         "the hash of the content with its fields in any order",
         weighs=fixed(0.8),
@@ -355,7 +355,7 @@ HASHED: dict[str, Row[HashField]] = {
             f"The field {it.name} is the hash of the content with its fields in another order than they are stored in"
         ),
     ),
-    "_id": Row(
+    "_id": Sign(
         "_id",
         "documents that are stored under the hash",
         weighs=fixed(0.7),
@@ -364,7 +364,7 @@ HASHED: dict[str, Row[HashField]] = {
             "but not that of the content as stored" + _UNPROVEN
         ),
     ),
-    "name": Row(
+    "name": Sign(
         "name",
         "the field's name, or what a person says",
         weighs=fixed(0.5),

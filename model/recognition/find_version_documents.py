@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from model.foundation.collection_profile import CollectionProfile
-from model.recognition.evidence import Row, unless, weighed
+from model.recognition.evidence import Sign, unless, weighed
 from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import Fit, best, coverage, is_id_name, is_version_name, version_fields
@@ -62,7 +62,7 @@ def near_miss(sample: Sample) -> str:
     return f"The field {version} looks like a version, but no earlier versions were found here." if version else ""
 
 
-class VersionDocuments(Struct, frozen=True, eq=False, dict=True):
+class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
     """Two fields that fit as id and version, with what else their documents hold."""
 
     sample: Sample
@@ -119,9 +119,9 @@ class VersionDocuments(Struct, frozen=True, eq=False, dict=True):
         return f"little stays the same from one {self.fit.version} to the next" if little else ""
 
 
-TELLING: dict[str, tuple[Row[VersionDocuments], ...]] = {
+TELLING: dict[str, tuple[Sign[LikelyVersions], ...]] = {
     "flagged": (
-        Row(
+        Sign(
             "flag",
             "the field that marks the newest version",
             leaves=lambda it: 0.95 if it.agreed > 0.9 else 0.8 if it.sure else 0.7,
@@ -129,7 +129,7 @@ TELLING: dict[str, tuple[Row[VersionDocuments], ...]] = {
         ),
     ),
     "deltas": (
-        Row(
+        Sign(
             "coverage",
             "known fields in later versions",
             leaves=unless(lambda it: not it.clear, 0.6),
@@ -137,19 +137,19 @@ TELLING: dict[str, tuple[Row[VersionDocuments], ...]] = {
         ),
     ),
     "versions": (
-        Row("coverage", "known fields in later versions", leaves=unless(lambda it: it.coverage[0] < 0.8, 0.7)),
-        Row("unlike", "what versions keep of one another", says=lambda it: it.unlike),
+        Sign("coverage", "known fields in later versions", leaves=unless(lambda it: it.coverage[0] < 0.8, 0.7)),
+        Sign("unlike", "what versions keep of one another", says=lambda it: it.unlike),
     ),
 }
 """What tells the three layouts apart, and how."""
-STAMPED: tuple[Row[VersionDocuments], ...] = (
-    Row("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+STAMPED: tuple[Sign[LikelyVersions], ...] = (
+    Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
 )
 
 
 def _told(sample: Sample, fit: Fit, wanted: str = "") -> Proposal:
     """The proposal for two fields; with ``wanted`` a person says which of the three layouts it is."""
-    it = VersionDocuments(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
+    it = LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
     found, layout = it.stamps, wanted or it.layout
     fields: dict[str, Any] = {
         "id": fit.id,

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, Refused
-from model.recognition.evidence import RULED_OUT, Grounds, Row, unless, weighed
+from model.recognition.evidence import RULED_OUT, Grounds, Sign, unless, weighed
 from model.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
 from model.recognition.sampling import (
     ID_TYPES,
@@ -227,53 +227,55 @@ KEY: dict[tuple[bool, bool], float] = {
 }
 """What an index on both fields weighs, and the version's name."""
 
-_TOLD: tuple[Row[Fit], ...] = (
-    Row(
+_TOLD: tuple[Sign[Fit], ...] = (
+    Sign(
         "key",
         "a unique index on both, and the name of the version",
         weighs=lambda fit: KEY[fit.unique, fit.hinted],
         says=lambda fit: f"unique index on {fit.id} and {fit.version}" if fit.unique else "",
     ),
-    Row("look-up", "the documents of some ids", says=lambda fit: fit.found),
+    Sign("look-up", "the documents of some ids", says=lambda fit: fit.found),
 )
-ALONE: tuple[Row[Fit], ...] = (
+ALONE: tuple[Sign[Fit], ...] = (
     *_TOLD,
-    Row("order", "the documents of each id", says=lambda fit: fit.judged.said),
-    Row(
+    Sign("order", "the documents of each id", says=lambda fit: fit.judged.said),
+    Sign(
         "single versions",
         "ids of which none has several",
         leaves=lambda fit: 0.6 if fit.hinted and fit.unique else RULED_OUT,
     ),
 )
 """Where no id has several versions: only an index and a name can speak for them."""
-_ORDERED: tuple[Row[Fit], ...] = (
+_ORDERED: tuple[Sign[Fit], ...] = (
     *_TOLD,
-    Row(
+    Sign(
         "order",
         "the documents of each id",
         leaves=unless(lambda fit: not fit.judged.earned),
         says=lambda fit: fit.judged.said,
     ),
-    Row(
+    Sign(
         "gaps",
         "the numbers between the lowest and the highest",
         leaves=unless(lambda fit: not fit.dated and fit.dense < 0.5 and not fit.rises_surely),
     ),
-    Row("unnamed date", "a date that no name calls a version", leaves=unless(lambda fit: fit.dated and not fit.hinted)),
-    Row(
+    Sign(
+        "unnamed date", "a date that no name calls a version", leaves=unless(lambda fit: fit.dated and not fit.hinted)
+    ),
+    Sign(
         "a part's number",
         "names of lines, positions and measures",
         leaves=unless(lambda fit: not fit.hinted and any(map(names_a_part, (fit.id, fit.version)))),
     ),
-    Row(
+    Sign(
         "unnamed number",
         "the chance of its order, and the likeness of versions",
         leaves=unless(lambda fit: not fit.hinted and (fit.chance > RARE or not (fit.kindred or fit.partial))),
     ),
 )
-INDEXED: tuple[Row[Fit], ...] = (
+INDEXED: tuple[Sign[Fit], ...] = (
     *_ORDERED,
-    Row(
+    Sign(
         "unnamed pair",
         "gaps and likeness, where only the index speaks",
         leaves=unless(
@@ -282,31 +284,31 @@ INDEXED: tuple[Row[Fit], ...] = (
             )
         ),
     ),
-    Row("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.7)),
+    Sign("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.7)),
 )
 """Where an index keeps the pairs apart."""
-UNINDEXED: tuple[Row[Fit], ...] = (
+UNINDEXED: tuple[Sign[Fit], ...] = (
     *_ORDERED,
-    Row("completeness", "histories without gaps", weighs=lambda fit: 0.15 * fit.clean if fit.hinted else 0.0),
-    Row(
+    Sign("completeness", "histories without gaps", weighs=lambda fit: 0.15 * fit.clean if fit.hinted else 0.0),
+    Sign(
         "repeats",
         "ids with a version above the first",
         weighs=lambda fit: 0.15 * fit.repeated if fit.hinted else 0.0,
         leaves=unless(lambda fit: fit.repeated < 0.5),
     ),
-    Row("time", "the order in which documents were made", leaves=unless(lambda fit: fit.made_in_order[0] < 0.75)),
-    Row(
+    Sign("time", "the order in which documents were made", leaves=unless(lambda fit: fit.made_in_order[0] < 0.75)),
+    Sign(
         "beginnings",
         "histories that begin with the first version",
         leaves=unless(lambda fit: fit.begun < 0.5 and not fit.complete_and_rising),
     ),
-    Row("chance", "numbers drawn by lot", leaves=unless(lambda fit: fit.is_chance)),
-    Row(
+    Sign("chance", "numbers drawn by lot", leaves=unless(lambda fit: fit.is_chance)),
+    Sign(
         "neighbours",
         "the first numbers of all ids: fields that seldom change bring neighbours together",
         leaves=unless(lambda fit: fit.beginning < MOST_BEGIN and not (fit.complete_and_rising and is_id_name(fit.id))),
     ),
-    Row(
+    Sign(
         "unnamed pair",
         "beginnings, likeness, and the name of the id, where no name calls it a version",
         leaves=unless(
@@ -316,7 +318,7 @@ UNINDEXED: tuple[Row[Fit], ...] = (
             )
         ),
     ),
-    Row("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.5)),
+    Sign("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.5)),
 )
 """Where none does: even numbers drawn by lot follow one another now and then."""
 

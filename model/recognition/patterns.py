@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
-from model.recognition.evidence import Row, fixed, unless, weighed, where
+from model.recognition.evidence import Sign, fixed, unless, weighed, where
 from model.recognition.field_names import (
     AMOUNTS,
     APPLIED,
@@ -106,24 +106,24 @@ class Numbered(Struct, frozen=True, eq=False, dict=True):
         return said + (f", in a collection called {self.sample.name}" if self.named else "")
 
 
-SEQUENCE: tuple[Row[Numbered], ...] = (
-    Row("names", "the _id", leaves=unless(lambda it: not it.has_names)),
-    Row("much beside", "the other fields", leaves=unless(lambda it: not it.wanted and it.holds_more)),
-    Row(
+SEQUENCE: tuple[Sign[Numbered], ...] = (
+    Sign("names", "the _id", leaves=unless(lambda it: not it.has_names)),
+    Sign("much beside", "the other fields", leaves=unless(lambda it: not it.wanted and it.holds_more)),
+    Sign(
         "number",
         "the one whole number, by its name",
         weighs=fixed(0.75),
         leaves=unless(lambda it: not it.counter),
         says=lambda it: it.found,
     ),
-    Row("many", "the number of documents", leaves=unless(lambda it: (it.sample.count or 0) > FEW)),
-    Row(
+    Sign("many", "the number of documents", leaves=unless(lambda it: (it.sample.count or 0) > FEW)),
+    Sign(
         "events",
         "days among the names, and tokens that wait",
         leaves=unless(lambda it: not it.wanted and _counts_events(it.sample, it.counter)),
     ),
-    Row("collection's name", "names of counters", weighs=where(lambda it: it.named, 0.1)),
-    Row("number's name", "names of last numbers", weighs=where(lambda it: it.named and it.known, 0.1)),
+    Sign("collection's name", "names of counters", weighs=where(lambda it: it.named, 0.1)),
+    Sign("number's name", "names of last numbers", weighs=where(lambda it: it.named and it.known, 0.1)),
 )
 """What speaks for numbers that are handed out, and against it."""
 
@@ -198,31 +198,31 @@ class TwoStep(Struct, frozen=True, eq=False, dict=True):
         return why + (f"; {self.counter} is the number beside them" if self.counter else "")
 
 
-PENDING_TOKENS: tuple[Row[TwoStep], ...] = (
-    Row(
+PENDING_TOKENS: tuple[Sign[TwoStep], ...] = (
+    Sign(
         "several numbers",
         "the numbers beside the list: a person has to say which of them a token is for",
         leaves=unless(lambda it: len(it.counters) > 1 and not it.wanted),
     ),
-    Row(
+    Sign(
         "number",
         "the number beside the list",
         leaves=unless(lambda it: not it.wanted and (not it.counter or it.is_amount)),
     ),
-    Row(
+    Sign(
         "list",
         "a list by its name, or mostly empty beside one that never is",
         weighs=fixed(0.6),
         leaves=unless(lambda it: not it.wanted and it.tells_nothing),
         says=lambda it: it.found,
     ),
-    Row("tokens", "what is in the lists", weighs=where(lambda it: it.holds_tokens, 0.2)),
-    Row(
+    Sign("tokens", "what is in the lists", weighs=where(lambda it: it.holds_tokens, 0.2)),
+    Sign(
         "both lists",
         "a list of those that were counted",
         weighs=where(lambda it: bool(it.done) and it.holds_tokens, 0.15),
     ),
-    Row(
+    Sign(
         "references",
         "tokens in several documents: these refer to something",
         leaves=unless(lambda it: not _moves(it.sample.documents, it.waiting.name, "".join(it.done))),
@@ -436,15 +436,15 @@ class DealtWith(Struct, frozen=True, eq=False, dict=True):
         return why + (f", beside {listed(self.totals[:3])}" if self.totals else "")
 
 
-PROCESSED_ENTRIES: tuple[Row[DealtWith], ...] = (
-    Row(
+PROCESSED_ENTRIES: tuple[Sign[DealtWith], ...] = (
+    Sign(
         "totals",
         "the numbers beside the list",
         weighs=where(lambda it: bool(it.totals), 0.25),
         leaves=unless(lambda it: not it.wanted and not it.totals),
     ),
-    Row("empty", "the entries of all documents", leaves=unless(lambda it: not it.wanted and not any(it.items))),
-    Row(
+    Sign("empty", "the entries of all documents", leaves=unless(lambda it: not it.wanted and not any(it.items))),
+    Sign(
         "list",
         "a list by its name, without repeats",
         weighs=fixed(0.6),

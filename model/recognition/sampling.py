@@ -279,7 +279,7 @@ def take(
     ``NotAllowed``; a query that the server cannot answer is left out. ``begun`` is what was read of it already, and
     ``further`` the last documents and some from between of a large one.
     """
-    kept = _Kept(server, ns)
+    kept = _Taken(server, ns)
     first, whole = (list(begun.rows), begun.whole) if begun is not None else _first(server, ns, most)
     # Each part has bytes of its own: one large document among the first leaves room for the last ones.
     third = SAMPLED // 3
@@ -303,7 +303,7 @@ def take(
     return kept.sample(kept.count)
 
 
-class _Kept:
+class _Taken:
     """The documents that were taken from a collection so far, each once."""
 
     def __init__(self, server: Port, ns: str) -> None:

@@ -115,7 +115,7 @@ def spoken(code: str) -> Iterator[str]:
     inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     silent = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)} | inner
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Row":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Sign":
             silent |= {*node.args[:2]}  # the name of a sign, and what it looks at, are for who reads the table
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and node not in silent:
