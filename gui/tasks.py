@@ -127,10 +127,10 @@ class Task(QObject):
 
 class _Answers(Struct):
     task: Task
-    done: Callable[[Any], None]
-    failed: Callable[[BaseException], None]
-    cancelled: Callable[[], None] | None
-    partial: Callable[[Any], None] | None
+    done: Callable[[Any], object]
+    failed: Callable[[BaseException], object]
+    cancelled: Callable[[], object] | None
+    partial: Callable[[Any], object] | None
 
     @property
     def wanted(self) -> bool:
@@ -164,11 +164,11 @@ class Tasks(QObject):
         self,
         work: Callable[[Progress], Any],
         *,
-        done: Callable[[Any], None],
-        failed: Callable[[BaseException], None],
+        done: Callable[[Any], object],
+        failed: Callable[[BaseException], object],
         owner: QObject,
-        cancelled: Callable[[], None] | None = None,
-        partial: Callable[[Any], None] | None = None,
+        cancelled: Callable[[], object] | None = None,
+        partial: Callable[[Any], object] | None = None,
         title: str = "",
         key: str = "",
         unit: Unit = "rows",

@@ -28,6 +28,7 @@ from gui.parts.differences.diff_table import DiffTable
 from gui.parts.differences.overview import Overview
 from gui.parts.differences.table_place import TablePlace
 from gui.parts.fields.field_values import add_ways
+from gui.parts.reading import Reading
 from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
@@ -82,7 +83,6 @@ class DiffPanel(QWidget):
         self.name = ""  # of the document, where it is known by another one than its id
         self._asked: tuple[Value, Version | None, Version] | None = None
         self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison on show
-        self._task: tasks.Task | None = None
         self.comparison: Comparison | None = None
         self._rows_of: Comparison | None = None
         self._place: TablePlace | None = None  # in the comparison before, where this one is of a later version
@@ -107,6 +107,16 @@ class DiffPanel(QWidget):
         self._forms = QStackedWidget()
         self._stack = states.StateStack(self._forms, self)
         column.addWidget(self._stack, 1)
+        self.reading = Reading(
+            self,
+            self._stack,
+            has=lambda: self._answered is not None,
+            again=self._again,
+            keep=self._go_back,
+            failed=self._not_compared,
+            stopped=self._stopped,
+            key="compare",
+        )
         tools.wrapped.connect(self._fit_height)
         self._fit_height()
         self.box_a, self.box_b, self.counts, self.only = tools.box_a, tools.box_b, tools.counts, tools.only
@@ -199,53 +209,34 @@ class DiffPanel(QWidget):
         self.ignored = ignored_paths.kept(self._session.source, self._ns)  # another tab may have hidden more
         self.box_a.put(a)
         self.box_b.put(b)
-        session, ns, ignored = self._session, self._ns, self.ignored
-
-        def work(progress: tasks.Progress) -> tuple[Comparison, Plan] | Opened:
-            if a is None:
-                alone = session.open_version(ns, id, b.v)
-                if alone.base.content is None:
-                    raise Refused(
-                        tr(
-                            "{b} cannot be shown: {detail}.",
-                            b=name_of(b),
-                            detail=translated(alone.base.detail) or translated(alone.base.state),
-                        )
-                    )
-                return alone
-            found = session.compare(ns, id, a.v, b.v)
-            return found, planned(found, progress, ignored)
-
-        title = (
-            tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b))
-            if a is not None
-            else tr("Reading {b}", b=name_of(b))
-        )
-        self._stack.show_loading(title, self._stop)
-        self._task = tasks.run(
-            work,
-            done=self._compared,
-            failed=self._failed,
-            cancelled=self._cancelled,
-            owner=self,
-            key="compare",
-            title=tr("Comparing versions") if a is not None else tr("Reading a version"),
-        )
+        if a is None:
+            self.reading.title = tr("This version could not be shown")
+            self.reading.ask(
+                partial(_opened, self._session, self._ns, id, b),
+                self._compared,
+                tr("Reading {b}", b=name_of(b)),
+                title=tr("Reading a version"),
+            )
+        else:
+            self.reading.title = tr("These versions could not be compared")
+            self.reading.ask(
+                partial(_compared, self._session, self._ns, id, a, b, self.ignored),
+                self._compared,
+                tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b)),
+                title=tr("Comparing versions"),
+            )
 
     def _plan_again(self, comparison: Comparison) -> None:
         ignored = self.ignored
-
-        def work(progress: tasks.Progress) -> tuple[Comparison, Plan]:
-            return comparison, planned(comparison, progress, ignored)
-
-        self._task = tasks.run(
-            work, done=self._compared, failed=self._failed, cancelled=self._cancelled, owner=self, key="compare"
+        self.reading.ask(
+            lambda progress: (comparison, planned(comparison, progress, ignored)),
+            self._compared,
+            tr("Comparing versions"),
         )
 
     def clear(self) -> None:
         """Show no comparison any more."""
-        if self._task is not None:
-            self._task.drop()
+        self.reading.drop()
         self.id = self._asked = self._answered = self.comparison = self._plan = None
         self._show_form()
         self.choices.fill([])
@@ -262,29 +253,19 @@ class DiffPanel(QWidget):
         """Say what belongs here; whether the list has a document to choose, it says itself."""
         self._stack.show_empty(NOTHING, "" if self._pair else IN_LIST, icon="git-diff")
 
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+    def _stopped(self) -> None:
+        self.reading.show_stopped(tr("The comparison was stopped"), tr("Compare again"))
 
-    def _cancelled(self) -> None:
-        if self._answered is not None:
-            self._stay()
-            self._show_rows()
-        else:
-            self._stack.show_empty(
-                tr("The comparison was stopped"), "", [(tr("Compare again"), self._again)], icon="hourglass"
-            )
+    def _go_back(self) -> None:
+        self._stay()
+        self._show_rows()
 
     def _again(self) -> None:
         if self._asked is not None:
             self.compare(*self._asked)
 
-    def _failed(self, error: BaseException) -> None:
-        asked = self._asked
-        again = (lambda: self.compare(*asked)) if asked is not None else self._again
-        alone = asked is not None and asked[1] is None
-        what = tr("This version could not be shown") if alone else tr("These versions could not be compared")
-        self._stack.show_failed(error, again, what)
+    def _not_compared(self, error: BaseException) -> None:
+        self.reading.show_failed(error)
         if self._stack.kind == "content" and self._answered is not None:
             self._stay()  # without a connection what was shown before stays
             return
@@ -676,14 +657,10 @@ class DiffPanel(QWidget):
         if compared is None:
             return
         comparison, shown = compared
-
-        def work(_: tasks.Progress) -> str:
-            return written("words", comparison, shown)
-
         tasks.run(
-            work,
+            lambda _: written("words", comparison, shown),
             done=partial(self._read, wording.many(len(shown), "change")),
-            failed=self._not_read,
+            failed=partial(messages.fail, self),
             owner=self,
             key="words",
             title=tr("Putting the changes into words"),
@@ -693,9 +670,6 @@ class DiffPanel(QWidget):
         dialog = ValueDialog(tr("The comparison in words"), self.window())
         dialog.pane.show_value(tr("The comparison in words"), Value.of(words), changes)
         dialog.open()
-
-    def _not_read(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     # --- what is hidden, and how it is drawn
 
@@ -730,7 +704,7 @@ class DiffPanel(QWidget):
         ignored_paths.keep(self._session.source, self._ns, ignored)
         self.ignored = ignored
         self._say()
-        if self._task is not None and self._task.running:
+        if self.reading.is_on:
             self._again()  # a comparison under way was begun with the other list
         elif self.comparison is not None:
             self._plan_again(self.comparison)
@@ -747,6 +721,34 @@ class DiffPanel(QWidget):
             self.model.redraw()
             if self.comparison is not None:
                 self._show_rows()
+
+
+def _opened(session: ComparisonSource, ns: str, id: Value, version: Version, _: tasks.Progress) -> Opened:
+    """One version by itself."""
+    alone = session.open_version(ns, id, version.v)
+    if alone.base.content is None:
+        raise Refused(
+            tr(
+                "{b} cannot be shown: {detail}.",
+                b=name_of(version),
+                detail=translated(alone.base.detail) or translated(alone.base.state),
+            )
+        )
+    return alone
+
+
+def _compared(
+    session: ComparisonSource,
+    ns: str,
+    id: Value,
+    a: Version,
+    b: Version,
+    ignored: IgnoredPaths,
+    progress: tasks.Progress,
+) -> tuple[Comparison, Plan]:
+    """Two versions compared, and the rows that show it."""
+    found = session.compare(ns, id, a.v, b.v)
+    return found, planned(found, progress, ignored)
 
 
 def planned(comparison: Comparison, progress: tasks.Progress, ignored: IgnoredPaths) -> Plan:

@@ -11,6 +11,7 @@ from gui import tasks
 from gui.language import tr
 from gui.parts.document_side import DocumentSide
 from gui.parts.notices import Pill
+from gui.parts.reading import Reading
 from gui.style import boxes, states, theme, wording
 from gui.style.states import StateStack, tool, words
 from gui.views.compare.comparison_source import PairSource
@@ -72,6 +73,9 @@ class PairPanel(QWidget):
             self.labels.append((name, place))
         row.addStretch(1)
         self.stack = StateStack(self.diff)
+        self.reading = Reading(
+            self, self.stack, has=self._is_read, again=self.refresh, title=tr("These documents could not be read")
+        )
         column = boxes.column(self)
         column.addWidget(head)
         column.addWidget(states.hair())
@@ -105,39 +109,11 @@ class PairPanel(QWidget):
         for side, (name, place) in zip((left, right), self.labels, strict=True):
             name.setText(wording.plain(side.id))
             place.setText(side.place)
+        said = tr("Reading two documents")
+        self.reading.ask(partial(_histories, left, right), self._read, said, title=said)
 
-        def work(progress: tasks.Progress) -> _Histories:
-            made = []
-            for side in (left, right):
-                made.append(list(side.session.history(side.ns, side.id, progress, changed=False)))
-                if not made[-1]:
-                    raise NotFound(
-                        tr(
-                            "{id} is not in {ns} any more; choose another document.",
-                            id=wording.plain(side.id),
-                            ns=side.ns,
-                        )
-                    )
-            return made[0], made[1]
-
-        self._task = tasks.run(
-            work, done=self._read, failed=self._failed, cancelled=self._stopped, owner=self, key="pair",
-            title=tr("Reading two documents"),
-        )  # fmt: skip
-        self.stack.show_loading(tr("Reading two documents"), self.stop)
-
-    def stop(self) -> None:
-        """Stop reading."""
-        self._task.cancel()
-
-    def _failed(self, error: BaseException) -> None:
-        self.stack.show_failed(error, self.refresh, tr("These documents could not be read"))
-
-    def _stopped(self) -> None:
-        if self.stack.kind == "content" and self._versions[0]:  # what was read before stays
-            self.stack.show_content()
-            return
-        self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
+    def _is_read(self) -> bool:
+        return self.stack.kind == "content" and bool(self._versions[0])
 
     def _read(self, found: _Histories) -> None:
         self._versions = found
@@ -162,6 +138,17 @@ class PairPanel(QWidget):
         """A's value goes to the draft of B's document, and the other way round."""
         from_, into = (self.left, self.right) if side == "a" else (self.right, self.left)
         self.take_asked.emit(into, source, path, f"{wording.plain(from_.id)} {name}")
+
+
+def _histories(left: DocumentSide, right: DocumentSide, progress: tasks.Progress) -> _Histories:
+    made = []
+    for side in (left, right):
+        made.append(list(side.session.history(side.ns, side.id, progress, changed=False)))
+        if not made[-1]:
+            raise NotFound(
+                tr("{id} is not in {ns} any more; choose another document.", id=wording.plain(side.id), ns=side.ns)
+            )
+    return made[0], made[1]
 
 
 def _chosen(versions: list[Version], v: Value | None) -> Version:

@@ -6,6 +6,7 @@ import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Hashable
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, QSize, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gui import tasks
 from gui.language import tr
 from gui.paging import RowsModel, refill
+from gui.parts.reading import Reading
 from gui.parts.time_line import TimeLine
 from gui.parts.writes_in_doubt import DOUBTS
 from gui.style import boxes, preferences, states, theme, wording
@@ -78,7 +80,6 @@ class TimesPanel(QWidget):
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._ns = session, ns
-        self._task: tasks.Task | None = None
         self._between: tuple[dt.datetime, dt.datetime] | None = None
         self._is_whole = self._again = False  # whether a whole comparison is listed, and whether it is read again
         self._coming: list[Compared] = []
@@ -97,6 +98,14 @@ class TimesPanel(QWidget):
         self.list.activated.connect(self._activated)
         self.list.selectionModel().currentRowChanged.connect(self._current_changed)
         self.states = StateStack(self.list)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.refresh,
+            failed=self._not_compared,
+            stopped=self._stopped,
+            title=tr("{ns} could not be compared", ns=ns),
+        )
         for line in (self.first, self.then):
             line.meant.connect(self._typed)
             line.returnPressed.connect(self.compare)
@@ -172,8 +181,7 @@ class TimesPanel(QWidget):
 
     def stop(self) -> None:
         """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     def _forget(self) -> None:
         """List nothing any more."""
@@ -189,34 +197,12 @@ class TimesPanel(QWidget):
             self.chosen.emit(self.row)
 
     def _read(self, first: dt.datetime, then: dt.datetime) -> None:
-        session, ns = self._session, self._ns
         self._again, self._coming = self._is_whole, []
         if not self._again:
             self._forget()
-
-        def work(progress: tasks.Progress) -> None:
-            some: list[Compared] = []
-            due = time.monotonic() + PAUSE
-            for each in session.as_of_both(ns, first, then, progress):
-                some.append(each)
-                if len(some) >= CHUNK or time.monotonic() > due:
-                    progress.put(some)
-                    some, due = [], time.monotonic() + PAUSE
-            progress.put(some)
-
-        title = tr("Comparing {ns} at two times", ns=ns)
-        self._task = tasks.run(
-            work,
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._stopped,
-            partial=self._arrived,
-            owner=self,
-            key="times",
-            title=title,
-        )
-        self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(title, self.stop)
+        said = tr("Comparing {ns} at two times", ns=self._ns)
+        work = partial(_compare, self._session, self._ns, first, then)
+        self.reading.ask(work, self._done, said, title=said, partial=self._arrived)
 
     def _arrived(self, some: list[Compared]) -> None:
         if self._again or not some:
@@ -256,11 +242,11 @@ class TimesPanel(QWidget):
         else:
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self.refresh)])
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_compared(self, error: BaseException) -> None:
         if not self._again or not isinstance(error, Unreachable):
             self._forget()
             self.states.forget_content()
-        self.states.show_failed(error, self.refresh, tr("{ns} could not be compared", ns=self._ns))
+        self.reading.show_failed(error)
 
     def _say(self, more: str = "") -> None:
         first, then = self._between or (None, None)
@@ -295,3 +281,15 @@ class TimesPanel(QWidget):
             self.list.viewport().update()
             if self._between is not None:
                 self._say()
+
+
+def _compare(session: Session, ns: str, first: dt.datetime, then: dt.datetime, progress: tasks.Progress) -> None:
+    """Hand on what differs, some documents at a time."""
+    some: list[Compared] = []
+    due = time.monotonic() + PAUSE
+    for each in session.as_of_both(ns, first, then, progress):
+        some.append(each)
+        if len(some) >= CHUNK or time.monotonic() > due:
+            progress.put(some)
+            some, due = [], time.monotonic() + PAUSE
+    progress.put(some)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHeaderView, QWidget
@@ -13,6 +12,7 @@ from gui.language import tr, translated
 from gui.paging import RowsModel, refill
 from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Offer, in_filter
+from gui.parts.reading import Reading
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
@@ -67,9 +67,8 @@ class BisectPanel(QWidget):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns, self.id = session, ns, id
-        self._task: tasks.Task | None = None
         self.found: Bisection | None = None
-        self.ran = self._running = ""  # the conditions that were judged last, and that are judged now
+        self.ran = self._running = self._wanted = ""  # the conditions judged last, judged now, and asked for last
         self._is_asked = False  # by a person, who goes on in the list
         boxes.ground(self, "surface")
         self._survey = FieldSurvey()
@@ -93,6 +92,16 @@ class BisectPanel(QWidget):
         self.list.selectionModel().currentRowChanged.connect(self._offer)
         self.stack = StateStack(self.list)
         self.stack.turned.connect(self._say_known)
+        self.reading = Reading(
+            self,
+            self.stack,
+            has=lambda: self.found is not None,
+            again=lambda: self._judge(self._wanted),
+            keep=self._fill,
+            failed=self._not_judged,
+            stopped=self._stopped,
+            title=tr("The versions of {id} could not be looked at", id=wording.plain(id)),
+        )
         self._build()
         self.setFocusProxy(self.input)
         preferences.signals.changed.connect(self._fill)
@@ -170,23 +179,17 @@ class BisectPanel(QWidget):
 
     def _judge(self, filter: str) -> None:
         session, ns, id = self._session, self.ns, self.id
-        self._running = filter
-        self._task = tasks.run(
+        self._running = self._wanted = filter
+        self.reading.ask(
             lambda progress: (filter, session.bisect(ns, id, filter, progress)),
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._cancelled,
-            owner=self,
-            key="bisect",
+            self._done,
+            tr("Looking at the versions of {id}", id=wording.plain(id)),
             title=tr("Looking through {id}", id=wording.plain(id)),
         )
-        self._task.progressed.connect(self.stack.progress)
-        self.stack.show_loading(tr("Looking at the versions of {id}", id=wording.plain(id)), self.stop)
 
     def stop(self) -> None:
         """Stop looking."""
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     def _say_trouble(self, said: str) -> None:
         self.trouble.setText(said)
@@ -206,10 +209,9 @@ class BisectPanel(QWidget):
         self._end()
 
     def _end(self) -> None:
-        self._task, self._running, self._is_asked = None, "", False
+        self._running, self._is_asked = "", False
 
-    def _failed(self, error: BaseException) -> None:
-        failed = self._running
+    def _not_judged(self, error: BaseException) -> None:
         self._end()
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotAllowed | NotFound):
             self._say_trouble(translated(str(error)))  # the condition is at fault: what was found before stays
@@ -218,18 +220,11 @@ class BisectPanel(QWidget):
             else:
                 self.stack.show_empty(tr("The condition did not run"), HINT, icon="magnifying-glass")
             return
-        self.stack.show_failed(
-            error,
-            partial(self._judge, failed),
-            tr("The versions of {id} could not be looked at", id=wording.plain(self.id)),
-        )
+        self.reading.show_failed(error)
 
-    def _cancelled(self) -> None:
+    def _stopped(self) -> None:
         self._end()
-        if self.found is not None:
-            self._fill()
-        else:
-            self.stack.show_empty(tr("Looking was stopped"), "", [(tr("Look again"), self.run)], "hourglass")
+        self.reading.show_stopped(tr("Looking was stopped"), tr("Look again"), self.run)
 
     def _fill(self, *_: object) -> None:
         found = self.found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from gui import tasks
 from gui.language import tr
+from gui.parts.reading import Reading
 from gui.style import boxes, wording
 from gui.style.states import StateStack
 from model.history.chain import Chain
@@ -16,7 +18,10 @@ from model.values.canonical import Value
 
 
 class ChainPanel(QWidget):
-    """Base of the panels; ``compare_asked`` carries two versions, older first."""
+    """Base of the panels; ``compare_asked`` carries two versions, older first.
+
+    It calls down to ``_has_chain`` and ``_put``, and to ``_keep`` once reading was stopped.
+    """
 
     compare_asked = Signal(object, object)
     loaded = Signal()
@@ -28,13 +33,27 @@ class ChainPanel(QWidget):
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns, self.id = session, ns, id
-        self._task: tasks.Task | None = None
-        self._reading: ChainReading | None = None
+        self._begun: ChainReading | None = None
         boxes.ground(self, "surface")
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The question for the chain, which stands in the panel's own states."""
+        title = tr("The versions of {id} could not be followed", id=wording.plain(self.id))
+        return Reading(
+            self,
+            self.stack,
+            has=lambda: self._has_chain,
+            again=self.refresh,
+            keep=self._keep,
+            stopped=self._stopped,
+            title=title,
+            key=self.key,
+        )
 
     def refresh(self) -> None:
         """Read the chain again; the one on show stays until then."""
-        self._reading = None
+        self._begun = None
         self._read(self.in_parts and not self._has_chain)
 
     def read_on(self) -> None:
@@ -42,25 +61,17 @@ class ChainPanel(QWidget):
         self._read(self.in_parts)
 
     def _read(self, in_parts: bool) -> None:
-        id, begun = self.id, self._reading
+        begun = self._begun
         if begun is None:
-            begun = self._reading = self._session.chain_reading(self.ns, id)
-
-        def work(progress: tasks.Progress) -> Chain:
-            return begun.read(progress, progress.put if in_parts else None)
-
-        self._task = tasks.run(
-            work,
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._cancelled,
+            begun = self._begun = self._session.chain_reading(self.ns, self.id)
+        name = wording.plain(self.id)
+        self.reading.ask(
+            lambda progress: begun.read(progress, progress.put if in_parts else None),
+            self._done,
+            tr("Reading the versions of {id}", id=name),
+            title=tr("Following {id}", id=name),
             partial=self._put,
-            owner=self,
-            title=tr("Following {id}", id=wording.plain(id)),
-            key=self.key,
         )
-        self._task.progressed.connect(self.stack.progress)
-        self._say_reading()
 
     @property
     def _has_chain(self) -> bool:
@@ -71,8 +82,9 @@ class ChainPanel(QWidget):
         """Show a chain, whole or the newer part of it."""
         raise NotImplementedError
 
-    def _say_reading(self) -> None:
-        self.stack.show_loading(tr("Reading the versions of {id}", id=wording.plain(self.id)), self._stop)
+    def _keep(self) -> None:
+        """Show what is there of a chain that was not read to its end."""
+        self.stack.show_content()
 
     def compare(self) -> None:
         """Ask to compare the chosen setting with what was before it."""
@@ -80,26 +92,11 @@ class ChainPanel(QWidget):
 
     def stop(self) -> None:
         """Stop reading; the tab closes."""
-        self._stop()
-
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     def _done(self, chain: Chain) -> None:
-        self._task = None
         self._put(chain)
         self.loaded.emit()
 
-    def _failed(self, error: BaseException) -> None:
-        self._task = None
-        self.stack.show_failed(
-            error, self.refresh, tr("The versions of {id} could not be followed", id=wording.plain(self.id))
-        )
-
-    def _cancelled(self) -> None:
-        self._task = None
-        if self._has_chain:
-            self.stack.show_content()
-        else:
-            self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read on"), self.read_on)], "hourglass")
+    def _stopped(self) -> None:
+        self.reading.show_stopped(again=tr("Read on"), call=self.read_on)

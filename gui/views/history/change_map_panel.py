@@ -192,11 +192,12 @@ class ChangeMapPanel(ChainPanel):
             self.stack.show_content()
         elif self.stack.kind != "content":
             self.stack.show_content()  # the newer part can be used while the rest arrives
-            self._say_reading()
+            self.reading.show_reading()
 
-    def _cancelled(self) -> None:
-        super()._cancelled()
-        if self._has_chain and not self.model.chain.complete:
+    def _keep(self) -> None:
+        if self.model.chain.complete:
+            self.stack.show_content()
+        else:
             self.stack.show_part(tr("Reading was stopped; the oldest versions are not in the map"), self.read_on)
 
     # --- saying

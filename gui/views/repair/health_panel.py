@@ -8,9 +8,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
-from gui import messages, tasks
+from gui import messages
 from gui.language import tr
 from gui.paging import refill
+from gui.parts.reading import Reading
 from gui.style import boxes, states, theme, wording
 from gui.style.states import DropDown, OneLine, StateStack, button, words
 from gui.style.wrapping_row import WrappingRow
@@ -51,6 +52,14 @@ class HealthPanel(QWidget):
         column.addWidget(self._stack, 1)
         self.states = StateStack(parent=self._stack)
         self._stack.addWidget(self.states)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.refresh,
+            failed=self._not_read,
+            title=tr("What was kept of the scans could not be read"),
+            stops=False,
+        )
         split = boxes.split(parent=self.states.place)
         self._sound = StateStack(self.class_list, split)
         split.addWidget(self._lower())
@@ -99,12 +108,11 @@ class HealthPanel(QWidget):
         if self.scanning:
             return
         health = self._session.health
-        self.states.show_loading(tr("Reading what was kept of the scans"))
-        tasks.run(lambda _: health.scans(), done=self._shown, failed=self._failed, owner=self, key="health")
+        self.reading.ask(lambda _: health.scans(), self._shown, tr("Reading what was kept of the scans"))
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_read(self, error: BaseException) -> None:
         self.said.hide()
-        self.states.show_failed(error, self.refresh, tr("What was kept of the scans could not be read"))
+        self.reading.show_failed(error)
 
     def _shown(self, every: list[Counted]) -> None:
         place, ids = self._subject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 
 from msgspec import Struct
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollA
 
 from gui import tasks
 from gui.language import tr, translated
+from gui.parts.reading import Reading
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, StateStack, button, words
 from model.session import Guarantee, Session
@@ -43,7 +45,6 @@ class CheckPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self.found: list[Guarantee] = []
-        self._task: tasks.Task | None = None
         self._had_focus = False
         self._at: dt.datetime | None = None  # the end of the last measurement that ended
         self._broken_off = False
@@ -80,6 +81,14 @@ class CheckPanel(QWidget):
         self.states.setAccessibleName(tr("What this server guarantees"))
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.states.turned.connect(self._say)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.refresh,
+            failed=self._not_measured,
+            stopped=self._stopped,
+            title=tr("The server could not be measured"),
+        )
         whole = boxes.column(self)
         whole.addWidget(head)
         whole.addWidget(self.states, 1)
@@ -104,9 +113,9 @@ class CheckPanel(QWidget):
     def _say(self) -> None:
         """Say what is known at this moment."""
         source, known = wording.source(self._session.source, first=True), self._session.measured
-        if self._task is not None or self.states.kind == "loading":
+        if self.reading.is_on or self.states.kind == "loading":
             said = tr("{source} is being measured now.", source=source)
-            if self._task is not None and not self.found and self.states.kind == "content":
+            if self.reading.is_on and not self.found and self.states.kind == "content":
                 said += " " + tr("What stands below is of the measurement before.")
         elif self.states.kind == "failed" or self._broken_off:
             said = tr("{source} was not measured to the end this time.", source=source)
@@ -132,7 +141,7 @@ class CheckPanel(QWidget):
                 "{name} does not answer now, so nothing can be measured.",
                 name=wording.source(self._session.name, first=True),
             )
-        self.run.setEnabled(not why and self._task is None)
+        self.run.setEnabled(not why and not self.reading.is_on)
         self.run.setToolTip(wording.tip(why))
 
     def say_answering(self, answers: bool) -> None:
@@ -149,23 +158,8 @@ class CheckPanel(QWidget):
         self.run.setEnabled(False)
         if self._had_focus:
             self.states.setFocus()
-
-        def work(progress: tasks.Progress) -> None:
-            for each in session.check(False, progress):
-                progress.put(each)
-
-        self._task = tasks.run(
-            work,
-            done=self._done,
-            failed=self._failed,
-            cancelled=self._stopped,
-            partial=self._add,
-            owner=self,
-            key="check",
-            title=tr("Measuring {name}", name=wording.source(session.name)),
-        )
-        self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(tr("Measuring {name}", name=wording.source(session.name)), self._task.cancel)
+        said = tr("Measuring {name}", name=wording.source(session.name))
+        self.reading.ask(partial(_measure, session), self._done, said, title=said, partial=self._add)
         self._say()
 
     def _add(self, found: Guarantee) -> None:
@@ -244,7 +238,6 @@ class CheckPanel(QWidget):
                 widget.deleteLater()
 
     def _ready(self) -> None:
-        self._task = None
         self.say_writable()
         if self._had_focus and self.states.hasFocus():
             self.run.setFocus()
@@ -255,10 +248,10 @@ class CheckPanel(QWidget):
         self._idle()
         self.measured.emit()
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_measured(self, error: BaseException) -> None:
         self._ready()
         self._broken_off = True
-        self.states.show_failed(error, self.refresh, tr("The server could not be measured"))
+        self.reading.show_failed(error)
         self._say()
 
     def _stopped(self) -> None:
@@ -266,6 +259,11 @@ class CheckPanel(QWidget):
         self._broken_off = True
         self.found = []
         self._idle()
+
+
+def _measure(session: Session, progress: tasks.Progress) -> None:
+    for each in session.check(False, progress):
+        progress.put(each)
 
 
 def _verdict(source: str, at: dt.datetime | None, broken: str) -> str:

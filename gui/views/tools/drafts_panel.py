@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from gui import messages, subscriptions, tasks
 from gui.language import tr
 from gui.paging import RowsModel, refill
+from gui.parts.reading import Reading
 from gui.style import boxes, states, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import StateStack, button
@@ -75,6 +76,9 @@ class DraftsPanel(QWidget):
         self.states = StateStack(self.list)
         self.states.turned.connect(self._chosen)
         column.addWidget(self.states, 1)
+        self.reading = Reading(
+            self, self.states, has=lambda: bool(self.model.rows), title=tr("The drafts could not be read")
+        )
         self.setFocusProxy(self.list)
         self._chosen()
         self.refresh()
@@ -87,18 +91,7 @@ class DraftsPanel(QWidget):
 
     def refresh(self) -> None:
         """Read the drafts again."""
-        session = self._session
-
-        def work(progress: tasks.Progress) -> list[tuple[Draft, int]]:
-            rows = []
-            for at, draft in enumerate(session.drafts.all()):
-                progress(at, None)
-                rows.append((draft, changed_fields(draft.base_content, draft.content)))
-            return rows
-
-        task = tasks.run(work, done=self._shown, failed=self._failed, cancelled=self._stopped, owner=self, key="drafts")
-        self.states.show_loading(tr("Reading the drafts"), task.cancel)
-        task.progressed.connect(self.states.progress)
+        self.reading.ask(partial(_changed, self._session), self._shown, tr("Reading the drafts"))
 
     def _shown(self, rows: list[tuple[Draft, int]]) -> None:
         of_others = any(draft.source != self._session.source for draft, _ in rows)
@@ -112,15 +105,6 @@ class DraftsPanel(QWidget):
         self.states.show_content()
         if not self.list.selectionModel().hasSelection():
             self.list.setCurrentIndex(self.model.index(0, 0))
-
-    def _stopped(self) -> None:
-        if self.model.rows:
-            self.states.show_content()
-        else:
-            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
-
-    def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh, tr("The drafts could not be read"))
 
     def _chosen(self, *_: object) -> None:
         draft = self.draft
@@ -161,13 +145,19 @@ class DraftsPanel(QWidget):
         tasks.run(
             lambda _: session.drafts.discard(draft.source, draft.ns, draft.id),
             done=partial(self._gone, draft),
-            failed=self._not_gone,
+            failed=partial(messages.fail, self),
             owner=self,
         )
-
-    def _not_gone(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     def _gone(self, draft: Draft, _: object) -> None:
         subscriptions.signals.drafts.emit(DraftNews(draft.source, draft.ns, draft.id, discarded=True))
         self.refresh()
+
+
+def _changed(session: Session, progress: tasks.Progress) -> list[tuple[Draft, int]]:
+    """The drafts, each with how many fields it changes."""
+    rows = []
+    for at, draft in enumerate(session.drafts.all()):
+        progress(at, None)
+        rows.append((draft, changed_fields(draft.base_content, draft.content)))
+    return rows

@@ -14,6 +14,7 @@ from gui.paging import RowsModel, refill
 from gui.parts.differences import diff_grouping
 from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.reading import Reading
 from gui.style import boxes, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
@@ -118,6 +119,22 @@ class JournalPanel(QWidget):
         split = boxes.split(self.list, self._detail(), parent=self.states.place)
         boxes.share(split, 360, 300)
         self.states.put(split)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.refresh,
+            title=tr("The journal could not be read"),
+            key="entries",
+            stops=False,
+        )
+        self._comparing = Reading(
+            self,
+            self._inner,
+            again=self._compare_again,
+            failed=self._not_compared,
+            stopped=self._comparing_stopped,
+            key="compare",
+        )
         self.setFocusProxy(self.list)
         self.refresh()
 
@@ -171,17 +188,10 @@ class JournalPanel(QWidget):
 
     def refresh(self, _: object = None) -> None:
         """Read the entries again, as far down as they are listed; the chosen one stays chosen."""
-        session, source = self._session, None if self.everywhere.isChecked() else self._session.source
+        source = None if self.everywhere.isChecked() else self._session.source
         limit, last = len(self.model.rows) + PAGE, self.model.rows[-1].id if self.model.rows else ""
-
-        def work(_: tasks.Progress) -> tuple[list[Entry], bool]:
-            found = session.journal.entries(limit, source)
-            down_to = next((at for at, entry in enumerate(found, 1) if entry.id == last), 0)
-            shown = found[: max(down_to, PAGE)]
-            return shown, len(shown) < len(found) or len(found) == limit
-
-        self.states.show_loading(tr("Reading the journal"))
-        tasks.run(work, done=self._shown, failed=self._failed, owner=self, key="entries")
+        work = partial(_entries, self._session, source, limit, last)
+        self.reading.ask(work, self._shown, tr("Reading the journal"))
 
     def _shown(self, read: tuple[list[Entry], bool]) -> None:
         entries, more = read
@@ -202,17 +212,16 @@ class JournalPanel(QWidget):
     def _more(self) -> None:
         session, source = self._session, None if self.everywhere.isChecked() else self._session.source
         last = self.model.rows[-1].id
-
-        def work(_: tasks.Progress) -> list[Entry]:
-            return session.journal.entries(PAGE, source, last)
-
-        tasks.run(work, done=self._added, failed=self._failed, owner=self, key="entries")
+        tasks.run(
+            lambda _: session.journal.entries(PAGE, source, last),
+            done=self._added,
+            failed=self.reading.show_failed,
+            owner=self,
+            key="entries",
+        )
 
     def _added(self, entries: list[Entry]) -> None:
         self.model.add(entries, more=len(entries) == PAGE)
-
-    def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh, tr("The journal could not be read"))
 
     # --- the chosen entry
 
@@ -224,7 +233,7 @@ class JournalPanel(QWidget):
         if entry == self._on_show:  # what it changed stays as it is, with what is opened and scrolled to
             return
         self._on_show = entry
-        tasks.drop(self, "compare")  # of the entry before, whose rows would stand under this one's name
+        self._comparing.drop()  # of the entry before, whose rows would stand under this one's name
         if entry is None:
             return
         self._what.setText(
@@ -234,21 +243,7 @@ class JournalPanel(QWidget):
         if not (entry.had_before or entry.has_after):
             self._inner.show_empty(tr("This write kept no content"), translated(entry.detail))
             return
-
-        def work(progress: tasks.Progress) -> diff_grouping.Plan:
-            before, after = entry.contents()
-            a, b = before or EMPTY, after or EMPTY
-            return diff_grouping.plan(a, b, diff(a, b), progress)
-
-        task = tasks.run(
-            work,
-            done=self._compared,
-            failed=self._not_compared,
-            cancelled=self._comparing_stopped,
-            owner=self,
-            key="compare",
-        )
-        self._inner.show_loading(tr("Comparing"), task.cancel)
+        self._comparing.ask(partial(_plan, entry), self._compared, tr("Comparing"))
 
     def say_answering(self, answers: bool) -> None:
         """Offer to undo and to look again only while the server answers."""
@@ -288,7 +283,7 @@ class JournalPanel(QWidget):
 
     def _not_compared(self, error: BaseException) -> None:
         self._on_show = None
-        self._inner.show_failed(error, self._compare_again)
+        self._comparing.show_failed(error)
 
     def _compare_again(self) -> None:
         self._chosen(self.list.currentIndex())
@@ -316,7 +311,7 @@ class JournalPanel(QWidget):
         tasks.run(
             lambda _: session.undo(id),
             done=partial(self._undo_ended, entry),  # another may be chosen by then
-            failed=self._undo_failed,
+            failed=partial(messages.fail, self),
             owner=self,
             title=tr("Undoing"),
             key="undo",
@@ -358,7 +353,7 @@ class JournalPanel(QWidget):
         tasks.run(
             lambda progress: list(session.undo_run(run, progress)),
             done=partial(self._run_undone, run),
-            failed=self._undo_failed,
+            failed=partial(messages.fail, self),
             owner=self,
             title=tr("Undoing a run"),
             key="undo",
@@ -377,19 +372,16 @@ class JournalPanel(QWidget):
             messages.tell(self, said if outcomes else tr("Nothing of {run} is left to undo", run=run))
         self.refresh()
 
-    def _undo_failed(self, error: BaseException) -> None:
-        messages.fail(self, error)
-
     def _merge(self, entry: Entry) -> None:
         session = self._session
-
-        def work(_: tasks.Progress) -> object:
-            return session.undo_conflict(entry.id)
-
-        def found(conflict: object) -> None:
-            self.conflict_found.emit(entry, conflict)
-
-        tasks.run(work, done=found, failed=self._undo_failed, owner=self, title=tr("Merging"), key="undo")
+        tasks.run(
+            lambda _: session.undo_conflict(entry.id),
+            done=partial(self.conflict_found.emit, entry),
+            failed=partial(messages.fail, self),
+            owner=self,
+            title=tr("Merging"),
+            key="undo",
+        )
 
     def _look_again(self) -> None:
         if self.entry is not None:
@@ -400,7 +392,7 @@ class JournalPanel(QWidget):
         tasks.run(
             lambda _: session.look_again(entry),
             done=partial(self._looked, entry),
-            failed=self._undo_failed,
+            failed=partial(messages.fail, self),
             owner=self,
             title=tr("Checking"),
         )
@@ -414,6 +406,23 @@ class JournalPanel(QWidget):
         else:
             messages.tell(self, translated(outcome.detail))
         self.refresh()
+
+
+def _entries(
+    session: Session, source: str | None, limit: int, last: str, _: tasks.Progress
+) -> tuple[list[Entry], bool]:
+    """The newest entries, down to the ``last`` one that is listed, and whether there are older ones."""
+    found = session.journal.entries(limit, source)
+    down_to = next((at for at, entry in enumerate(found, 1) if entry.id == last), 0)
+    shown = found[: max(down_to, PAGE)]
+    return shown, len(shown) < len(found) or len(found) == limit
+
+
+def _plan(entry: Entry, progress: tasks.Progress) -> diff_grouping.Plan:
+    """The difference between the contents before and after a write."""
+    before, after = entry.contents()
+    a, b = before or EMPTY, after or EMPTY
+    return diff_grouping.plan(a, b, diff(a, b), progress)
 
 
 def _copied(entry: Entry) -> str:

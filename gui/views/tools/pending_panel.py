@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QWidget
 from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import refill
+from gui.parts.reading import Reading
 from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.clear_cross import ClearCross
@@ -60,6 +61,15 @@ class PendingPanel(QWidget):
         self.states = StateStack()
         self.states.turned.connect(self._say_filters)
         self.states.turned.connect(self._said)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.refresh,
+            stopped=self._stopped,
+            has=lambda: self._is_listed,
+            title=tr("The pending tokens could not be read"),
+            key="tokens",
+        )
         self.filters = self._filter_row()
         column.addWidget(self.filters)
         column.addWidget(self.states, 1)
@@ -181,31 +191,13 @@ class PendingPanel(QWidget):
     def _look(self, done: Callable[[list[PendingToken]], None]) -> None:
         if self.busy:
             return
-        session, ns = self._session, self.ns
-
-        def work(progress: tasks.Progress) -> list[PendingToken]:
-            return list(session.pending(ns, None, progress))
-
-        self.states.show_loading(tr("Looking for pending tokens"), self._stop)
-        self._task = tasks.run(
-            work, done=done, failed=self._failed, owner=self, cancelled=self._stopped, key="tokens",
-            title=tr("Looking for pending tokens"),
-        )  # fmt: skip
-        self._task.progressed.connect(self.states.progress)
-
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        session, ns, said = self._session, self.ns, tr("Looking for pending tokens")
+        self.reading.ask(lambda progress: list(session.pending(ns, None, progress)), done, said, title=said)
 
     def _stopped(self) -> None:
-        if self._is_listed:
-            self.states.show_content()
-        else:
+        if not self._is_listed:
             self.tokens = []
-            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
-
-    def _failed(self, error: BaseException) -> None:
-        self.states.show_failed(error, self.refresh, tr("The pending tokens could not be read"))
+        self.reading.show_stopped()
 
     def _shown(self, tokens: list[PendingToken]) -> None:
         self.model.ends, self.model.dropped = {}, set()
@@ -379,7 +371,7 @@ class PendingPanel(QWidget):
     @property
     def busy(self) -> bool:
         """Whether tokens are being finished or dropped."""
-        return self._task is not None and self._task.running and self._task.key == "write"
+        return self._task is not None and self._task.running
 
     def _ask_age(self) -> None:
         asked = TokenQuestion(self, self.tokens, self.model.can_tick)
@@ -411,15 +403,15 @@ class PendingPanel(QWidget):
         session = self._session
         send = session.finish if what == "finish" else session.drop
 
-        def work(progress: tasks.Progress) -> None:
+        def write(progress: tasks.Progress) -> None:
             for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
                 progress.put((token, outcome, what))
 
-        tasks.drop(self, "tokens")  # what is read by now would take the report away
+        self.reading.drop()  # what is read by now would take the report away
         self.states.show_content()
         self._doing, self._done_so_far = what, (0, len(ticked))
         self._task = tasks.run(
-            work, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,
+            write, done=self._ended, failed=self._broke, owner=self, cancelled=self._ended, partial=self._one_ended,
             key="write", title=tr(
 "{verbs}ing {tokens}", verbs=_VERBS[what], tokens=wording.many(len(ticked), 'token')),
         )  # fmt: skip
@@ -467,15 +459,7 @@ class PendingPanel(QWidget):
         self._ended(error=error)
 
     def _undo(self, entries: list[str]) -> None:
-        session = self._session
-
-        def work(progress: tasks.Progress) -> list[Outcome]:
-            ended = []
-            for at, entry in enumerate(reversed(entries)):
-                progress(at, len(entries))
-                ended.append(session.undo(entry))
-            return ended
-
+        work = partial(_undo, self._session, entries)
         tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title=tr("Undoing"))
 
     def _undo_failed(self, error: BaseException) -> None:
@@ -495,3 +479,12 @@ class PendingPanel(QWidget):
             self._task.cancel()
         else:
             self.closed.emit()
+
+
+def _undo(session: Session, entries: Sequence[str], progress: tasks.Progress) -> list[Outcome]:
+    """Take writes back, the last one first."""
+    ended = []
+    for at, entry in enumerate(reversed(entries)):
+        progress(at, len(entries))
+        ended.append(session.undo(entry))
+    return ended

@@ -69,8 +69,7 @@ def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(
         assert panel._summary.text() == (
             f"{source} is being measured now. What stands below is of the measurement before."
         )
-        assert panel._task is not None
-        panel._task.cancel()
+        panel.reading.stop()
         qtbot.waitUntil(lambda: panel.run.isEnabled(), timeout=60_000)
         assert "nothing unsafe" not in panel._summary.text()
 

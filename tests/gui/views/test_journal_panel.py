@@ -207,7 +207,7 @@ def test_drafts_are_listed_opened_and_discarded(session: Session, qtbot: QtBot, 
         made.open.click()
     assert asked.args is not None
     assert asked.args[0].content == content
-    made._failed(OSError("no"))
+    made.reading.show_failed(OSError("no"))
     assert not made.open.isEnabled()
     assert not made.discard.isEnabled()
     made.refresh()
