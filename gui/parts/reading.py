@@ -63,17 +63,20 @@ class Reading:
         *,
         title: str = "",
         partial: Callable[[Any], object] | None = None,
+        failed: Callable[[BaseException], object] | None = None,
+        stopped: Callable[[], object] | None = None,
     ) -> tasks.Task:
         """Ask, in the place of the question before; ``done`` shows the answer, ``partial`` each part that comes early.
 
-        ``says`` stands in the panel while it is read, ``title`` in the status line.
+        ``says`` stands in the panel while it is read, ``title`` in the status line. ``failed`` and ``stopped`` are for
+        this question alone.
         """
-        self._asked = lambda: self.ask(work, done, says, title=title, partial=partial)
+        self._asked = lambda: self.ask(work, done, says, title=title, partial=partial, failed=failed, stopped=stopped)
         self.task = task = tasks.run(
             work,
             done=done,
-            failed=self._failed,
-            cancelled=self._stopped,
+            failed=failed or self._failed,
+            cancelled=stopped or self._stopped,
             partial=partial,
             owner=self._owner,
             title=title,

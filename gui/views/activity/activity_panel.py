@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from gui import copying, tasks
 from gui.language import tr, translated
 from gui.parts.notices import Notices
+from gui.parts.reading import Reading
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.activity.activity_filter import ActivityFilter, Asked
@@ -60,7 +61,6 @@ class ActivityPanel(QWidget):
         """``place`` is a collection, a database or "" for all of them."""
         super().__init__(parent)
         self._session, self.place, self.id = session, place, id
-        self._task: tasks.Task | None = None
         self._began = 0.0
         self._stopped = False
         self._answers = True
@@ -103,6 +103,15 @@ class ActivityPanel(QWidget):
         inner.addWidget(self.tree, 1)
         self.stack = StateStack(content)
         self.stack.turned.connect(self._say)
+        self.reading = Reading(
+            self,
+            self.stack,
+            again=self.refresh,
+            failed=self._not_read,
+            stopped=self._cancelled,
+            title=tr("The activity could not be read"),
+            key="activity",
+        )
         column = boxes.column(self)
         column.addWidget(self._title_row())
         column.addWidget(states.hair())
@@ -185,7 +194,7 @@ class ActivityPanel(QWidget):
     @property
     def is_reading(self) -> bool:
         """Whether changes are being read."""
-        return self._task is not None
+        return self.reading.is_on
 
     def look(self) -> None:
         """Read the changes that the lines ask for; those on show stay until the first of them are there."""
@@ -206,47 +215,21 @@ class ActivityPanel(QWidget):
         self._stopped, self._coming = False, None
         self._again = self.newest is not None and self.asked == self._read
         zone = ZoneInfo(preferences.zone())
-        self._run(self._part, self._done, self.asked, zone)
+        self._ask(self._part, self._done, self.asked, zone)
 
-    def _run(self, part: object, done: object, asked: Asked, zone: dt.tzinfo) -> None:
-        session, place, id = self._session, self.place, self.id
-
-        def work(progress: tasks.Progress) -> None:
-            listed_id, ns = id, place
-            if "." in place:
-                ns = session.info(place).belongs_to or place
-            if asked.document:
-                listed_id = session.find_id(ns, asked.document)
-            listed = session.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, listed_id)
-            listed.checkpoint = _with_total(progress, listed.expected())
-            for each in newest(listed, MOST, zone, session.merges()):
-                progress.put(each)
-
-        self._task = tasks.run(
-            work,
-            done=done,  # type: ignore[arg-type]
-            failed=self._failed,
-            cancelled=self._cancelled,
-            partial=part,  # type: ignore[arg-type]
-            owner=self,
-            key="activity",
-            title=tr("Reading the activity of {place}", place=self.place_said),
-        )
+    def _ask(self, part: Callable[[Newest], None], done: Callable[[None], None], asked: Asked, zone: dt.tzinfo) -> None:
+        work = partial(_read, self._session, self.place, self.id, asked, zone)
+        title = tr("Reading the activity of {place}", place=self.place_said)
+        task = self.reading.ask(work, done, tr("Reading documents"), title=title, partial=part)
         self._began = time.monotonic()
-        self._task.progressed.connect(self._progressed)
-        self._say_reading()
+        task.progressed.connect(self._say_pace)
 
-    def _say_reading(self) -> None:
-        self.stack.show_loading(tr("Reading documents"), self.stop)
-
-    def _progressed(self, done: int, total: int | None) -> None:
-        self.stack.progress(done, total)
+    def _say_pace(self, done: int, total: int | None) -> None:
         self.pace.setText(pace_said(done, total, time.monotonic() - self._began))
 
     def stop(self) -> None:
         """Stop reading; what is there stays."""
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     def _part(self, part: Newest) -> None:
         self._coming = part
@@ -256,7 +239,7 @@ class ActivityPanel(QWidget):
         self.filter.authors = part.authors
         if part.rows and self.stack.kind != "content":
             self.stack.show_content()
-            self._say_reading()
+            self.reading.show_reading()
         if part.rows:
             self._fill()
 
@@ -283,7 +266,6 @@ class ActivityPanel(QWidget):
         self.follow(set())
 
     def _end(self) -> None:
-        self._task = None
         self.pace.setText("")
 
     def _cancelled(self) -> None:
@@ -297,7 +279,7 @@ class ActivityPanel(QWidget):
             self.stack.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), self.refresh)], "hourglass")
         self.read_ended.emit()
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_read(self, error: BaseException) -> None:
         self._show_read()
         if isinstance(error, Refused) and not isinstance(error, Unreachable):
             self.filter.refuse(error)
@@ -305,7 +287,7 @@ class ActivityPanel(QWidget):
             self.strip.put(())
             self.stack.show_empty(tr("There is no activity to show"), translated(str(error)), icon="pulse")
         else:
-            self.stack.show_failed(error, self.refresh, tr("The activity could not be read"))
+            self.reading.show_failed(error)
         self._say()
         self.read_ended.emit()
 
@@ -350,7 +332,7 @@ class ActivityPanel(QWidget):
         self._again = False
         since = max(filter(None, (since, asked.since)))
         until = min(filter(None, (until, asked.until)))
-        self._run(self._day_part, self._day_done, Asked(since, until, asked.author, asked.path, asked.document), zone)
+        self._ask(self._day_part, self._day_done, Asked(since, until, asked.author, asked.path, asked.document), zone)
 
     def _day_part(self, part: Newest) -> None:
         self._of_day = part
@@ -374,13 +356,19 @@ class ActivityPanel(QWidget):
         here, self._written = self._written, set()
         session, asked, zone = self._session, self.asked, ZoneInfo(preferences.zone())
 
-        def work(progress: tasks.Progress) -> Newest:
+        def bring_up_to_date(progress: tasks.Progress) -> Newest:
             now = part
             for ns, id in here:
                 now = updated(now, ns, id, _changes_of(session, ns, id, asked, progress), MOST, zone)
             return now
 
-        tasks.run(work, done=partial(self._followed, part), failed=self._not_followed, owner=self, key="follow")
+        tasks.run(
+            bring_up_to_date,
+            done=partial(self._followed, part),
+            failed=self.reading.show_failed,
+            owner=self,
+            key="follow",
+        )
 
     def _followed(self, before: Newest, now: Newest) -> None:
         if self.newest is not before:  # all was read again meanwhile
@@ -393,9 +381,6 @@ class ActivityPanel(QWidget):
         else:
             self._show_empty()
         self.follow(set())
-
-    def _not_followed(self, error: BaseException) -> None:
-        self.stack.show_failed(error, self.refresh, tr("The activity could not be read"))
 
     def _preferred(self, name: str) -> None:
         if name == "zone":
@@ -580,6 +565,21 @@ def pace_said(done: int, total: int | None, seconds: float) -> str:
     left = (total - done) / rate
     after = tr("{seconds} s", seconds=round(left)) if left < 90 else tr("{minutes} min", minutes=round(left / 60))
     return tr("{said}, about {after} left", said=said, after=after)
+
+
+def _read(
+    session: Session, place: str, id: Value | None, asked: Asked, zone: dt.tzinfo, progress: tasks.Progress
+) -> None:
+    """Hand on the newest changes, more of them each time."""
+    ns = place
+    if "." in place:
+        ns = session.info(place).belongs_to or place
+    if asked.document:
+        id = session.find_id(ns, asked.document)
+    listed = session.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, id)
+    listed.checkpoint = _with_total(progress, listed.expected())
+    for each in newest(listed, MOST, zone, session.merges()):
+        progress.put(each)
 
 
 def _with_total(progress: tasks.Progress, total: int | None) -> Checkpoint:

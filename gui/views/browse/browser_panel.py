@@ -15,6 +15,7 @@ from gui import copying, tasks
 from gui.language import tr, translated
 from gui.paging import Pager, refill
 from gui.parts.notices import Notices
+from gui.parts.reading import Reading
 from gui.parts.writes_in_doubt import DOUBTS
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import BY_HAND, CellTree
@@ -66,7 +67,6 @@ class BrowserPanel(QWidget):
         self._is_behind = False  # the rows shown are to be read again, and have not been yet
         self.listed: HistoryList | None = None  # out of histories, where the documents of now are not asked for
         self._listed_by = EVERYTHING
-        self._task: tasks.Task | None = None
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)
         self.bar.unreadable.connect(self._unreadable)
@@ -98,6 +98,15 @@ class BrowserPanel(QWidget):
         column.addWidget(states.hair())
         column.addWidget(self.notices)
         self.states = StateStack()
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self._again,
+            failed=self._not_read,
+            stopped=self._stopped,
+            title=tr("{ns} could not be read", ns=ns),
+            key="documents",
+        )
         column.addWidget(self.states, 1)
         self._views = QStackedWidget(self.states.place)
         self._views.addWidget(self.list)
@@ -214,8 +223,7 @@ class BrowserPanel(QWidget):
 
     def stop(self) -> None:
         """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     @property
     def ran(self) -> Query:
@@ -229,7 +237,7 @@ class BrowserPanel(QWidget):
         tasks.run(
             lambda _: session.info(ns),
             done=self._info_known,
-            failed=self._failed,
+            failed=self._not_read,
             owner=self,
             key="info",
             title=tr("Reading {ns}", ns=ns),
@@ -246,41 +254,15 @@ class BrowserPanel(QWidget):
         self._run(self.bar.query, 0)
 
     def _running(self) -> bool:
-        return self._task is not None and self._task.running
+        return self.reading.is_on
 
     def _run(self, query: Query, skip: int) -> None:
         session, ns, limit = self._session, self.ns, self.pager.size
         self._reading, self._all_due = (query, skip), True
         known = self.listed if replace(query, fields="") == self._listed_by else None
-
-        def work(progress: tasks.Progress) -> tuple[Page, HistoryList | None]:
-            most = min(limit, query.limit - skip) if query.limit else limit
-            if not query.is_of_now:
-                found = known or listed(session, ns, query)
-                return within(query, found.page(query.skip + skip, most, progress)), found
-            page = session.documents(
-                ns,
-                query.filter,
-                query.sort,
-                query.fields,
-                query.skip + skip,
-                most,
-                any_version=query.any_version,
-                checkpoint=progress,
-            )
-            return within(query, page), None
-
-        self._task = tasks.run(
-            work,
-            done=partial(self._show, query, skip),
-            failed=self._failed,
-            cancelled=self._stopped,
-            owner=self,
-            key="documents",
-            title=tr("Reading {ns}", ns=ns),
-        )
-        self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(tr("Reading {ns}", ns=ns), self.stop)
+        work = partial(_page, session, ns, query, skip, limit, known)
+        said = tr("Reading {ns}", ns=ns)
+        self.reading.ask(work, partial(self._show, query, skip), said, title=said)
 
     def _show(self, query: Query, skip: int, read: tuple[Page, HistoryList | None]) -> None:
         page, self.listed = read
@@ -335,13 +317,13 @@ class BrowserPanel(QWidget):
         """Count again with more time than the page had; the rows are there meanwhile."""
         session, ns, found = self._session, self.ns, self.listed
 
-        def work(progress: tasks.Progress) -> tuple[int | None, str]:
+        def count(progress: tasks.Progress) -> tuple[int | None, str]:
             if found is not None:
                 return found.count(progress), ""
             return session.count(ns, query.filter, query.any_version)
 
         tasks.run(
-            work,
+            count,
             done=partial(self._counted, query),
             failed=self._not_counted,
             cancelled=self._counting_stopped,
@@ -480,7 +462,7 @@ class BrowserPanel(QWidget):
             [(tr("Clear the filter"), self.clear_filter)],
         )
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_read(self, error: BaseException) -> None:
         asked = self._reading[0]
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and asked != EVERYTHING:
             # The query is at fault: the bar says so below it, and the rows shown before stay.
@@ -493,7 +475,7 @@ class BrowserPanel(QWidget):
                 self._run(self._ran, self._skip)
             return
         self.listed = None  # whoever tries again reads it from the beginning
-        self.states.show_failed(error, self._again, tr("{ns} could not be read", ns=self.ns))
+        self.reading.show_failed(error)
         if self.states.kind != "content":
             self._left, self._page = self._chosen_id or self._left, None
             self.model.fill([])
@@ -539,12 +521,12 @@ class BrowserPanel(QWidget):
         if not ids:
             return
 
-        def work(progress: tasks.Progress) -> None:
+        def read(progress: tasks.Progress) -> None:
             for outline in session.outlines(ns, ids, progress):
                 progress.put(outline)
 
         tasks.run(
-            work,
+            read,
             done=self._outlines_done,
             failed=self._outlines_failed,
             partial=self._outline_known,
@@ -560,12 +542,12 @@ class BrowserPanel(QWidget):
         if not ids or not query.any_version or not query.filter:
             return
 
-        def work(progress: tasks.Progress) -> None:
+        def look(progress: tasks.Progress) -> None:
             for found in session.matching(ns, ids, query.filter, progress):
                 progress.put(found)
 
         tasks.run(
-            work,
+            look,
             done=self._outlines_done,
             failed=self._matches_failed,
             partial=self._matches_known,
@@ -745,6 +727,33 @@ class BrowserPanel(QWidget):
 
     def _restyle(self) -> None:
         self.list.viewport().update()
+
+
+def _page(
+    session: Session,
+    ns: str,
+    query: Query,
+    skip: int,
+    limit: int,
+    known: HistoryList | None,
+    progress: tasks.Progress,
+) -> tuple[Page, HistoryList | None]:
+    """A page of what a query lists; where it is not of now, with the list out of histories, which may be ``known``."""
+    most = min(limit, query.limit - skip) if query.limit else limit
+    if not query.is_of_now:
+        found = known or listed(session, ns, query)
+        return within(query, found.page(query.skip + skip, most, progress)), found
+    page = session.documents(
+        ns,
+        query.filter,
+        query.sort,
+        query.fields,
+        query.skip + skip,
+        most,
+        any_version=query.any_version,
+        checkpoint=progress,
+    )
+    return within(query, page), None
 
 
 def bounded(query: Query, found: int | None) -> int | None:

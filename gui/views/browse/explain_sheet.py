@@ -83,7 +83,7 @@ class ExplainSheet(Sheet):
         self._task = tasks.run(
             lambda _: session.explain(ns, query.filter, query.sort, query.any_version),
             done=self._explained,
-            failed=self._failed,
+            failed=self._not_explained,
             owner=self,
             title=tr("Explaining a query to {ns}", ns=ns),
         )
@@ -158,7 +158,7 @@ class ExplainSheet(Sheet):
         copying.put(f'db.getSiblingDB("{db}").getCollection("{name}").createIndex({each.missing})')
         messages.copied(self._host, tr("The command is copied"))
 
-    def _failed(self, error: BaseException) -> None:
+    def _not_explained(self, error: BaseException) -> None:
         self._reserve(QSizePolicy.Policy.Preferred)
         self.states.setMinimumHeight(theme.px(120))
         self.states.show_failed(error, None, tr("This query is not explained"))

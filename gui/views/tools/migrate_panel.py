@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import RowsModel
+from gui.parts.reading import Reading
 from gui.style import boxes, focus_keeper, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import DropDown, StateStack, button, words
@@ -62,7 +63,6 @@ class MigratePanel(QWidget):
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self.ns = session, ns
-        self._task: tasks.Task | None = None
         self._counts: Counter[str] = Counter()
         self._answers = True
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
@@ -136,6 +136,7 @@ class MigratePanel(QWidget):
         self.states = StateStack()
         self.states.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.states.setAccessibleName(tr("What happens"))
+        self.reading = Reading(self, self.states, key="move")
         whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(states.hair())
@@ -200,11 +201,7 @@ class MigratePanel(QWidget):
             self.toml.clear()
             return
         make = self._making()
-
-        def work(_: tasks.Progress) -> str:
-            return make().toml
-
-        tasks.run(work, done=self.toml.setPlainText, failed=self._no_toml, owner=self, key="toml")
+        tasks.run(lambda _: make().toml, done=self.toml.setPlainText, failed=self._no_toml, owner=self, key="toml")
 
     def _no_toml(self, error: BaseException) -> None:
         self.toml.setPlainText(tasks.describe(error)[0])
@@ -219,7 +216,7 @@ class MigratePanel(QWidget):
         self._ready()
 
     def _ready(self) -> None:
-        busy = self._task is not None and self._task.running
+        busy = self.reading.is_on
         why = (
             tr("{name} is open read-only; to copy, allow writes.", name=wording.source(self._session.name, first=True))
             if self._session.read_only
@@ -269,36 +266,21 @@ class MigratePanel(QWidget):
         self.model.fill([])
         self._show_toml()
 
-        def work(progress: tasks.Progress) -> None:
-            last = {}
-            try:
-                for outcome in what(make(), progress):
-                    last[outcome.id] = outcome
-            except Exception:
-                if last:  # else it is not known whether there is anything to do
-                    progress.put(list(last.values()))
-                raise
-            progress.put(list(last.values()))
-
-        self._task = tasks.run(
-            work,
-            done=done,
-            failed=partial(self._broke, partial(self._run, title, what, done, stopped, broken), title, broken),
-            cancelled=partial(self._stopped, stopped),
-            partial=self._found,
-            owner=self,
-            key="move",
+        again = partial(self._run, title, what, done, stopped, broken)
+        self.reading.ask(
+            lambda progress: _move(what, make(), progress),
+            done,
+            title,
             title=title,
-        )
-        self._task.progressed.connect(self.states.progress)
-        self._task.finished.connect(self._ready)
-        self.states.show_loading(title, self._task.cancel)
+            partial=self._found,
+            failed=partial(self._broke, again, title, broken),
+            stopped=partial(self._stopped, stopped),
+        ).finished.connect(self._ready)
         self._ready()
 
     def stop(self) -> None:
         """Stop the work under way; the tab closes."""
-        if self._task is not None:
-            self._task.cancel()
+        self.reading.stop()
 
     def _found(self, rows: list[Outcome]) -> None:
         self._counts = Counter(each.kind for each in rows)
@@ -325,22 +307,14 @@ class MigratePanel(QWidget):
     def _copied(self, make: Callable[[], Migration], _: object) -> None:
         self.states.show_content()
         title = tr("Comparing {ns}", ns=self.ns)
-
-        def work(progress: tasks.Progress) -> list[Checked]:
-            return list(make().verify(progress))
-
-        self._task = tasks.run(
-            work,
-            done=self._verified,
-            failed=partial(self._failed, partial(self._copied, make, None), title, ""),
-            cancelled=partial(self._stopped, tr("Stopped. Everything is copied, and not all of it is compared.")),
-            owner=self,
-            key="move",
+        self.reading.ask(
+            lambda progress: list(make().verify(progress)),
+            self._verified,
+            title,
             title=title,
-        )
-        self.states.show_loading(title, self._task.cancel)
-        self._task.progressed.connect(self.states.progress)
-        self._task.finished.connect(self._ready)
+            failed=partial(self._not_ended, partial(self._copied, make, None), title, ""),
+            stopped=partial(self._stopped, tr("Stopped. Everything is copied, and not all of it is compared.")),
+        ).finished.connect(self._ready)
         self._ready()
 
     def _verified(self, found: list[Checked]) -> None:
@@ -365,7 +339,7 @@ class MigratePanel(QWidget):
 
     def _broke(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
         """Say how far a run came that broke off; ``broken`` is the title of one that writes nothing."""
-        self._failed(again, title, broken, error)
+        self._not_ended(again, title, broken, error)
         if broken:
             self._report(tr("Nothing has been written."))
         elif self._counts:
@@ -374,7 +348,7 @@ class MigratePanel(QWidget):
             said += tr("; whether {unknown} arrived is not known", unknown=unknown) if self._counts["unknown"] else ""
             self._report(tr("{said}. The same again goes on where it ended.", said=said))
 
-    def _failed(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
+    def _not_ended(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
         self.states.forget_content()
         self.states.show_failed(error, again, broken or tr("{title} did not come to its end", title=title))
 
@@ -413,3 +387,18 @@ class MigratePanel(QWidget):
 
     def _copy_toml(self) -> None:
         copying.put(self.toml.toPlainText())
+
+
+def _move(
+    what: Callable[[Migration, tasks.Progress], Iterator[Outcome]], migration: Migration, progress: tasks.Progress
+) -> None:
+    """Hand on the last outcome of each document, once all were moved or the moving broke off."""
+    last: dict[Value | None, Outcome] = {}
+    try:
+        for outcome in what(migration, progress):
+            last[outcome.id] = outcome
+    except Exception:
+        if last:  # else it is not known whether there is anything to do
+            progress.put(list(last.values()))
+        raise
+    progress.put(list(last.values()))

@@ -436,7 +436,7 @@ def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_
     assert "does not answer" in panel.take_back_button.toolTip()
     panel.say_answering(True)
     assert panel.take_back_button.isEnabled()
-    panel._failed(OSError("no"))
+    panel._not_read(OSError("no"))
     assert panel.summary.accessibleName() == ""
     assert not panel.take_back_button.isEnabled()
     assert not panel.compare_button.isEnabled()
