@@ -192,7 +192,7 @@ class BatchWrites(QObject):
         task = tasks.run(
             lambda progress: list(session.undo_run(run, progress)),
             done=self._undone,
-            failed=self._not_undone,
+            failed=partial(messages.fail, self._page),
             owner=self,
             title=tr("Undoing"),
         )
@@ -205,9 +205,6 @@ class BatchWrites(QObject):
             messages.tell(self._page, said)
         else:
             messages.note(self._page, said)
-
-    def _not_undone(self, error: BaseException) -> None:
-        messages.fail(self._page, error)
 
 
 def report(outcomes: Sequence[Outcome], done: str) -> str:

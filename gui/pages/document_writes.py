@@ -431,7 +431,4 @@ class DocumentWrites(QObject):
     def _run(self, work: object, done: object, title: str) -> None:
         assert callable(work)
         assert callable(done)
-        tasks.run(work, done=done, failed=self._failed, owner=self, title=title)
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._page, error)
+        tasks.run(work, done=done, failed=partial(messages.fail, self._page), owner=self, title=title)

@@ -90,7 +90,7 @@ class HistoryExport(QObject):
     def _start(self, work: Callable[[tasks.Progress], T], done: Callable[[T], None], path: str) -> None:
         title = tr("Exporting the history of {ns}", ns=self._ns)
         self.task = task = tasks.run(
-            work, done=done, failed=self._failed, cancelled=self._stopped, owner=self, title=title
+            work, done=done, failed=partial(messages.fail, self._page), cancelled=self._stopped, owner=self, title=title
         )
         line = messages.note(self._page, f"{title}: {path}", [(tr("Stop"), task.cancel)])
         task.finished.connect(line.leave)
@@ -113,9 +113,6 @@ class HistoryExport(QObject):
     def _reported(self, path: str) -> None:
         said = tr("The report is in {path}", path=path)
         messages.tell(self._page, said, None, [(tr("Copy the path"), partial(copying.put, path))])
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._page, error)
 
     def _stopped(self) -> None:
         messages.tell(self._page, tr("The export of the history of {ns} was stopped", ns=self._ns))

@@ -159,13 +159,10 @@ class ChangeMapPage(_ChainPage):
         def work(_: tasks.Progress) -> Path:
             return restorable(session.version(ns, id, v), session.version(ns, id), key, keys)
 
-        tasks.run(work, done=partial(self._restore_at, v), failed=self._refused, owner=self, key="place")
+        tasks.run(work, done=partial(self._restore_at, v), failed=partial(messages.fail, self), owner=self, key="place")
 
     def _restore_at(self, v: Value, path: Path) -> None:
         self.writes.restore(self._id, v, [path])
-
-    def _refused(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     def answering_changed(self) -> None:
         self.panel.say_answering(self.answers)

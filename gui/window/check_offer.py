@@ -59,14 +59,11 @@ class CheckOffer(QObject):
         tasks.run(
             work,
             done=partial(self._measured, session),
-            failed=self._failed,
+            failed=partial(messages.fail, self._workspace),
             owner=self,
             key=f"check {session.source}",
             title=tr("Measuring {name}", name=wording.source(session.name)),
         )
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._workspace, error)
 
     def _measured(self, session: Session, found: list[Guarantee]) -> None:
         if any(each.verdict == "unsafe" for each in found):

@@ -274,7 +274,7 @@ class Connecting(QObject):
         self._sessions.remove(session)
         workspace.sidebar.remove_session(session)
         remembered.forget(session)
-        tasks.run(lambda _: session.close(), done=_nothing, failed=self._not_closed, owner=self)
+        tasks.run(lambda _: session.close(), done=_nothing, failed=partial(messages.fail, self._workspace), owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")
             messages.tell(
@@ -285,9 +285,6 @@ class Connecting(QObject):
             self.refresh_saved()
             workspace.show_welcome()
         self.changed.emit()
-
-    def _not_closed(self, error: BaseException) -> None:
-        messages.fail(self._workspace, error)
 
     def close_all(self, last: bool = True) -> None:
         """The window closes: let go of every connection; ``last``: there is no other window whose work goes on."""

@@ -108,7 +108,7 @@ class SampleGuide(QObject):
         tasks.run(
             work,
             done=partial(self._go, session, say),
-            failed=self._failed,
+            failed=partial(messages.fail, self._workspace),
             owner=self,
             key="thing",
             title=tr("Opening {id}", id=thing.id),
@@ -157,7 +157,13 @@ class SampleGuide(QObject):
             before, after = session.version(ns, id).content or EMPTY, session.colleague_content(ns, id)
             return contested(before, after, tuple(session.info(ns).fields.values()))
 
-        tasks.run(work, done=partial(self._lead, page, id), failed=self._failed, owner=self, key="field")
+        tasks.run(
+            work,
+            done=partial(self._lead, page, id),
+            failed=partial(messages.fail, self._workspace),
+            owner=self,
+            key="field",
+        )
 
     def _lead(self, page: DocumentPage, id: Value, path: Path) -> None:
         if page is not self._workspace.page or not path:
@@ -182,13 +188,10 @@ class SampleGuide(QObject):
         tasks.run(
             lambda _: session.colleague(ns, id),
             done=_nothing,
-            failed=self._failed,
+            failed=partial(messages.fail, self._workspace),
             owner=self,
             title=tr("Editing {id} as a colleague", id=wording.plain(id)),
         )
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._workspace, error)
 
 
 def _nothing(_: object) -> None:

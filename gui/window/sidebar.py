@@ -472,7 +472,7 @@ class Sidebar(QWidget):
         tasks.run(
             lambda _: session.set_layout(ns, name),
             done=partial(self._layout_set, session),
-            failed=self._layout_failed,
+            failed=partial(messages.fail, self),
             owner=self,
             title=tr("Reading {ns} as {name}", ns=ns, name=name),
         )
@@ -484,9 +484,6 @@ class Sidebar(QWidget):
         """A collection is read otherwise now, and what is its archive may be another."""
         self.read(session)
         self.layout_changed.emit(session, ns)
-
-    def _layout_failed(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     # --- folding
 

@@ -91,7 +91,7 @@ class StartupRecovery(QObject):
         tasks.run(
             work,
             done=partial(self._looked, session),
-            failed=self._failed,
+            failed=partial(messages.fail, self._workspace),
             owner=self,
             title=tr("Looking for writes of unknown outcome"),
         )
@@ -116,9 +116,6 @@ class StartupRecovery(QObject):
                 None,
                 [show],
             )
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._workspace, error)
 
 
 def said(entries: Sequence[Entry]) -> str:

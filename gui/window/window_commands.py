@@ -274,14 +274,15 @@ class WindowCommands(QObject):
         session = self._workspace.session
         if session is not None:
             tasks.run(
-                lambda _: session.refresh_facts(), done=self._facts, failed=self._facts_failed, owner=self, key="facts"
+                lambda _: session.refresh_facts(),
+                done=self._facts,
+                failed=partial(messages.fail, self._workspace),
+                owner=self,
+                key="facts",
             )
 
     def _facts(self, _: ServerFacts) -> None:
         self.changed.emit()
-
-    def _facts_failed(self, error: BaseException) -> None:
-        messages.fail(self._workspace, error)
 
     def do_layout(self) -> None:
         """Show what the collection in front is taken for, and why, and how it could be read otherwise."""
@@ -404,7 +405,12 @@ class WindowCommands(QObject):
         )
 
     def _change_entry(self, change: Callable[[], object], said: str) -> None:
-        tasks.run(lambda _: change(), done=partial(self._entry_changed, said), failed=self._facts_failed, owner=self)
+        tasks.run(
+            lambda _: change(),
+            done=partial(self._entry_changed, said),
+            failed=partial(messages.fail, self._workspace),
+            owner=self,
+        )
 
     def _entry_changed(self, said: str, _: object) -> None:
         messages.tell(self._workspace, said)

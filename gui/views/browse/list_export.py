@@ -73,7 +73,7 @@ class ListExport(QObject):
         self.task = task = tasks.run(
             work,
             done=self._done,
-            failed=self._failed,
+            failed=partial(messages.fail, self._page),
             cancelled=self._stopped,
             owner=self,
             title=tr("Exporting {ns}", ns=self._ns),
@@ -102,9 +102,6 @@ class ListExport(QObject):
             return
         copy = partial(copying.put, str(written.path))
         messages.tell(self._page, said, None, [(tr("Copy the path"), copy)])
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._page, error)
 
     def _stopped(self) -> None:
         messages.tell(self._page, tr("The export of {ns} was stopped; no file was written", ns=self._ns))

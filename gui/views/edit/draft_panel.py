@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -111,7 +113,7 @@ class DraftPanel(EditorView):
         tasks.run(
             lambda _: EditChanges(base, content),
             done=self._show_changes,
-            failed=self._not_compared,
+            failed=partial(messages.fail, self),
             owner=self,
             key="changes",
         )
@@ -128,9 +130,6 @@ class DraftPanel(EditorView):
         """Bring the JSON in line; its own undo goes back as far as the edit does, not into an older version."""
         self.json.show_content(self._edit.content, afresh=self._in_json is not self._edit)
         self._in_json = self._edit
-
-    def _not_compared(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     def show_change(self, change: Change) -> None:
         """Go to the field of a change."""

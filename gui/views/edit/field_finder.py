@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -149,10 +150,14 @@ class FieldFinder(QObject):
             self._found(found(content, said, zone))
         else:
             work = lambda progress: found(content, said, zone, progress)  # noqa: E731
-            tasks.run(work, done=self._found, failed=self._failed, owner=self, key="find", title=tr("Finding"))
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self._field, error)
+            tasks.run(
+                work,
+                done=self._found,
+                failed=partial(messages.fail, self._field),
+                owner=self,
+                key="find",
+                title=tr("Finding"),
+            )
 
     def _found(self, hits: list[Path]) -> None:
         self._hits, self._at = hits, -1

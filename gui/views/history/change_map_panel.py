@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
@@ -350,15 +352,12 @@ class ChangeMapPanel(ChainPanel):
         def work(_: tasks.Progress) -> tuple[str, Value | None]:
             return title, value_at(session.version(ns, id, v), key, keys)
 
-        self._reading_value = tasks.run(work, done=self._open_value, failed=self._value_failed, owner=self)
+        self._reading_value = tasks.run(work, done=self._open_value, failed=partial(messages.fail, self), owner=self)
 
     def _open_value(self, found: tuple[str, Value | None]) -> None:
         self.values.show_value(*found)
         self._value_line.show()
         self.values.show()
-
-    def _value_failed(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     def _close_value(self) -> None:
         if self._reading_value is not None:
@@ -384,10 +383,7 @@ class ChangeMapPanel(ChainPanel):
                 raise Refused(tr("{path} cannot be written; choose another place.", path=path))
             return path
 
-        tasks.run(work, done=self._saved, failed=self._not_saved, owner=self, title=tr("Saving the map"))
+        tasks.run(work, done=self._saved, failed=partial(messages.fail, self), owner=self, title=tr("Saving the map"))
 
     def _saved(self, path: str) -> None:
         messages.tell(self, tr("The map is saved as {path}", path=path))
-
-    def _not_saved(self, error: BaseException) -> None:
-        messages.fail(self, error)

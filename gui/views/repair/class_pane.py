@@ -233,7 +233,7 @@ class ClassPane(QWidget):
             tasks.run(
                 lambda _: plan.save(path),
                 done=partial(self._kept, tr("The plan"), path),
-                failed=self._failed,
+                failed=partial(messages.fail, self),
                 owner=self,
             )
 
@@ -245,7 +245,12 @@ class ClassPane(QWidget):
     def load(self, path: str) -> None:
         """Read a plan from a file; it takes the place of the findings."""
         session = self._scanner.session
-        tasks.run(lambda _: session.repairs.load(path), done=self.plan_opened.emit, failed=self._failed, owner=self)
+        tasks.run(
+            lambda _: session.repairs.load(path),
+            done=self.plan_opened.emit,
+            failed=partial(messages.fail, self),
+            owner=self,
+        )
 
     def save_report(
         self, session: Session, plan: Plan, results: Sequence[tuple[int, str, str]], applied: bool, run: str
@@ -265,13 +270,12 @@ class ClassPane(QWidget):
         def work(_: tasks.Progress) -> None:
             session.repairs.keep_report(path, make(plan, results, applied, run))
 
-        tasks.run(work, done=partial(self._kept, tr("The report"), path), failed=self._failed, owner=self)
+        tasks.run(
+            work, done=partial(self._kept, tr("The report"), path), failed=partial(messages.fail, self), owner=self
+        )
 
     def _kept(self, what: str, path: str, _: object) -> None:
         messages.tell(self, tr("{what} is in {path}", what=what, path=path))
-
-    def _failed(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
 
 def _span(seconds: float) -> str:

@@ -673,7 +673,9 @@ class RepairPanel(QWidget):
         def work(progress: tasks.Progress) -> list[Outcome]:
             return list(session.repairs.undo(run, progress))
 
-        tasks.run(work, done=self._undone, failed=self._undo_failed, owner=self, title=tr("Undoing the repair"))
+        tasks.run(
+            work, done=self._undone, failed=partial(messages.fail, self), owner=self, title=tr("Undoing the repair")
+        )
 
     def _undone(self, ends: list[Outcome]) -> None:
         back = sum(end.kind == "applied" for end in ends)
@@ -682,9 +684,6 @@ class RepairPanel(QWidget):
             if end.kind != "applied":
                 messages.fail(self, translated(end.detail))
         self.scan()
-
-    def _undo_failed(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     def _cancel(self) -> None:
         if self.busy and self._task is not None:

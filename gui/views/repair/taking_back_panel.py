@@ -269,7 +269,7 @@ class TakingBackPanel(QWidget):
         tasks.run(
             lambda _: session.taking_back.conflict(ns, drawn),
             done=partial(self._to_decide, drawn.id),
-            failed=self._not_to_decide,
+            failed=partial(messages.fail, self),
             owner=self,
             key="conflict",
             title=tr("Merging"),
@@ -277,9 +277,6 @@ class TakingBackPanel(QWidget):
 
     def _to_decide(self, id: Value, conflict: Conflict) -> None:
         self.conflict_found.emit(id, conflict)
-
-    def _not_to_decide(self, error: BaseException) -> None:
-        messages.fail(self, error)
 
     # --- ticks and words
 
@@ -454,7 +451,7 @@ class TakingBackPanel(QWidget):
         tasks.run(
             lambda progress: list(session.undo_run(run, progress)),
             done=self._undone,
-            failed=self._not_to_decide,
+            failed=partial(messages.fail, self),
             owner=self,
             title=tr("Undoing a run"),
             key="undo",
