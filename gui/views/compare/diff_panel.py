@@ -115,6 +115,7 @@ class DiffPanel(QWidget):
             keep=self._go_back,
             failed=self._not_compared,
             stopped=self._stopped,
+            title=tr("These versions could not be compared"),
             key="compare",
         )
         tools.wrapped.connect(self._fit_height)

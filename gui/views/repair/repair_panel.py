@@ -205,12 +205,12 @@ class RepairPanel(QWidget):
         session, scanner = self._session, self.scanner
         findings, unchecked = list(scanner.findings), list(scanner.unchecked)
 
-        def work(_: tasks.Progress) -> tuple[Plan, dict[str, Mapping[str, str]]]:
+        def plan(_: tasks.Progress) -> tuple[Plan, dict[str, Mapping[str, str]]]:
             known = {ns: session.info(ns).fields for ns in {each.ns for each in findings}}
             return session.repairs.plan(findings, unchecked), known
 
         tasks.run(
-            work,
+            plan,
             done=self._planned,
             failed=self._scan_failed,
             owner=self,
@@ -287,14 +287,14 @@ class RepairPanel(QWidget):
         self._written, self._looking = {}, True
         session = self._session
 
-        def work(progress: tasks.Progress) -> set[Hashable]:
+        def look(progress: tasks.Progress) -> set[Hashable]:
             found = set()
             for ns, ids in written.items():
                 scan = session.scan([ns], None if ids is None else list(ids), checkpoint=progress)
                 found |= {_key(each) for each in scan if isinstance(each, Finding)}
             return found
 
-        tasks.run(work, done=partial(self._looked_again, written), failed=self._not_looked, owner=self)
+        tasks.run(look, done=partial(self._looked_again, written), failed=self._not_looked, owner=self)
 
     def _looked_again(self, written: Mapping[str, set[Value] | None], found: set[Hashable]) -> None:
         plan, ends = self.plan, self.model.ends
@@ -387,12 +387,12 @@ class RepairPanel(QWidget):
             return
         session = self._session
 
-        def work(progress: tasks.Progress) -> None:
+        def prepare(progress: tasks.Progress) -> None:
             for dry in session.repairs.dry_run(plan, progress, only=wanted):
                 progress.put(dry)
 
         self._task = tasks.run(
-            work,
+            prepare,
             done=self._dried,
             failed=self._dry_failed,
             cancelled=self._said,
@@ -612,7 +612,7 @@ class RepairPanel(QWidget):
         running, reason, agreed = session.repairs.apply, self.reason.take(), self.difference.box.isChecked()
         found: list[str] = []
 
-        def work(progress: tasks.Progress) -> tuple[str, bool]:
+        def write(progress: tasks.Progress) -> tuple[str, bool]:
             run = running(only, progress, confirmed=True, reason=reason, differing=agreed)
             found.append(run.id)
             for no, outcome in run:
@@ -621,7 +621,7 @@ class RepairPanel(QWidget):
             return session.way_back(run.id)
 
         self._task = tasks.run(
-            work,
+            write,
             done=partial(self._ended, found),
             failed=partial(self._broke, found),
             cancelled=partial(self._ended, found),
@@ -670,11 +670,11 @@ class RepairPanel(QWidget):
         """Take back the writes of a run."""
         session = self._session
 
-        def work(progress: tasks.Progress) -> list[Outcome]:
+        def undo(progress: tasks.Progress) -> list[Outcome]:
             return list(session.repairs.undo(run, progress))
 
         tasks.run(
-            work, done=self._undone, failed=partial(messages.fail, self), owner=self, title=tr("Undoing the repair")
+            undo, done=self._undone, failed=partial(messages.fail, self), owner=self, title=tr("Undoing the repair")
         )
 
     def _undone(self, ends: list[Outcome]) -> None:

@@ -13,6 +13,7 @@ from gui.language import tr, translated
 from gui.parts.differences import diff_grouping
 from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable
+from gui.parts.reading import Reading
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.repair.repair_rows import Foot, TicksRow
@@ -45,7 +46,7 @@ class TakingBackPanel(QWidget):
         super().__init__(parent)
         self._session, self._ns, self.production = session, ns, production
         self.run = ""
-        self._task: tasks.Task | None = None
+        self._writing: tasks.Task | None = None
         self._answers = True
         self._again: set[Value] = set()  # documents that were written since they were tried
         boxes.ground(self, "surface")
@@ -65,6 +66,14 @@ class TakingBackPanel(QWidget):
         self._all, self._guard = ticks.all, ticks.guard
         self.states = StateStack()
         self.states.turned.connect(self._say)
+        self.reading = Reading(
+            self,
+            self.states,
+            again=self.dry_run,
+            stopped=self._stopped,
+            title=tr("The dry run did not come to its end"),
+            key="dry",
+        )
         self._foot = foot = Foot(self._cancel, self.dry_run, self._ask)
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         self.reason = foot.reason
@@ -142,24 +151,14 @@ class TakingBackPanel(QWidget):
             self.model.drawn = {}
             self._again = set()
             self.states.show_content()  # the documents are known, and each gets its answer there
-        session, ns = self._session, self._ns
-
-        def work(progress: tasks.Progress) -> None:
-            for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
-                progress.put(drawn)
-
-        self._task = tasks.run(
-            work,
-            done=self._dried,
-            failed=partial(self._dry_failed, ids is None),
-            cancelled=self._stopped,
-            partial=self._one_dried,
-            owner=self,
-            key="dry",
+        self.reading.ask(
+            partial(_draw, self._session, self._ns, wanted),
+            self._dried,
+            tr("Dry run"),
             title=tr("Dry run"),
+            partial=self._one_dried,
+            failed=partial(self._dry_failed, ids is None),
         )
-        self._task.progressed.connect(self.states.progress)
-        self.states.show_loading(tr("Dry run"), self._task.cancel)
         if ids is None:
             self._look()
         self._say()
@@ -173,22 +172,19 @@ class TakingBackPanel(QWidget):
         self._say()
 
     def _dried(self, _: object) -> None:
-        self._task = None
         self.states.show_content()
         self._say()
         self._follow_on()
 
     def _stopped(self) -> None:
-        self._task = None
         self.states.show_content()
         self._look()
         self._say()
 
     def _dry_failed(self, anew: bool, error: BaseException) -> None:
-        self._task = None
         if anew:
             self.states.forget_content()
-        self.states.show_failed(error, self.dry_run, tr("The dry run did not come to its end"))
+        self.reading.show_failed(error)
         self._say()
 
     def follow(self, ids: set[Value]) -> None:
@@ -197,7 +193,7 @@ class TakingBackPanel(QWidget):
         self._follow_on()
 
     def _follow_on(self) -> None:
-        if self._again and self._task is None:
+        if self._again and self._is_idle:
             again, self._again = self._again, set()
             self.dry_run(again)
 
@@ -238,17 +234,19 @@ class TakingBackPanel(QWidget):
             return
         a, b, now = drawn.base.content or EMPTY, drawn.content, wording.version(drawn.base.v)
         titles = (tr("{version} now", version=now), tr("without {versions}", versions=_names(drawn.versions)))
-
-        def work(progress: tasks.Progress) -> tuple[diff_grouping.Plan, tuple[str, str]]:
-            return diff_grouping.plan(a, b, diff(a, b), progress), titles
-
-        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="compare")
+        tasks.run(
+            lambda progress: (diff_grouping.plan(a, b, diff(a, b), progress), titles),
+            done=self._compared,
+            failed=self._not_compared,
+            owner=self,
+            key="compare",
+        )
 
     def _say_untried(self, row: Chosen | None) -> None:
         """Say why nothing is compared of a document that the dry run has not come to."""
         if row is None or row.id in self.model.ends:
             return
-        if self._task is not None and self._task.running:
+        if self.reading.is_on or self.busy:
             self._inner.forget_content()
             self._inner.show_loading(tr("Trying it without writing"))
         else:
@@ -309,10 +307,10 @@ class TakingBackPanel(QWidget):
         why = self._why_not() or ("" if ticked else tr("Nothing is ticked."))
         some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
         self.go.setText(some if ticked else tr("Take back"))
-        self.go.setEnabled(not why and self._task is None)
+        self.go.setEnabled(not why and self._is_idle)
         self.go.setToolTip(wording.tip(why))
         unread = "" if self._answers else wording.unread(self._session.name)
-        self._foot.offer_again(bool(rows) and self._task is None, unread)
+        self._foot.offer_again(bool(rows) and self._is_idle, unread)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()
 
@@ -340,7 +338,11 @@ class TakingBackPanel(QWidget):
     @property
     def busy(self) -> bool:
         """Whether documents are being written."""
-        return self._task is not None and self._task.running and self._task.key == "apply"
+        return self._writing is not None and self._writing.running
+
+    @property
+    def _is_idle(self) -> bool:
+        return not self.busy and not self.reading.is_on
 
     def _ask(self) -> None:
         ticked = self.model.ticked()
@@ -363,20 +365,20 @@ class TakingBackPanel(QWidget):
 
     def apply(self) -> None:
         """Take the changes back out of the ticked documents."""
-        if self._task is not None:
+        if not self._is_idle:
             return
         ticked, session, ns = self.model.ticked(), self._session, self._ns
         reason = self.reason.take()
         found: list[str] = []
 
-        def work(progress: tasks.Progress) -> None:
+        def write(progress: tasks.Progress) -> None:
             done = session.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
             found.append(done.id)
             for outcome in done:
                 progress.put(outcome)
 
-        self._task = tasks.run(
-            work,
+        self._writing = tasks.run(
+            write,
             done=partial(self._ended, found),
             failed=partial(self._broke, found),
             cancelled=partial(self._ended, found),
@@ -395,7 +397,6 @@ class TakingBackPanel(QWidget):
         self.report.setText(self.model.counts())
 
     def _ended(self, run: list[str], _: object = None, error: BaseException | None = None) -> None:
-        self._task = None
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, SAID)
         self._note.setText(tr("Each write stands in the journal with its way back; the whole run can be undone there."))
@@ -467,10 +468,16 @@ class TakingBackPanel(QWidget):
         self.dry_run()
 
     def _cancel(self) -> None:
-        if self.busy and self._task is not None:
-            self._task.cancel()
+        if self.busy and self._writing is not None:
+            self._writing.cancel()
         else:
             self.closed.emit()
+
+
+def _draw(session: Session, ns: str, wanted: Sequence[Chosen], progress: tasks.Progress) -> None:
+    """Hand on how taking back each document would end."""
+    for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
+        progress.put(drawn)
 
 
 def _names(versions: Sequence[Value]) -> str:

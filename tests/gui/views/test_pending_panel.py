@@ -492,7 +492,7 @@ def test_a_reading_that_is_stopped_before_anything_was_listed_says_so(
         idle()
     monkeypatch.setattr(Session, "pending", going_on)
     try_again(panel.states)
-    panel._stop()
+    panel.reading.stop()
     idle()
     assert panel.states.state.title == "Reading was stopped"
     assert offered(panel) == []

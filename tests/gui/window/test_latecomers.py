@@ -109,7 +109,7 @@ def test_hiding_a_field_after_another_document_did_not_come_leaves_the_rows_to_t
     source.fails = UNREACHABLE if end == "unreachable" else None
     panel.compare(OTHER, shown.one(2), shown.one(1))
     if end == "stopped":
-        panel._stop()
+        panel.reading.stop()
     gate.set()
     shown.settle()
     source.fails = None
