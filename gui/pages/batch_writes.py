@@ -151,14 +151,14 @@ class BatchWrites(QObject):
     def _carry_out(self, begin: Callable[[tasks.Progress], Run], done: str, title: str) -> None:
         session, held = self._session, list[Run]()
 
-        def work(progress: tasks.Progress) -> tuple[str, bool]:
+        def write(progress: tasks.Progress) -> tuple[str, bool]:
             held.append(begin(progress))
             for _ in held[0]:
                 pass
             return session.way_back(held[0].id)
 
         task = tasks.run(
-            work,
+            write,
             done=partial(self._ended, held, done, ""),
             failed=partial(self._failed, held, done),
             cancelled=partial(self._ended, held, done, tr("Stopped: "), WHOLE),

@@ -65,7 +65,7 @@ class DocumentWrites(QObject):
         session, ns = self._session, self._ns
         placed = seen is not None and any(isinstance(step, int) for path in paths or () for step in path)
 
-        def work(progress: tasks.Progress) -> _Read:
+        def read(progress: tasks.Progress) -> _Read:
             base = session.last(ns, id)
             if placed and base.v != seen:
                 raise Refused(tr("{id} changed since it was compared; refresh, then restore.", id=wording.plain(id)))
@@ -77,7 +77,7 @@ class DocumentWrites(QObject):
             asked = session.takes_reason(ns), session.asks_author(ns)
             return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values, *asked)
 
-        self._run(work, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
+        self._run(read, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
 
     def _ask_restore(self, read: _Read) -> None:
         name, old, base = wording.plain(read.id), wording.version(read.v), read.base

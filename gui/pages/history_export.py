@@ -64,19 +64,19 @@ class HistoryExport(QObject):
         """Write the history of a document, or of all, to a place."""
         session, ns = self._session, self._ns
 
-        def work(progress: tasks.Progress) -> ExportedHistory:
+        def export(progress: tasks.Progress) -> ExportedHistory:
             made = session.export_history(ns, path, form, id, progress)
             for _ in made:
                 pass
             return made
 
-        self._start(work, self._written, path)
+        self._start(export, self._written, path)
 
     def report(self, path: str, id: Value | None, since: Moment | None = None, until: Moment | None = None) -> None:
         """Write a report on a document, or on all in a span of time, to a file."""
         session, ns = self._session, self._ns
 
-        def work(progress: tasks.Progress) -> str:
+        def write(progress: tasks.Progress) -> str:
             if id is not None:
                 made = session.report(ns, id, progress)
             else:
@@ -85,7 +85,7 @@ class HistoryExport(QObject):
             folders.write(Path(path), made)
             return path
 
-        self._start(work, self._reported, path)
+        self._start(write, self._reported, path)
 
     def _start(self, work: Callable[[tasks.Progress], T], done: Callable[[T], None], path: str) -> None:
         title = tr("Exporting the history of {ns}", ns=self._ns)

@@ -155,11 +155,13 @@ class ChangeMapPage(_ChainPage):
 
         if v is None:
             return  # a document without versions has no earlier value
-
-        def work(_: tasks.Progress) -> Path:
-            return restorable(session.version(ns, id, v), session.version(ns, id), key, keys)
-
-        tasks.run(work, done=partial(self._restore_at, v), failed=partial(messages.fail, self), owner=self, key="place")
+        tasks.run(
+            lambda _: restorable(session.version(ns, id, v), session.version(ns, id), key, keys),
+            done=partial(self._restore_at, v),
+            failed=partial(messages.fail, self),
+            owner=self,
+            key="place",
+        )
 
     def _restore_at(self, v: Value, path: Path) -> None:
         self.writes.restore(self._id, v, [path])

@@ -97,7 +97,7 @@ class Saver(QObject):
     def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes, reason: str = "") -> None:
         session, ns, id = self._session, self._ns, self._id
 
-        def work(_: tasks.Progress) -> _Answer:
+        def save(_: tasks.Progress) -> _Answer:
             outcome = send()
             if outcome.kind == "conflict" and base is not None:
                 return _Answer(outcome, replace(session.conflict(ns, id, base, content), reason=reason))
@@ -109,7 +109,7 @@ class Saver(QObject):
                 return _Answer(outcome)
             return _Answer(outcome, None, there if there.v == outcome.version else None)
 
-        self._start(work)
+        self._start(save)
 
     def _start(self, work: Callable[[tasks.Progress], _Answer]) -> None:
         if self.busy:

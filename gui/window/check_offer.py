@@ -52,12 +52,8 @@ class CheckOffer(QObject):
 
     def measure(self, session: Session) -> None:
         """Measure the server by the quick form of the check."""
-
-        def work(progress: tasks.Progress) -> list[Guarantee]:
-            return list(session.check(True, progress))
-
         tasks.run(
-            work,
+            lambda progress: list(session.check(True, progress)),
             done=partial(self._measured, session),
             failed=partial(messages.fail, self._workspace),
             owner=self,

@@ -259,12 +259,17 @@ class ConnectDialog(Sheet):
             return
         self._wait(tr("Trying {title}", title=Opening(source).title), self._stop_trying)
 
-        def work(progress: tasks.Progress) -> None:
+        def try_steps(progress: tasks.Progress) -> None:
             for step in try_source(source):
                 progress.put(step)
 
         self._trial = tasks.run(
-            work, partial=self._tried, done=self._trial_over, failed=self.fail, cancelled=self._trial_over, owner=self
+            try_steps,
+            partial=self._tried,
+            done=self._trial_over,
+            failed=self.fail,
+            cancelled=self._trial_over,
+            owner=self,
         )
 
     def _tried(self, step: ConnectionStep) -> None:

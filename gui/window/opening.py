@@ -111,7 +111,7 @@ class Opener(QObject):
         if key in self._running:
             return
 
-        def work(progress: tasks.Progress) -> Opened | str:
+        def open_source(progress: tasks.Progress) -> Opened | str:
             try:
                 if opening.password is None and _lacks_password(opening):
                     return ""
@@ -137,7 +137,7 @@ class Opener(QObject):
         self.began.emit(opening)
         ends = self._running[key] = _Ends(self, opening)
         ends.task = tasks.run(
-            work,
+            open_source,
             done=ends.done,
             failed=ends.failed,
             cancelled=ends.stopped,

@@ -101,12 +101,12 @@ class SampleGuide(QObject):
         self._find(session, thing, say=True)
 
     def _find(self, session: Session, thing: Thing, say: bool) -> None:
-        def work(_: tasks.Progress) -> _Found:
+        def find(_: tasks.Progress) -> _Found:
             id = session.find_id(thing.ns, thing.id)
             return _Found(thing, id, tuple(session.find_version(thing.ns, id, str(v)) for v in thing.versions))
 
         tasks.run(
-            work,
+            find,
             done=partial(self._go, session, say),
             failed=partial(messages.fail, self._workspace),
             owner=self,
@@ -151,14 +151,14 @@ class SampleGuide(QObject):
     def _look_for_field(self, page: DocumentPage, id: Value) -> None:
         session, ns = page.session, page.ns
 
-        def work(_: tasks.Progress) -> Path:
+        def find_contested(_: tasks.Progress) -> Path:
             from model.values.canonical import EMPTY
 
             before, after = session.version(ns, id).content or EMPTY, session.colleague_content(ns, id)
             return contested(before, after, tuple(session.info(ns).fields.values()))
 
         tasks.run(
-            work,
+            find_contested,
             done=partial(self._lead, page, id),
             failed=partial(messages.fail, self._workspace),
             owner=self,

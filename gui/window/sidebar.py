@@ -243,13 +243,13 @@ class Sidebar(QWidget):
     def read(self, session: Session) -> None:
         """Read one connection's collections; those listed stay until they are here."""
 
-        def work(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
+        def list_collections(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
             names = session.databases()
             progress.put((session, names, []))
             return session, names, list(session.collections(None, progress))
 
         tasks.run(
-            work,
+            list_collections,
             done=self._read_done,
             failed=partial(self._read_failed, session),
             partial=self._read_part,

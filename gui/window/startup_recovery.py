@@ -59,11 +59,12 @@ class StartupRecovery(QObject):
         """Offer to look for a source's writes, now that it is open."""
         if session.is_local:
             return
-
-        def work(_: tasks.Progress) -> list[Entry]:
-            return [entry for entry in session.journal.unsettled() if entry.source == session.source]
-
-        tasks.run(work, done=partial(self._can_look, session), failed=self._unknown, owner=self)
+        tasks.run(
+            lambda _: [entry for entry in session.journal.unsettled() if entry.source == session.source],
+            done=partial(self._can_look, session),
+            failed=self._unknown,
+            owner=self,
+        )
 
     def _can_look(self, session: Session, entries: Sequence[Entry]) -> None:
         if line := self._lines.pop(session.source, None):
@@ -81,7 +82,7 @@ class StartupRecovery(QObject):
             del self._lines[source]
 
     def _look_again(self, session: Session, entries: Sequence[Entry]) -> None:
-        def work(progress: tasks.Progress) -> list[Outcome]:
+        def look(progress: tasks.Progress) -> list[Outcome]:
             found = []
             for done, entry in enumerate(entries):
                 progress(done, len(entries))
@@ -89,7 +90,7 @@ class StartupRecovery(QObject):
             return found
 
         tasks.run(
-            work,
+            look,
             done=partial(self._looked, session),
             failed=partial(messages.fail, self._workspace),
             owner=self,

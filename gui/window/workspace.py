@@ -313,11 +313,11 @@ class Workspace(QWidget):
         known = self.sidebar.ns_known(session) if session.is_local else []
         places = [info.ns for info in known if info.layout == "pending"]
 
-        def work(_: tasks.Progress) -> tuple[int, int]:
+        def count(_: tasks.Progress) -> tuple[int, int]:
             stale = sum(1 for ns in places for token in session.pending(ns) if token.stale)
             return len(session.drafts.all()), stale
 
-        tasks.run(work, done=self._counted, failed=_nothing, owner=self, key="counts")
+        tasks.run(count, done=self._counted, failed=_nothing, owner=self, key="counts")
 
     def _counted(self, counts: tuple[int, int]) -> None:
         self.sidebar.set_count("drafts", counts[0])

@@ -416,13 +416,13 @@ class ValuePane(QWidget):
         self._asked = (title, a, b)
         zone, pair, note = preferences.zone(), not self.right.isHidden(), self._note
 
-        def work(progress: tasks.Progress) -> tuple[ValueText | None, ValueText | None]:
+        def read_both(progress: tasks.Progress) -> tuple[ValueText | None, ValueText | None]:
             if pair:
                 return value_text.read_pair(a, b, zone, whole)
             read = value_text.read(a, zone, whole) if a is not None else None
             return (replace(read, note=note) if read is not None and note else read), None
 
-        tasks.run(work, done=self._put, failed=self._failed, owner=self, key="value")
+        tasks.run(read_both, done=self._put, failed=self._failed, owner=self, key="value")
 
     def _whole(self) -> None:
         self._show(*self._asked, True)

@@ -208,7 +208,7 @@ class LivePanel(QWidget):
         self._reading = True
         session, place, tail, resting = self._session, self.place, self._tail, self._resting
 
-        def work(_: tasks.Progress) -> tuple[Tail, TailBatch]:
+        def follow(_: tasks.Progress) -> tuple[Tail, TailBatch]:
             followed = tail
             if followed is None:
                 name = place
@@ -221,7 +221,7 @@ class LivePanel(QWidget):
                 if resting.is_set():
                     followed.rest()
 
-        tasks.run(work, done=self._got, failed=self._failed, owner=self)
+        tasks.run(follow, done=self._got, failed=self._failed, owner=self)
         if self.since is None:
             self.stack.show_loading(tr("Reading collections"))
 

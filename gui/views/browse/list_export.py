@@ -51,23 +51,23 @@ class ListExport(QObject):
         """Write the documents that a query lists to a file."""
         session, ns, q = self._session, self._ns, query
 
-        def work(progress: tasks.Progress) -> Written:
+        def export(progress: tasks.Progress) -> Written:
             if q.is_of_now:
                 return session.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit)
             return session.export_list(listed(session, ns, q), path, q.skip, q.limit, progress)
 
-        self._start(work, path)
+        self._start(export, path)
 
     def write_rows(self, rows: Sequence[Row], path: str, of: HistoryList | None = None) -> None:
         """Write some documents of the list to a file, whole."""
         session, ns = self._session, self._ns
 
-        def work(progress: tasks.Progress) -> Written:
+        def export(progress: tasks.Progress) -> Written:
             if of is not None:
                 return session.export_list(of.only(rows), path, checkpoint=progress)
             return session.export_rows(ns, path, rows, progress)
 
-        self._start(work, path)
+        self._start(export, path)
 
     def _start(self, work: Callable[[tasks.Progress], Written], path: str) -> None:
         self.task = task = tasks.run(

@@ -111,13 +111,13 @@ class OtherDocument(Sheet):
         session, ns = self._session, self.collection.text().strip()
         typed, numbered = self.id.text().strip(), self.version.text().strip()
 
-        def work(_: tasks.Progress) -> DocumentSide:
+        def find(_: tasks.Progress) -> DocumentSide:
             id = session.find_id(ns, typed)
             return DocumentSide(session, ns, id, session.find_version(ns, id, numbered) if numbered else None)
 
         self.compare.setEnabled(False)
         tasks.run(
-            work,
+            find,
             done=self._found,
             failed=self._refused,
             owner=self,

@@ -348,11 +348,12 @@ class ChangeMapPanel(ChainPanel):
             return
         session, ns, id, key = self._session, self.ns, self.id, row.track.key
         v, keys = self.model.versions[column].v, self.model.chain.keys
-
-        def work(_: tasks.Progress) -> tuple[str, Value | None]:
-            return title, value_at(session.version(ns, id, v), key, keys)
-
-        self._reading_value = tasks.run(work, done=self._open_value, failed=partial(messages.fail, self), owner=self)
+        self._reading_value = tasks.run(
+            lambda _: (title, value_at(session.version(ns, id, v), key, keys)),
+            done=self._open_value,
+            failed=partial(messages.fail, self),
+            owner=self,
+        )
 
     def _open_value(self, found: tuple[str, Value | None]) -> None:
         self.values.show_value(*found)
@@ -378,12 +379,12 @@ class ChangeMapPanel(ChainPanel):
         """Write the whole map as a PNG, and say so."""
         draw = self.view.picture()
 
-        def work(_: tasks.Progress) -> str:
+        def save(_: tasks.Progress) -> str:
             if not draw().save(path):
                 raise Refused(tr("{path} cannot be written; choose another place.", path=path))
             return path
 
-        tasks.run(work, done=self._saved, failed=partial(messages.fail, self), owner=self, title=tr("Saving the map"))
+        tasks.run(save, done=self._saved, failed=partial(messages.fail, self), owner=self, title=tr("Saving the map"))
 
     def _saved(self, path: str) -> None:
         messages.tell(self, tr("The map is saved as {path}", path=path))

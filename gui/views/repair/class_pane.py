@@ -266,12 +266,11 @@ class ClassPane(QWidget):
     ) -> None:
         """Write the report as a page, or as JSON where the file's name ends so."""
         make = session.repairs.report_json if path.endswith(".json") else session.repairs.report_html
-
-        def work(_: tasks.Progress) -> None:
-            session.repairs.keep_report(path, make(plan, results, applied, run))
-
         tasks.run(
-            work, done=partial(self._kept, tr("The report"), path), failed=partial(messages.fail, self), owner=self
+            lambda _: session.repairs.keep_report(path, make(plan, results, applied, run)),
+            done=partial(self._kept, tr("The report"), path),
+            failed=partial(messages.fail, self),
+            owner=self,
         )
 
     def _kept(self, what: str, path: str, _: object) -> None:

@@ -159,11 +159,13 @@ class ItemPreview(QWidget):
         if pair is None:
             return
         a, b, titles = pair
-
-        def work(progress: tasks.Progress) -> tuple[DiffPlan, tuple[str, str]]:
-            return planned(a, b, diff(a, b), progress), titles
-
-        tasks.run(work, done=self._compared, failed=self._not_compared, owner=self, key="fields")
+        tasks.run(
+            lambda progress: (planned(a, b, diff(a, b), progress), titles),
+            done=self._compared,
+            failed=self._not_compared,
+            owner=self,
+            key="fields",
+        )
 
     def _compared(self, found: tuple[DiffPlan, tuple[str, str]]) -> None:
         self.fields.show(*found, True)

@@ -104,7 +104,7 @@ class Scanner(QObject):
                 with suppress(Refused):  # the health page says so where the file cannot be used
                     session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole, watched))
 
-        def work(progress: tasks.Progress) -> None:
+        def look(progress: tasks.Progress) -> None:
             def step(done: int, total: int | None) -> None:
                 progress(done, total)
                 while not free.wait(HELD):
@@ -128,7 +128,7 @@ class Scanner(QObject):
                 remember(scan.summary, watched.holding)
 
         self._task = tasks.run(
-            work,
+            look,
             done=self._done,
             failed=self._broke,
             cancelled=self._stopped,

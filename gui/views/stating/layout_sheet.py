@@ -197,14 +197,14 @@ class LayoutSheet(Sheet):
     def _begin(self) -> None:
         statements, ns = self._statements, self._ns
 
-        def work(_: tasks.Progress) -> tuple[Statement, Filled]:
+        def begin(_: tasks.Progress) -> tuple[Statement, Filled]:
             begun = statements.begin(ns)
             name = begun.texts["layout"]
             return begun, (name, begun.texts, statements.defaults(begun.info.ns, name), "")
 
         self.trial.reading(self.reject)
         tasks.run(
-            work, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
+            begin, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
         )
 
     def _not_begun(self, error: BaseException) -> None:
@@ -232,27 +232,27 @@ class LayoutSheet(Sheet):
     def _other_layout(self, _: int) -> None:
         statements, ns, name = self._statements, self._ns, str(self.layout_choice.currentData())
 
-        def work(_: tasks.Progress) -> Filled:
+        def fill(_: tasks.Progress) -> Filled:
             texts, why = statements.filled(ns, name)
             return name, texts, statements.defaults(ns, name), why
 
         self._still.stop()
         self.trial.reading(self.reject)
         tasks.run(
-            work, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
+            fill, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
         )
 
     def _other_writer(self, writer: str) -> None:
         """A program was chosen: its histories have a layout and keys of their own."""
         statements, ns = self._statements, self._ns
 
-        def work(_: tasks.Progress) -> Filled:
+        def fill(_: tasks.Progress) -> Filled:
             name, texts = statements.of_writer(ns, writer)
             return name, texts, statements.defaults(ns, name), ""
 
         self._still.stop()
         self.trial.reading(self.reject)
-        tasks.run(work, done=self._writer_known, failed=self._failed, owner=self, key="fill")
+        tasks.run(fill, done=self._writer_known, failed=self._failed, owner=self, key="fill")
 
     def _writer_known(self, filled: Filled) -> None:
         self.layout_choice.blockSignals(True)
@@ -301,14 +301,14 @@ class LayoutSheet(Sheet):
         texts = self.form.texts
         archive, inside = texts.get("archive", ""), texts.get("current", "") if "prev" in texts else ""
 
-        def work(_: tasks.Progress) -> dict[str, Sequence[str]]:
+        def list_names(_: tasks.Progress) -> dict[str, Sequence[str]]:
             there = archive in statement.collections
             return {
                 "archive": statements.names(archive) if there else (),
                 "current": statements.names(ns, inside) if inside else statement.names,
             }
 
-        tasks.run(work, done=self._names_known, failed=self._no_names, owner=self, key="names")
+        tasks.run(list_names, done=self._names_known, failed=self._no_names, owner=self, key="names")
 
     def _names_known(self, found: dict[str, Sequence[str]]) -> None:
         for row in self.form.rows.values():
@@ -350,13 +350,13 @@ class LayoutSheet(Sheet):
         statements, ns, told = self._statements, self._ns, self.form.told
         entry, _ = statements.entry(self._texts)
 
-        def work(progress: tasks.Progress) -> tuple[Trial, list[TrialRow]]:
+        def try_out(progress: tasks.Progress) -> tuple[Trial, list[TrialRow]]:
             trial = statements.tried(ns, entry, told, progress)
             return trial, rows_of(trial)
 
         self.trial.reading(self._drop_trial)
         self._task = tasks.run(
-            work,
+            try_out,
             done=self._tried,
             failed=self._not_tried,
             owner=self,

@@ -207,7 +207,7 @@ class TimelinePanel(QWidget):
         self._waiting, self._quietly = [], same
         session, ns = self._session, self._ns
 
-        def work(progress: tasks.Progress) -> int:
+        def read(progress: tasks.Progress) -> int:
             batch: list[Version] = []
             total, due = 0, time.monotonic() + PAUSE
             for one in session.history(ns, id, progress):
@@ -222,7 +222,7 @@ class TimelinePanel(QWidget):
 
         self._timer.start()
         self._task = tasks.run(
-            work,
+            read,
             done=self._done,
             failed=self._failed,
             cancelled=self._cancelled,
@@ -367,12 +367,12 @@ class TimelinePanel(QWidget):
             return
         session, ns = self._session, self._ns
 
-        def work(progress: tasks.Progress) -> tuple[list[WatchTurn], list[str]]:
+        def judge(progress: tasks.Progress) -> tuple[list[WatchTurn], list[str]]:
             found = session.watched([ns], [id], progress)
             return list(found), found.unread
 
         tasks.run(
-            work,
+            judge,
             done=self._judged,
             failed=self._not_judged,
             owner=self,
@@ -589,11 +589,11 @@ class TimelinePanel(QWidget):
         dialog = StoredDialog(title, self)
         session, ns, v = self._session, self._ns, one.v
 
-        def work(progress: tasks.Progress) -> bytes | None:
+        def read_raw(progress: tasks.Progress) -> bytes | None:
             raw = session.version(ns, id, v).raw
             return None if raw is None else session.stored(ns, raw)
 
-        tasks.run(work, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title=tr("Reading a version"))
+        tasks.run(read_raw, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title=tr("Reading a version"))
         dialog.open()
 
     def changeEvent(self, event: QEvent) -> None:

@@ -84,12 +84,12 @@ class TokenPreview(QWidget):
         self._which.setText(wording.plain(token.id))
         session, drop = self._session, self._what == "drop"
 
-        def work(_: tasks.Progress) -> tuple[PendingToken, Mapping[str, str], Sending, Sending]:
+        def preview(_: tasks.Progress) -> tuple[PendingToken, Mapping[str, str], Sending, Sending]:
             fields = session.info(token.ns).fields
             finish = session.preview_finish(token)
             return token, fields, session.preview_finish(token, drop=True) if drop else finish, finish
 
-        tasks.run(work, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
+        tasks.run(preview, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
 
     def _look_at(self, what: What, _: bool = False) -> None:
         self._what = what
