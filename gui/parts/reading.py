@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from PySide6.QtCore import QObject
 
 from gui import tasks
 from gui.language import tr
 from gui.style.states import StateStack
+
+Stops: TypeAlias = Literal["soon", "at once", "never"]
 
 
 class Reading:
@@ -32,14 +34,15 @@ class Reading:
         stopped: Callable[[], object] | None = None,
         title: str = tr("This could not be read"),
         key: str = "reading",
-        stops: bool = True,
+        stops: Stops = "soon",
     ) -> None:
         """Prepare questions that show how they stand in ``states``; no answer comes once the ``owner`` is gone.
 
         ``has`` says whether something that was read before is there to ``keep`` on show, after a question was stopped.
         ``again`` reads anew where somebody tries again; without it, the question is asked as it was.
         ``failed`` and ``stopped`` take the place of :meth:`show_failed`, under ``title``, and :meth:`show_stopped`.
-        ``key`` tells the questions of one owner apart. Without ``stops`` nobody is offered to stop them.
+        ``key`` tells the questions of one owner apart. ``stops`` says how one is stopped: at the next checkpoint of the
+        work, or at once where that may be long in coming; or that nobody is offered to stop it.
         """
         self._owner, self._states, self._key, self._stops = owner, states, key, stops
         self._has, self._keep = has, keep or states.show_content
@@ -89,15 +92,20 @@ class Reading:
 
     def show_reading(self) -> None:
         """Say what is read; a panel that shows a part of it says once more that the rest is on its way."""
-        self._states.show_loading(self._says, self.stop if self._stops else None)
+        self._states.show_loading(self._says, None if self._stops == "never" else self.stop)
 
     def again(self) -> None:
         """Read once more, as somebody tries again."""
         (self._again or self._asked)()
 
     def stop(self) -> None:
-        """Ask the work to stop at its next checkpoint; what is kept is shown then."""
-        if self.task is not None:
+        """Ask the work to stop; what is kept is shown once it has, or at once."""
+        if self.task is None:
+            return
+        if self._stops == "at once":
+            self.drop()
+            self._stopped()
+        else:
             self.task.cancel()
 
     def drop(self) -> None:

@@ -19,6 +19,7 @@ from gui.parts.draft_saver import DraftSaver
 from gui.parts.fields.content_tree import locked_fields
 from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import VALUE
+from gui.parts.reading import Reading
 from gui.parts.saver import Saver
 from gui.style import preferences, wording
 from gui.style.wording import version
@@ -108,6 +109,15 @@ class EditorPanel(DraftPanel):
         self._saver.refused.connect(self._refused)
         self._saver.unknown.connect(self._unknown)
         self._saver.changed.connect(self._saver_changed)
+        self.reading = Reading(
+            self,
+            self.states,
+            has=lambda: self.is_loaded,
+            keep=lambda: self.states.show_part(tr("Reading was stopped; this was read before it."), self.reload),
+            failed=self._load_failed,
+            key="load",
+            stops="at once",  # however long the server takes to answer
+        )
         self._keeper = DraftSaver(session, ns, id, self)
         self._keeper.kept.connect(self.foot.draft_kept)
         self._keeper.failed.connect(self._not_kept)
@@ -152,23 +162,7 @@ class EditorPanel(DraftPanel):
     def _load(self, draft: Draft | None = None) -> None:
         session, ns, id = self._session, self.ns, self.id
         title = tr("Reading {id}", id=wording.plain(id))
-        self.states.show_loading(title, partial(self._stop_loading, draft))
-        tasks.run(
-            lambda _: load(session, ns, id, draft),
-            done=self._loaded,
-            failed=self._load_failed,
-            owner=self,
-            key="load",
-            title=title,
-        )
-
-    def _stop_loading(self, draft: Draft | None) -> None:
-        tasks.drop(self, "load")  # at once, however long the server takes to answer
-        if self.is_loaded:
-            self.states.show_part(tr("Reading was stopped; this was read before it."), self.reload)
-        else:
-            again = partial(self._load, draft)
-            self.states.show_empty(tr("Reading was stopped"), "", [(tr("Read again"), again)], "hourglass")
+        self.reading.ask(lambda _: load(session, ns, id, draft), self._loaded, title, title=title)
 
     def _load_failed(self, error: BaseException) -> None:
         if self.is_dirty and isinstance(error, NotFound):
@@ -181,12 +175,12 @@ class EditorPanel(DraftPanel):
             self.notices.put("reload", "failed", said, [(tr("Try again"), self.reload)])
             self.states.show_content()
             return
-        title = (
+        self.reading.title = (
             tr("{id} is not there", id=wording.plain(self.id))
             if isinstance(error, NotFound)
             else tr("This document could not be read")
         )
-        self.states.show_failed(error, self._load, title)
+        self.reading.show_failed(error)
         if self.states.is_unread:
             self.set_writable(False)
 

@@ -58,7 +58,7 @@ class HealthPanel(QWidget):
             again=self.refresh,
             failed=self._not_read,
             title=tr("What was kept of the scans could not be read"),
-            stops=False,
+            stops="never",
         )
         split = boxes.split(parent=self.states.place)
         self._sound = StateStack(self.class_list, split)

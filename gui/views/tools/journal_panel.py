@@ -125,7 +125,7 @@ class JournalPanel(QWidget):
             again=self.refresh,
             title=tr("The journal could not be read"),
             key="entries",
-            stops=False,
+            stops="never",
         )
         self._comparing = Reading(
             self,

@@ -259,12 +259,12 @@ def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before
     with monkeypatch.context() as patched:
         patched.setattr(Session, "history", going_on)
         page.panel.refresh()
-        page.panel.stop()
+        page.panel.reading.stop()
         wait_idle(qtbot)
         assert page.panel.stack.kind == "content"
         assert page.panel.diff.comparison is not None
         page.panel.show_pair(left, other)
-        page.panel.stop()
+        page.panel.reading.stop()
         wait_idle(qtbot)
         assert page.panel.stack.state.title == "Reading was stopped"
 
