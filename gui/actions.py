@@ -1,9 +1,9 @@
 """The actions: everything a person can ask for, in one table of id, menu, text, keys and needs.
 
-The page in front says in ``handlers`` what each action does, by its id, and the window's commands say it of those that
-the page leaves out. An action that opens a page stands in that page's row of the registry. ``needs`` are facts; both
-the page and the window state theirs, and an action is enabled while all of its needs are among them. A write that is
-not possible says why.
+The page in front says in :meth:`~gui.pages.base.Page.handlers` what each action does, by its id, and the window's
+commands say it of those that the page leaves out. An action that opens a page stands in that page's row of the
+registry. ``needs`` are facts; both the page and the window state theirs, and an action is enabled while all of its
+needs are among them. A write that is not possible says why.
 """
 
 from __future__ import annotations
