@@ -57,6 +57,13 @@ def every(step: int, cases: Iterable[object], in_slice: bool = False) -> list[ob
     return [case if at % step == 0 else pytest.param(case, marks=marks) for at, case in enumerate(cases)]
 
 
+def some(cases: Iterable[str], *quick: str) -> list[object]:
+    """Cases for ``parametrize``: those that are named, and with ``--deep`` all of them."""
+    found = list(cases)
+    assert set(quick) <= set(found), f"no case is called {sorted({*quick} - {*found})}"
+    return [case if case in quick else pytest.param(case, marks=pytest.mark.deep) for case in found]
+
+
 def naming(uri: str, database: str) -> str:
     """A server's URI that names a database."""
     head, mark, options = uri.partition("?")
@@ -68,7 +75,8 @@ def table(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test on every case of a table, as one test: ``parametrize`` for many cases that share their fixtures.
 
-    All cases run. The first failure is raised, and names its case and all others that failed.
+    All cases run, each with a ``monkeypatch`` and a ``tmp_path`` of its own; they share the other fixtures. The first
+    failure is raised, and names all that failed.
     """
     heads = [name.strip() for name in names.split(",")]
     marked = [case if isinstance(case, ParameterSet) else pytest.param(case) for case in cases]
@@ -80,7 +88,7 @@ def table(
     run = [
         (name, dict(zip(heads, row, strict=True)))
         for name, row, case in zip(said, rows, marked, strict=True)
-        if deep or all(mark.name != "deep" for mark in case.marks)
+        if _is_run({mark.name for mark in case.marks})
     ]
 
     def over_all(test: Callable[..., None]) -> Callable[..., None]:
@@ -88,9 +96,10 @@ def table(
         def whole(**fixtures: object) -> None:
             failed: list[tuple[str, BaseException]] = []
             skipped: list[BaseException] = []
-            for name, case in run:
+            for at, (name, case) in enumerate(run):
                 try:
-                    test(**fixtures, **case)
+                    with pytest.MonkeyPatch.context() as patch:
+                        test(**_own(fixtures, patch, at), **case)
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                 except (Exception, pytest.fail.Exception) as failure:
@@ -110,6 +119,22 @@ def table(
     return over_all
 
 
+def _is_run(marks: set[str]) -> bool:
+    """Whether a case with these marks is run as deep as this run goes."""
+    return deep or "deep" not in marks or (sliced and "slice" in marks)
+
+
+def _own(fixtures: dict[str, object], patch: pytest.MonkeyPatch, at: int) -> dict[str, object]:
+    """The fixtures for one case: those that no two cases may share are its own."""
+    own: dict[str, object] = {}
+    if "monkeypatch" in fixtures:
+        own["monkeypatch"] = patch
+    if isinstance(folder := fixtures.get("tmp_path"), Path):
+        own["tmp_path"] = folder / f"case {at}"
+        (folder / f"case {at}").mkdir(exist_ok=True)
+    return fixtures | own
+
+
 def _said(row: Iterable[object]) -> str:
     """What names a case: its values, shortened."""
-    return "-".join(str(value)[:40] for value in row)
+    return "-".join(str(getattr(value, "__name__", value))[:40] for value in row)

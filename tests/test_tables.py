@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,17 @@ def test_a_case_that_is_deep_is_left_to_the_deep_run(deep: bool, monkeypatch: py
 
     over_letters()
     assert seen == (list("abcd") if deep else ["a", "c"])
+
+
+def test_cases_share_neither_what_is_patched_nor_their_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    @support.table("case", ["one", "two"])
+    def over_names(case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        assert "PALIMPSEST_CASE" not in os.environ
+        monkeypatch.setenv("PALIMPSEST_CASE", case)
+        (tmp_path / "file").mkdir()
+
+    over_names(monkeypatch=monkeypatch, tmp_path=tmp_path)
+    assert "PALIMPSEST_CASE" not in os.environ
 
 
 def test_a_table_whose_cases_are_all_skipped_is_skipped() -> None:

@@ -22,6 +22,7 @@ from model.server.retry import Server
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests import support
 from tests.model.command_log import CommandLog, listening
 
 Row = dict[str, Any]
@@ -68,7 +69,7 @@ def test_recognising_small_collections_takes_a_few_commands_each_however_many_th
     assert len(log.names) <= each * collections + databases + 1
 
 
-@pytest.mark.parametrize("make", [numbered, named, plain])
+@pytest.mark.parametrize("make", support.every(2, [named, numbered, plain]))
 def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
     local: LocalServer, log: CommandLog, make: Callable[[int, int], Row]
 ) -> None:
@@ -84,7 +85,7 @@ def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
     assert sent[1] <= 1.25 * sent[0]
 
 
-@pytest.mark.parametrize("make", [numbered, named, plain])
+@pytest.mark.parametrize("make", support.every(2, [numbered, named, plain]))
 def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_look_like_it(
     local: LocalServer, make: Callable[[int, int], Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +146,7 @@ def stored(layout: str, documents: int, longest: int = 4) -> dict[str, list[Row]
     return {"things": things, **({"things_history": past} if past else {})}
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", support.some(LAYOUTS, "archive", "versions", "embedded"))
 def test_one_document_is_shown_in_six_commands_however_much_there_is_beside_it(
     local: LocalServer, log: CommandLog, layout: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,10 +241,10 @@ def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:
 @pytest.mark.parametrize(
     ("layout", "versions", "commands", "keys"),
     [
-        ("versions", 1, 2, 64),
+        pytest.param("versions", 1, 2, 64, marks=pytest.mark.deep),
         ("versions", 4, 2, 207),
-        ("versions", 40, 3, 2100),
-        ("versions", 150, 104, 210),
+        pytest.param("versions", 40, 3, 2100, marks=pytest.mark.deep),
+        pytest.param("versions", 150, 104, 210, marks=pytest.mark.deep),
         ("flagged", 4, 2, 207),
         ("deltas", 4, 2, 207),
     ],

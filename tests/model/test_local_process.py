@@ -154,6 +154,7 @@ def test_a_folder_that_happens_to_be_called_model_is_not_imported(
         assert server_processes[0].uri
 
 
+@pytest.mark.deep
 def test_a_program_compiled_as_a_whole_starts_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "palimpsest"
     program.write_text("")

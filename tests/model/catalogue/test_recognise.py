@@ -21,11 +21,12 @@ from model.recognition.sampling import take
 from model.recognition.small_collections import SmallCollections
 from model.server.retry import Server
 from model.values import canonical as c
+from tests import support
 from tests.model.catalogue import recognition_scenes as ground
 from tests.model.catalogue.recognition_scenes import NAMES, SEEDS, Db, Names, known
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=support.some(NAMES, "others"))
 def names(request: pytest.FixtureRequest) -> Names:
     return NAMES[request.param]
 

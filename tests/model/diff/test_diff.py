@@ -137,7 +137,7 @@ def test_elements_that_stay_in_place_are_matched_as_if_each_were_compared_with_e
     assert found == [diff(*pair).operations for pair in pairs]
 
 
-@support.table("wrap", ["document", "array"])
+@support.table("wrap", support.every(2, ["document", "array"]))
 def test_3000_levels_do_not_exhaust_the_stack(wrap: str) -> None:
     def deep(leaf: int) -> bytes:
         value = Value.of(leaf)

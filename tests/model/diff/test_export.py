@@ -30,7 +30,7 @@ def _patch_law(a: bytes, b: bytes) -> list[dict[str, Any]]:
 
 
 @given(related())
-@support.examples(200)
+@support.examples(100)
 def test_json_patch_leads_from_the_one_relaxed_json_to_the_other(both: tuple[bytes, bytes]) -> None:
     _patch_law(*both)
 
@@ -78,7 +78,7 @@ def test_what_deepdiff_loads_leads_from_the_one_canonical_json_to_the_other() ->
 
 
 @given(related())
-@support.examples(150)
+@support.examples(80)
 def test_a_delta_of_any_two_documents_leads_to_the_exact_target(both: tuple[bytes, bytes]) -> None:
     a, b = both
     found = json.loads(to_deepdiff(a, b))

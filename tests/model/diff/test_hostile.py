@@ -86,6 +86,7 @@ def test_the_memory_for_a_deep_document_does_not_grow_with_its_depth_squared() -
     assert peak < 30_000_000
 
 
+@pytest.mark.deep
 def test_a_change_at_each_of_1000_levels_is_found() -> None:
     def wrap(count: int) -> Callable[[Value], Value]:
         return lambda v: Value(c.OBJECT, c.document([("n", Value.of("x" * count)), ("a", v)]))
@@ -173,6 +174,7 @@ def test_one_change_in_16_megabytes_of_records_takes_little_memory() -> None:
     assert peak < 1_000_000
 
 
+@pytest.mark.deep
 def test_both_sides_changing_a_large_array_beyond_recognition_is_one_conflict() -> None:
     base, mine, theirs = (c.document([("a", _numbers("records without key", seed))]) for seed in (1, 2, 3))
     with bounded():
@@ -181,6 +183,7 @@ def test_both_sides_changing_a_large_array_beyond_recognition_is_one_conflict() 
     assert merge(base, mine, theirs).choose(found.conflicts[0], "mine").preview()
 
 
+@pytest.mark.deep
 def test_large_texts_without_a_common_line_are_compared_in_bounded_time() -> None:
     chance = random.Random(4)
     texts = ["\n".join(str(chance.randrange(50)) for _ in range(400_000)) for _ in range(2)]
@@ -205,7 +208,7 @@ ODD = {
 
 
 @support.table("values", ODD.values(), ids=ODD)
-@support.table("around", [0, 500], ids=["alone", "among many"])
+@support.table("around", [0, support.by_depth(100, 500)], ids=["alone", "among many"])
 def test_values_that_look_alike_differ(values: tuple[Value, Value], around: int) -> None:
     a, b = (c.document([*_keys(around), ("x", value), ("y", c.array([value] * 12))]) for value in values)
     found = of_a_diff(a, b)

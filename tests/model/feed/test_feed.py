@@ -255,6 +255,7 @@ def test_a_large_change_of_a_document_that_is_gone_is_rebuilt_too(here: Ground) 
     assert [content["text"][0] for _, _, content in here.archived()] == ["a", "b"]
 
 
+@pytest.mark.deep
 def test_a_document_that_has_no_room_for_a_row_is_told_and_passed_over(here: Ground) -> None:
     here.feed()
     body = (16 << 20) - len(bson.encode({"_id": 1, "v": 1, "t": ""}))
@@ -435,7 +436,7 @@ STORY = [("A", 1, {"n": 1}), ("A", 2, {"n": 2}), ("A", 3, {"n": 3}), ("A", 4, {"
 STORY += [("B", 1, {"n": 1}), ("B", 2, {"n": 2}), ("C", 1, {})]
 
 
-@support.table("behind", [False, True])
+@support.table("behind", support.every(2, [True, False]))
 def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool) -> None:
     write = 0
     while True:
@@ -458,7 +459,7 @@ def test_a_feeder_that_dies_at_any_write_is_made_up_for_by_the_next(behind: bool
     assert write == len(STORY) + 4  # the rows, two notes and the place
 
 
-@support.table("behind", [False, True])
+@support.table("behind", support.every(2, [True, False]))
 def test_dying_while_a_lost_place_is_made_up_for_forgets_no_gap(behind: bool) -> None:
     write = 0
     while True:

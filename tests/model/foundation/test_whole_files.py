@@ -19,6 +19,7 @@ from model.text import document_file
 from model.text.row_file import write_rows
 from model.userdata import folders
 from model.values.canonical import Value
+from tests import support
 
 RAW = bson.encode({"_id": 1, "n": 2})
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, rights and pipes are Unix's")
@@ -39,8 +40,8 @@ def a_document(path: Path) -> None:
 WRITERS: list[Callable[[Path], None]] = [a_plan, rows, a_document]
 
 
-@pytest.mark.parametrize("write", WRITERS)
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv"])
+@support.table("write", WRITERS)
+@support.table("name", ["out.jsonl", "out.csv"])
 def test_a_link_is_followed_and_rights_are_kept(write: Callable[[Path], None], name: str, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     real, link = tmp_path / "there" / name, tmp_path / name
@@ -54,7 +55,7 @@ def test_a_link_is_followed_and_rights_are_kept(write: Callable[[Path], None], n
     assert os.listdir(real.parent) == [name]
 
 
-@pytest.mark.parametrize("write", WRITERS)
+@support.table("write", WRITERS)
 def test_what_is_no_file_is_written_as_it_is(write: Callable[[Path], None], tmp_path: Path) -> None:
     pipe, came = tmp_path / "pipe", []
     os.mkfifo(pipe)

@@ -26,6 +26,7 @@ from model.server.server import SCRATCH, Server
 from model.session import Session
 from model.userdata import folders as homes
 from model.values import canonical as c
+from tests import support
 from tests.servers import odd
 from tests.servers.torn import torn_server
 
@@ -46,6 +47,12 @@ def test_a_sound_server_has_nothing_unsafe_and_keeps_nothing(
     assert not [name for name in client.list_database_names() if name.startswith(SCRATCH)]
 
 
+@pytest.fixture(autouse=True)
+def _few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole check races as often as a quick one, unless all is run."""
+    monkeypatch.setattr(guarantees, "ROUNDS", support.by_depth(guarantees.QUICK_ROUNDS, guarantees.ROUNDS))
+
+
 @pytest.mark.deep
 def test_the_in_process_server_keeps_every_promise_but_those_of_a_set(local_uri: str) -> None:
     with Server.connect(local_uri) as server:
@@ -59,7 +66,7 @@ def test_a_replica_set_keeps_every_promise() -> None:
         assert set(verdicts(list(check(server))).values()) == {"safe"}
 
 
-@pytest.mark.parametrize("quick", [True, False], ids=["quick", "whole"])
+@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.deep)], ids=["quick", "whole"])
 def test_a_server_on_which_two_writers_win_is_convicted_though_its_indexes_hold(
     monkeypatch: pytest.MonkeyPatch, quick: bool
 ) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from model.history.chain import key_text
 from model.history.following import blamed
 from model.values import canonical
+from tests import support
 from tests.model.history.test_chain import chain, history
 
 
@@ -78,6 +79,7 @@ def test_reading_goes_on_until_the_elements_are_known_too() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=6), min_size=1, max_size=6))
+@support.examples(200)
 def test_an_element_has_its_value_from_the_version_that_set_it_on(arrays: list[list[int]]) -> None:
     contents = [{"t": each} for each in arrays]
     for one in chain(history(*contents)).blame():

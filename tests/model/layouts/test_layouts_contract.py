@@ -126,11 +126,11 @@ def test_equal_contents_are_not_confused(layout: Layout) -> None:
     assert layout.version(Value.of("b")).content == doc(n=1)
 
 
-@pytest.mark.parametrize("case", support.every(8, CASES), ids=lambda case: str(case["name"]))
+@support.table("case", support.every(8, CASES), ids=lambda case: str(case["name"]))
 def test_every_edit_arrives_exactly_or_says_why_not(
     case: dict[str, Any], name: str, layout: Layout, server_name: str
 ) -> None:
-    id, before, after = Value.of("K-1"), raw_of(case["before"]), raw_of(case["after"])
+    id, before, after = Value.of(case["name"]), raw_of(case["before"]), raw_of(case["after"])
     created = layout.create(before, id)
     assert created.kind == "applied", created
     base = layout.version(id)
@@ -157,16 +157,17 @@ def test_every_edit_arrives_exactly_or_says_why_not(
         assert kept == [(v(2), "present"), (v(1), "missing" if name == "stream" else "present")]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
-def test_an_edit_names_only_what_changed_where_operators_can_say_it(case: dict[str, Any], local_uri: str) -> None:
-    with Server.connect(local_uri) as server:
-        layout = layout_of(server, "said", "hashed")
-        id, before, after = Value.of(case["name"]), raw_of(case["before"]), raw_of(case["after"])
-        layout.create(before, id)
-        (write,) = layout.steps(id, layout.version(id), after, Stamp()).all
-        if case["sends"] == "operators":
-            assert write.kind == "update"
-            assert isinstance(write.body, dict)
-        elif case["sends"] == "whole":
-            assert write.kind == "replace" or isinstance(write.body, list)
-        server._client.drop_database("said")
+@pytest.mark.parametrize("server_name", ["local"])
+@support.table("case", CASES, ids=lambda case: str(case["name"]))
+def test_an_edit_names_only_what_changed_where_operators_can_say_it(
+    case: dict[str, Any], server: Server, database_name: str
+) -> None:
+    layout = layout_of(server, database_name, "hashed")
+    id, before, after = Value.of(case["name"]), raw_of(case["before"]), raw_of(case["after"])
+    layout.create(before, id)
+    (write,) = layout.steps(id, layout.version(id), after, Stamp()).all
+    if case["sends"] == "operators":
+        assert write.kind == "update"
+        assert isinstance(write.body, dict)
+    elif case["sends"] == "whole":
+        assert write.kind == "replace" or isinstance(write.body, list)

@@ -84,8 +84,8 @@ def is_sound(layout: Layout) -> bool:
     return all(each.state == "present" for each in layout.history(ID)) and len(set(numbers)) == len(numbers)
 
 
-@pytest.mark.parametrize("faults", support.every(4, TWO), ids=lambda pair: "+".join(pair))
-@pytest.mark.parametrize("at", [0, 1], ids=["first write", "second write"])
+@support.table("at", [0, 1], ids=["first write", "second write"])
+@support.table("faults", support.every(4, TWO), ids="+".join)
 def test_an_outcome_is_true_whatever_happens_to_write_and_retry(
     faults: tuple[Fault, ...], at: int, name: str, server: Server
 ) -> None:
@@ -107,7 +107,7 @@ def test_an_outcome_is_true_whatever_happens_to_write_and_retry(
         assert is_sound(here.sound), list(here.sound.history(ID))
 
 
-@pytest.mark.parametrize("faults", support.every(5, TWO), ids=lambda pair: "+".join(pair))
+@support.table("faults", support.every(5, TWO), ids="+".join)
 def test_two_edits_are_both_told_the_truth_wherever_one_overtakes_the_other(
     faults: tuple[Fault, ...], name: str, server: Server
 ) -> None:

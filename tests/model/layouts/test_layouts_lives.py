@@ -16,6 +16,7 @@ from model.layouts.registry import WRITABLE
 from model.server.retry import Server
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of
 from tests.model.server.faulty_server import Fault, FaultyServer
 
@@ -217,15 +218,11 @@ def test_a_document_created_beside_a_purge_can_be_edited_after_it(numbering: str
     assert told == {"applied", "unknown"}
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
-    [
-        (name, {"numbering": "time"} if name in OWN else {}) for name in WRITABLE
-    ],  # whose first ``_id`` is that of the id
-)
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions", "embedded", "hashed", "plain"))
 def test_a_delete_without_an_answer_is_not_denied_where_another_document_has_the_id_by_now(
-    name: str, fields: dict[str, str], server: Server
+    name: str, server: Server
 ) -> None:
+    fields = {"numbering": "time"} if name in OWN else {}  # whose first ``_id`` is that of the id
     sound = empty(server, name, **fields)
 
     def replaced() -> None:
@@ -256,7 +253,7 @@ def test_an_edit_without_an_answer_is_not_denied_where_its_document_was_deleted_
 
 
 @pytest.mark.parametrize("faults", [(), ("lost",), ("none", "lost")], ids=["sound", "first lost", "second lost"])
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", support.some(OWN, "versions", "deltas"))
 def test_a_purge_beside_another_one_puts_nothing_back(name: str, faults: tuple[Fault, ...], server: Server) -> None:
     sound = empty(server, name)
 
@@ -298,7 +295,7 @@ def test_a_purge_that_was_put_back_and_may_still_arrive_is_unknown(server: Serve
 
 
 @pytest.mark.parametrize("what", ["edit", "delete"])
-@pytest.mark.parametrize("name", ["embedded", "nested"])
+@pytest.mark.parametrize("name", support.some(["embedded", "nested"], "embedded"))
 def test_what_may_still_arrive_at_a_document_that_was_put_back_is_unknown(name: str, what: str, server: Server) -> None:
     said = set()
     for first, second in itertools.combinations(range(8), 2):
@@ -320,7 +317,7 @@ def test_what_may_still_arrive_at_a_document_that_was_put_back_is_unknown(name: 
     assert "unknown" in said
 
 
-@pytest.mark.parametrize("name", ["embedded", "nested", "stream"])
+@pytest.mark.parametrize("name", support.some(["embedded", "nested", "stream"], "embedded"))
 def test_an_edit_that_arrives_at_what_was_put_back_while_it_is_looked_for_is_not_denied(
     name: str, server: Server
 ) -> None:
@@ -341,7 +338,7 @@ def test_an_edit_that_arrives_at_what_was_put_back_while_it_is_looked_for_is_not
     assert not {("conflict", True), ("refused", True), ("applied", False)} & said
 
 
-@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions", "embedded", "hashed", "plain"))
 def test_a_creation_without_an_answer_is_not_denied_where_its_id_was_deleted_and_taken_by_now(
     name: str, server: Server
 ) -> None:

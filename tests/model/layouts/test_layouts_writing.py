@@ -20,6 +20,7 @@ from model.storage.swap_steps import Stamp
 from model.storage.update_operators import Operators, differences, operators, reordered
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.diff.bson_strategies import related
 from tests.model.layouts.layout_support import doc, layout_of, v
 from tests.walker.building import using
@@ -76,7 +77,7 @@ def test_a_plain_document_is_swapped_on_its_whole_content(server: Server, databa
         assert layout.swap(ID, base, doc(a=2, b=1)).kind == "conflict"
 
 
-@pytest.mark.parametrize("token", ["_w", "stamp", ""])
+@pytest.mark.parametrize("token", support.some(["_w", "stamp", ""], "stamp", ""))
 def test_the_token_stands_in_what_is_written_unless_the_collection_must_gain_no_field(
     token: str, name: str, server: Server, database_name: str
 ) -> None:
@@ -228,6 +229,7 @@ def test_a_document_that_does_not_decode_is_shown_and_never_written(name: str, l
         server._client.drop_database("broken")
 
 
+@pytest.mark.deep
 def test_a_large_document_is_swapped_by_version_and_token(server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, "archive")
     large = "x" * (9 << 20)
@@ -240,6 +242,7 @@ def test_a_large_document_is_swapped_by_version_and_token(server: Server, databa
     assert now.content == turned or "order" in outcome.detail
 
 
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions", "embedded"))
 def test_a_version_beyond_16_mb_is_refused_and_nothing_is_lost(name: str, local_uri: str) -> None:
     with Server.connect(local_uri) as server:
         layout = layout_of(server, "large", name)
@@ -271,6 +274,7 @@ def test_a_read_only_session_refuses_and_says_so(
     assert sound.version(ID).content == doc(a=1)
 
 
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions"))
 def test_eight_writers_lose_nothing(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
     made = layout.create(doc(n=0), ID)
@@ -336,6 +340,7 @@ def test_operators_give_the_new_document_or_none_at_all() -> None:
 
 @pytest.mark.skipif(c.walker is None, reason="there is no walker here")
 @given(related())
+@support.examples(200)
 def test_operators_are_the_same_with_the_walker_and_without_it(documents: tuple[bytes, ...]) -> None:
     old, new = documents
     for twice in (b"", b"\x10a\x00\x01\x00\x00\x00" * 2):  # and with a name twice

@@ -33,6 +33,11 @@ class Stored:
         raws = [d if isinstance(d, bytes) else bson.encode(d) for d in documents]
         self.raw.insert_many([RawBSONDocument(raw) for raw in raws])
 
+    def only(self, *documents: dict[str, Any] | bytes) -> None:
+        """Insert into the collection as if it were new."""
+        self.plain.drop()
+        self.put(*documents)
+
     def all(self, query: dict[str, Any] | None = None, **options: Any) -> list[bytes]:
         """The documents found, as bytes."""
         return [raw for batch in self.plain.find_raw_batches(query or {}, **options) for raw in split(batch)]

@@ -127,6 +127,7 @@ def test_without_a_folder_that_can_be_written_the_sample_is_built(
     assert held(opened(True)) == built
 
 
+@pytest.mark.deep
 def test_the_kept_order_of_each_index_is_the_one_that_is_built(opened: Callable[[bool], LocalServer]) -> None:
     kept = 0
     for each in collections(opened(True)):

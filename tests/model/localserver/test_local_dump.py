@@ -14,6 +14,7 @@ from bson import Int64
 
 from model.errors import NotFound, Refused, Unreadable
 from model.localserver import LocalServer, open_dump
+from tests import support
 from tests.model.localserver.local_client import split
 
 ROWS = [bson.encode({"_id": i, "docId": i // 3, "v": i % 3, "n": Int64(i)}) for i in range(9)]
@@ -93,8 +94,8 @@ def test_a_damaged_document_inside_a_whole_file_is_kept(dump: Path) -> None:
     assert opened(dump / "shop" / "contracts.bson")["shop.contracts"] == [*ROWS, bytes(damaged)]
 
 
-@pytest.mark.parametrize(
-    ("name", "written", "ns"),
+@support.table(
+    "name, written, ns",
     [
         ("lines.json", '{"_id": 1, "a": {"$numberLong": "5"}}\n\n{"_id": 2}\n', "home.lines"),
         ("lines.jsonl", '\ufeff{"_id": 1, "a": {"$numberLong": "5"}}\r\n{"_id": 2}', "home.lines"),
@@ -136,7 +137,7 @@ BROKEN: dict[str, tuple[bytes, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@support.table("name", BROKEN)
 def test_a_broken_file_says_what_where_and_what_to_do(tmp_path: Path, name: str) -> None:
     written, kind, expected = BROKEN[name]
     path = tmp_path / name

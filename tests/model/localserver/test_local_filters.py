@@ -16,13 +16,21 @@ from pymongo.errors import OperationFailure
 from model.mql.filters import compile_filter
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.localserver.local_client import Stored, stored
 
 
-@pytest.fixture
-def db() -> Iterator[Stored]:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Stored]:
     with stored() as made:
         yield made
+
+
+@pytest.fixture
+def db(shared: Stored) -> Stored:
+    """The collection, which is empty."""
+    shared.plain.drop()
+    return shared
 
 
 NAN = float("nan")
@@ -64,8 +72,8 @@ def rest(*names: str) -> list[str]:
     return [name for name in [*ROWS, "missing"] if name not in names]
 
 
-@pytest.mark.parametrize(
-    ("condition", "found"),
+@support.table(
+    "condition, found",
     [
         (1, [*NUMBERS, "array"]),
         (Int64(1), [*NUMBERS, "array"]),
@@ -129,13 +137,14 @@ def rest(*names: str) -> list[str]:
 )
 def test_a_condition_on_a_field_finds_what_a_server_finds(rows: Stored, condition: Any, found: list[str]) -> None:
     expected = [name for name in [*ROWS, "missing"] if name in found]
+    rows.plain.drop_indexes()
     assert rows.ids({"f": condition}) == expected
     rows.plain.create_index("f")
     assert rows.ids({"f": condition}) == expected, "with an index"
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
+@support.table(
+    "query, found",
     [
         ({"a.b": 1}, [1, 2, 3, 8]),
         ({"a.0.b": 1}, [2, 3]),
@@ -172,7 +181,7 @@ def test_paths_lead_through_documents_and_arrays(db: Stored, query: Any, found: 
         {"b": [1, 2]},
         [1, "x"],
     ]
-    db.put(*({"_id": i, "a": value} for i, value in enumerate(values, 1)))
+    db.only(*({"_id": i, "a": value} for i, value in enumerate(values, 1)))
     assert db.ids(query) == found
 
 
@@ -200,7 +209,7 @@ def test_deprecated_types_are_told_apart_by_type(db: Stored) -> None:
     assert db.ids({"f": None}) == [2]
 
 
-@pytest.mark.parametrize(
+@support.table(
     "query",
     [
         {"f": {"$nonsense": 1}},
@@ -221,7 +230,7 @@ def test_deprecated_types_are_told_apart_by_type(db: Stored) -> None:
     ids=repr,
 )
 def test_a_filter_that_makes_no_sense_is_refused(db: Stored, query: Any) -> None:
-    db.put({"_id": 1, "f": 1})
+    db.only({"_id": 1, "f": 1})
     with pytest.raises(OperationFailure) as caught:
         db.ids(query)
     assert caught.value.code not in (None, 1)
@@ -252,8 +261,8 @@ def test_sorting_by_two_fields_goes_each_way(db: Stored) -> None:
     assert [d["_id"] for d in db.plain.find({"a": {"$in": [0, 1]}}).sort("b", -1)] == [5, 4, 3, 2, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("projection", "shown"),
+@support.table(
+    "projection, shown",
     [
         ({"a": 1}, {"_id": 1, "a": {"x": 1, "y": 2}}),
         ({"a": 1, "_id": 0}, {"a": {"x": 1, "y": 2}}),
@@ -274,7 +283,7 @@ def test_sorting_by_two_fields_goes_each_way(db: Stored) -> None:
     ids=repr,
 )
 def test_projections_keep_what_was_asked_for_in_stored_order(db: Stored, projection: Any, shown: Any) -> None:
-    db.put({"_id": 1, "a": {"x": 1, "y": 2}, "b": 5, "l": [{"p": 1, "q": 3}, {"p": 2}, 7]})
+    db.only({"_id": 1, "a": {"x": 1, "y": 2}, "b": 5, "l": [{"p": 1, "q": 3}, {"p": 2}, 7]})
     assert db.all({}, projection=projection) == [bson.encode(shown)]
 
 

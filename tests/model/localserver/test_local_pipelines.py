@@ -11,6 +11,7 @@ import pytest
 from bson import Decimal128, Int64, ObjectId
 from pymongo.errors import OperationFailure
 
+from tests import support
 from tests.model.localserver.local_client import Stored, split, stored
 
 
@@ -121,7 +122,7 @@ PIPELINES: list[tuple[list[Any], list[Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pipeline", "rows"), PIPELINES, ids=str)
+@support.table("pipeline, rows", PIPELINES, ids=str)
 def test_a_pipeline_gives_what_a_server_gives(db: Stored, pipeline: list[Any], rows: list[Any]) -> None:
     found = [raw for batch in db.plain.aggregate_raw_batches(pipeline) for raw in split(batch)]
     assert [bson.decode(raw) for raw in found] == rows
@@ -187,7 +188,7 @@ EXPRESSIONS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "value"), EXPRESSIONS, ids=str)
+@support.table("expression, value", EXPRESSIONS, ids=str)
 def test_an_expression_gives_what_a_server_gives(db: Stored, expression: Any, value: Any) -> None:
     pipeline = [{"$match": {"_id": 1}}, {"$project": {"_id": 0, "r": expression}}]
     (raw,) = [raw for batch in db.plain.aggregate_raw_batches(pipeline) for raw in split(batch)]
@@ -200,7 +201,7 @@ def test_a_missing_value_leaves_no_field(db: Stored) -> None:
     assert "k" not in next(iter(db.plain.aggregate([{"$match": {"_id": 1}}, remove])))
 
 
-@pytest.mark.parametrize(
+@support.table(
     "pipeline",
     [
         [{"$match": 1}],
@@ -224,8 +225,8 @@ def test_a_pipeline_that_makes_no_sense_is_refused(db: Stored, pipeline: list[An
     assert caught.value.code not in (None, 1)
 
 
-@pytest.mark.parametrize(
-    ("stage", "code", "name", "text"),
+@support.table(
+    "stage, code, name, text",
     [
         ({"$nonsense": 1}, 40324, None, "Unrecognized pipeline stage name: '$nonsense'"),
         (

@@ -22,6 +22,7 @@ from pymongo.errors import OperationFailure
 
 from model.errors import Refused, Unreadable
 from model.localserver import LocalServer, wire
+from tests import support
 from tests.model.localserver.local_client import Stored, stored
 
 
@@ -102,7 +103,7 @@ def test_it_says_that_it_is_a_standalone_server_without_sessions(db: Stored) -> 
     assert db.client.server_info()["version"]
 
 
-@pytest.mark.parametrize(
+@support.table(
     "asked",
     [
         "ping", "buildInfo", "hostInfo", "serverStatus", "connectionStatus", "getCmdLineOpts", "listCommands",
@@ -144,8 +145,8 @@ def test_an_unknown_command_is_refused_by_its_code(db: Stored) -> None:
     assert caught.value.code == 59
 
 
-@pytest.mark.parametrize(
-    ("asked", "code"),
+@support.table(
+    "asked, code",
     [
         ({"find": 1}, 73),
         ({"find": "c", "filter": 1}, 14),
@@ -206,6 +207,7 @@ def test_documents_come_in_batches_by_number(db: Stored) -> None:
     assert [d["_id"] for d in db.plain.aggregate([{"$skip": 245}], batchSize=2)] == list(range(245, 250))
 
 
+@pytest.mark.deep
 def test_no_reply_is_larger_than_a_driver_takes(db: Stored) -> None:
     big = [bson.encode({"_id": i, "s": "x" * 6_000_000}) for i in range(7)]
     db.server.load("test.c", big)

@@ -28,12 +28,6 @@ from tests.model.localserver.local_client import RAW, Stored, stored
 CORPUS = support.CASES / "bson-corpus"
 
 
-@pytest.fixture
-def db() -> Iterator[Stored]:
-    with stored() as made:
-        yield made
-
-
 def corpus() -> dict[str, bytes]:
     found = {}
     for file in sorted(CORPUS.glob("*.json")):
@@ -48,7 +42,14 @@ def shared() -> Iterator[Stored]:
         yield made
 
 
-@pytest.mark.parametrize("raw", support.every(6, corpus().values()), ids=corpus())
+@pytest.fixture
+def db(shared: Stored) -> Stored:
+    """The collection, which is empty."""
+    shared.plain.drop()
+    return shared
+
+
+@support.table("raw", support.every(6, corpus().values()), ids=corpus())
 def test_every_type_survives_an_edit_of_another_field(shared: Stored, raw: bytes) -> None:
     _id = ObjectId()
     head = Value.of(_id)
@@ -85,8 +86,8 @@ def test_an_int64_stays_one_when_its_document_is_changed(db: Stored) -> None:
     assert db.field("a.d") == Value.of(Decimal128("1.00"))
 
 
-@pytest.mark.parametrize(
-    ("before", "amount", "after"),
+@support.table(
+    "before, amount, after",
     [
         (1, 1, 2),
         (2**31 - 1, 1, Int64(2**31)),
@@ -101,7 +102,7 @@ def test_an_int64_stays_one_when_its_document_is_changed(db: Stored) -> None:
     ],
 )
 def test_a_sum_has_the_type_that_a_server_gives_it(db: Stored, before: Any, amount: Any, after: Any) -> None:
-    db.put({"_id": 1} if before is None else {"_id": 1, "n": before})
+    db.only({"_id": 1} if before is None else {"_id": 1, "n": before})
     db.plain.update_one({"_id": 1}, {"$inc": {"n": amount}})
     assert db.field("n") == Value.of(after)
 
@@ -144,16 +145,16 @@ OPERATORS: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "update", "after"), OPERATORS, ids=lambda value: json.dumps(value))
+@support.table("before, update, after", OPERATORS, ids=lambda value: json.dumps(value))
 def test_an_operator_does_what_a_server_does(db: Stored, before: Any, update: Any, after: Any) -> None:
-    db.put({"_id": 1, **before})
+    db.only({"_id": 1, **before})
     result = db.plain.update_one({"_id": 1}, update)
     assert (result.matched_count, result.modified_count) == (1, int(before != after))
     assert db.one() == bson.encode({"_id": 1, **after})
 
 
-@pytest.mark.parametrize(
-    ("update", "code"),
+@support.table(
+    "update, code",
     [
         ({"$set": {"a.b": 1}}, 28),
         ({"$set": {"_id": 2}}, 66),
@@ -173,7 +174,7 @@ def test_an_operator_does_what_a_server_does(db: Stored, before: Any, update: An
     ids=repr,
 )
 def test_an_update_that_makes_no_sense_changes_nothing(db: Stored, update: Any, code: int) -> None:
-    db.put({"_id": 1, "a": 1, "s": "x", "big": Int64(2**62)})
+    db.only({"_id": 1, "a": 1, "s": "x", "big": Int64(2**62)})
     before = db.one()
     with pytest.raises(WriteError) as caught:
         db.plain.update_one({"_id": 1}, update)
@@ -328,7 +329,7 @@ WRITES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("write", WRITES)
+@support.table("write", WRITES)
 def test_a_damaged_document_is_never_written(db: Stored, write: str) -> None:
     damaged = {
         "bad text": c.document([("_id", Value.of(1)), ("s", Value(c.STRING, b"\x03\x00\x00\x00\xc3\x28\x00"))]),
@@ -336,6 +337,7 @@ def test_a_damaged_document_is_never_written(db: Stored, write: str) -> None:
         "short": c.document([("_id", Value.of(3)), ("s", Value(c.STRING, b"\x20\x00\x00\x00a\x00"))]),
         "deep": c.document([("_id", Value.of(4)), ("d", Value(c.OBJECT, bson.encode({"x": 1})[:-1] + b"\x07"))]),
     }
+    db.plain.drop()
     db.server.load("test.c", damaged.values())
     for i in range(1, 5):
         with pytest.raises(OperationFailure) as caught:
@@ -352,6 +354,7 @@ def test_a_document_that_is_too_large_is_refused(db: Stored) -> None:
     assert len(db.one()) < 16 * 1024 * 1024
 
 
+@pytest.mark.deep
 def test_eight_writers_lose_no_increment(db: Stored) -> None:
     db.put({"_id": 1, "n": 0, "swaps": 0})
     won = []

@@ -32,6 +32,7 @@ def strange(value: Any) -> list[Any]:
     return [] if type(value) in PLAIN else [value]
 
 
+@pytest.mark.deep
 def test_the_example_of_the_manual_gives_plain_rows() -> None:
     (code,) = [each for each in blocks(manual.page("python"), "python") if ".frame(" in each]
     here: dict[str, Any] = {}

@@ -25,7 +25,7 @@ def number(v: Value | None) -> int:
     return int(v.python())  # type: ignore[call-overload, no-any-return]
 
 
-@pytest.fixture(params=OWN)
+@pytest.fixture(params=support.some(OWN, "archive", "versions", "deltas"))
 def oracle(request: pytest.FixtureRequest, server: Server, database_name: str) -> Oracle:
     seed = random.SystemRandom().randrange(10**6)
     print(f"{request.param}, seed {seed}")

@@ -156,6 +156,7 @@ def test_documents_are_named_by_their_own_id_where_the_stored_one_is_another(ser
     assert told(all_of(tail)) == [("K-1", 2, "edited"), ("K-2", 1, "created")]
 
 
+@pytest.mark.deep
 def test_thousands_at_once_are_counted_and_only_the_newest_are_held(server: Server, writer: Client) -> None:
     layout = layout_of(server, "shop", "versions", at="changedAt")
     tail = Tail(server, [layout], most=100)

@@ -117,8 +117,8 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         assert all(fields_of(stated("s.t", layout)).values())
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
+@support.table(
+    "text, parts",
     [
         ("[[collection]\n", ["no valid TOML"]),
         ("[collection]\nns = 'a.b'\n", ["two brackets"]),

@@ -17,6 +17,7 @@ from model.profile import _READERS, Profile, keys, minimal, state
 from model.profile.profile_file import block, stated_in
 from model.profile.profile_keys import ROWS
 from model.writers import row_keys
+from tests import support
 from tests.support import examples
 
 TEAM = """# the layouts of the shop
@@ -134,8 +135,8 @@ def test_a_file_that_came_up_meanwhile_is_not_written_over(tmp_path: Path) -> No
     assert file.read_text() == TEAM
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
+@support.table(
+    "content, said",
     [
         (b"[tool.ruff]\nline-length = 120\n", "no key 'tool'"),
         (b"[[collection]\n", "no valid TOML"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import support
 from tests.repairing.planting import CASES, Case
 from tests.repairing.proving import place
 
@@ -17,7 +18,7 @@ def documents(things: Any) -> dict[Any, dict[str, Any]]:
     return {repr(each["_id"]): each for each in things.find()}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", support.every(6, CASES), ids=lambda case: case.name)
 def test_what_a_repair_changes_in_place_it_raises_there_and_back(case: Case, server_uri: str, tmp_path: Path) -> None:
     with place(case, server_uri, "default", 1, tmp_path) as here:
         things = here.database["things"]

@@ -18,6 +18,7 @@ from model.repair.plan import Plan
 from model.scan import Mark, Scan
 from model.session import Session
 from model.values.canonical import Value
+from tests import support
 from tests.journeys.command_support import rows_of
 from tests.servers.hosted_server import PROFILES, HostedServer
 
@@ -99,7 +100,7 @@ def test_one_damaged_document_among_sound_ones_is_repaired(server_uri: str, data
     assert (row.repair, row.doubt) == ("remove-phantom", "")
 
 
-@pytest.mark.parametrize("stop", [Cancelled, KeyboardInterrupt])
+@pytest.mark.parametrize("stop", support.every(2, [Cancelled, KeyboardInterrupt]))
 def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(
     server_uri: str, database: Db, stop: type[BaseException]
 ) -> None:

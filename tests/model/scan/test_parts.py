@@ -117,13 +117,14 @@ def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
         expected = told(list(whole))
         assert len(expected) > 20
         assert any(each.doubt for each in session.scan(["other"]) if isinstance(each, Finding))
-        for of in (1, 2, 3, 7):
+        for of in support.by_depth((3,), (1, 2, 3, 7)):
             joined = parts.JoinedScan([(f"{n}", lines(session, n, of)) for n in range(of, 0, -1)])
             assert told(list(joined)) == expected
             assert (dict(joined.counts), joined.documents) == (whole.summary.counts, whole.summary.documents)
             assert sorted(map(repr, joined.unchecked)) == sorted(map(repr, whole.summary.unchecked))
 
 
+@pytest.mark.deep
 def test_a_large_collection_is_divided_and_the_others_belong_to_one_part_each(session: Session) -> None:
     found = [list(session.scan().in_part(n, 3)) for n in (1, 2, 3)]
     begun = [[each for each in part if isinstance(each, parts.CollectionBegun)] for part in found]
@@ -224,6 +225,7 @@ def test_chunks_are_found_on_clusters_before_5_and_under_a_key_that_a_shell_wrot
         assert Division(server, "shop.things", "docId", 270).bounds(2) == [Value.of("d043")]
 
 
+@pytest.mark.deep
 def test_processes_that_divide_while_others_write_find_the_same_bounds() -> None:
     def bounds(documents: int) -> list[Value] | None:
         with Server.connect(local.uri) as server:

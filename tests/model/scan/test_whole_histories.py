@@ -111,7 +111,7 @@ def test_a_history_is_judged_alike_whether_its_facts_are_read_at_once_or_later(f
     r, later, found, sound = drawn(), 0, 0, 0
     profile = stated("shop.things", "versions", token="_w", at="at")
     reader = FactReader(own_of(profile, flag), profile, "docId", flag=flag)
-    rounds = by_depth(200, 2000)
+    rounds = by_depth(60, 2000)
     for _ in range(rounds):
         stored, case = rows(r), ground(r)
         for archived in (False, True):
@@ -136,7 +136,7 @@ def test_an_embedded_history_is_judged_alike_whether_it_is_known_to_be_sound() -
     profile = stated("shop.things", "embedded", token="_w", at="at")
     reader = FactReader(own_of(profile), profile, "")
     cases: list[tuple[bytes, CheckContext]] = []
-    rounds = by_depth(200, 2000)
+    rounds = by_depth(60, 2000)
     while len(cases) < rounds:
         versions = list(map(Value.document, rows(r)))
         past = versions[:-1] if r.random() < 0.95 else [*versions[:-1], Value.of("no version")]

@@ -16,6 +16,7 @@ from model.localserver import LocalServer
 from model.server.answers import RawAnswer, _cut_out, first_batch
 from model.session import Session
 from model.values import canonical
+from tests import support
 from tests.model.command_log import listening
 
 NS = "shop.things"
@@ -26,8 +27,8 @@ def answer(rows: list[Any], cursor: int = NONE) -> RawAnswer:
     return RawAnswer(bson.encode({"cursor": {"firstBatch": rows, "id": cursor, "ns": NS}, "ok": 1.0}))
 
 
-@pytest.mark.parametrize("walked", [True, False], ids=["by the walker", "by the driver"])
-@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 99, 100, 101, 1005])
+@support.table("walked", [True, False], ids=["by the walker", "by the driver"])
+@support.table("count", [0, 1, 9, 10, 11, 99, 100, 101, 1005])
 def test_rows_are_those_that_the_server_sent(monkeypatch: pytest.MonkeyPatch, walked: bool, count: int) -> None:
     if not walked:
         monkeypatch.setattr(canonical, "walker", None)
@@ -49,6 +50,7 @@ def test_an_answer_of_another_form_is_taken_apart_by_the_driver() -> None:
 
 
 @given(st.lists(st.text(max_size=3), max_size=12), st.lists(st.tuples(st.integers(0), st.integers(0, 255)), max_size=2))
+@support.examples(300)
 def test_of_a_damaged_answer_no_other_rows_are_cut_out_than_the_driver_finds(
     texts: list[str], damage: list[tuple[int, int]]
 ) -> None:

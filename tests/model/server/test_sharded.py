@@ -127,7 +127,7 @@ def proven(case: Case, home: Path) -> list[str]:
         return prove(case, made.uri, "default", 1, home)
 
 
-@pytest.mark.parametrize("case", support.every(4, [each for each in CASES if each.name != "E2"]), ids=lambda c: c.name)
+@pytest.mark.parametrize("case", support.every(12, [each for each in CASES if each.name != "E2"]), ids=lambda c: c.name)
 def test_repairs_and_clean_ups_carry_the_key_and_are_undone_to_the_byte(case: Case, tmp_path: Path) -> None:
     assert not proven(case, tmp_path)
 

@@ -95,7 +95,7 @@ def snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
     rebuilt = 0
-    for layout, reader, stored in drawn(support.by_depth(100, 600)):
+    for layout, reader, stored in drawn(support.by_depth(30, 600)):
         if not stored:
             continue
         seen: set[Value | None] = set()
@@ -107,18 +107,18 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
         with pytest.raises(NotFound):
             layout.version(Value.of("K"), Value.of(99))
         rebuilt += reader._rebuilt(stored, None) is not None
-    assert rebuilt > 5, "most of them are sound, and are not judged as a whole"
+    assert rebuilt > support.by_depth(0, 5), "most of them are sound, and are not judged as a whole"
 
 
 @pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged() -> None:
     undoubted = 0
-    for _, reader, stored in drawn(support.by_depth(200, 600)):
+    for _, reader, stored in drawn(support.by_depth(60, 600)):
         found = reader._undoubted(stored) if stored else None
         if found is not None:
             undoubted += 1
             assert list(found) == list(reader._folded(reader._states(stored)))
-    assert undoubted > 10
+    assert undoubted > support.by_depth(0, 10)
 
 
 def test_a_version_of_a_sound_history_is_rebuilt_without_judging_the_others(

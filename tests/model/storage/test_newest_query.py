@@ -19,6 +19,7 @@ from model.storage.newest_query import NewestQuery
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 
 IDS = (
     1, 1.0, Int64(1), Decimal128("1"), Decimal128("1.0"), 2, Int64(2), 2.5, 0.0, -0.0, 3, 4, "a", "b", "c", None, True,
@@ -27,8 +28,8 @@ IDS = (
 """A server finds some of these equal, and their versions come mixed."""
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("far", [4, 100])
+@support.table("seed", range(support.by_depth(2, 4)))
+@support.table("far", [4, 100])
 def test_each_document_is_listed_once_by_its_newest_version(
     seed: int, far: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from model.storage.reserved_fields import number_of, place_of
 from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of, raw_find
 from tests.model.server.faulty_server import Fault, FaultyServer
 
@@ -165,7 +166,12 @@ WAYS_TRIED = ("next", "loop", "counter:numbers.seq", "time")
 
 
 @pytest.mark.parametrize("way", WAYS_TRIED)
-@pytest.mark.parametrize("name", [name for name, layout in WRITABLE.items() if layout.numbered])
+@pytest.mark.parametrize(
+    "name",
+    support.some(
+        [name for name, layout in WRITABLE.items() if layout.numbered], "archive", "versions", "embedded", "deltas"
+    ),
+)
 def test_every_way_gives_each_version_a_later_number_and_the_preview_is_what_is_sent(
     server: Server, name: str, way: str
 ) -> None:

@@ -17,6 +17,7 @@ from model.storage.newest_query import PageQuery
 from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import NAMES, doc, layout_of, raw_find, v
 from tests.model.server.faulty_server import FaultyServer
 
@@ -29,7 +30,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=list(NAMES))
+@pytest.fixture(params=support.some(NAMES, "other"))
 def fields(request: pytest.FixtureRequest) -> dict[str, str]:
     return NAMES[str(request.param)]
 
@@ -136,7 +137,7 @@ def test_a_new_document_with_the_id_follows_the_tombstone(layout: Layout) -> Non
 
 
 def test_one_of_two_new_documents_follows_a_tombstone(name: str, server: Server, database_name: str) -> None:
-    for numbering in ("next", "time", f"counter:{database_name}.counters"):
+    for numbering in ("next", *support.by_depth([], ["time", f"counter:{database_name}.counters"])):
         sound = layout_of(server, database_name, name, numbering=numbering)
         for place in range(40):
             id = Value.of(f"{numbering} {place}")

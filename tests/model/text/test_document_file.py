@@ -53,7 +53,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("written", TEXTS)
+@support.table("written", TEXTS)
 def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None:
     path = tmp_path / "one.json"
     path.write_bytes(written.encode())
@@ -62,7 +62,7 @@ def test_a_text_is_written_again_as_it_was(tmp_path: Path, written: str) -> None
     assert document_file.written(raw, replace(form, source=None)).decode() == written
 
 
-@pytest.mark.parametrize("indent", [None, 2])
+@support.table("indent", [None, 2])
 def test_every_type_survives_in_every_form(tmp_path: Path, indent: int | None) -> None:
     from model import text
 
@@ -82,8 +82,8 @@ def test_bson_stays_bson_whatever_the_file_is_called(tmp_path: Path) -> None:
         assert (tmp_path / "out").read_bytes() == DOCUMENT
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
+@support.table(
+    "name, data, said",
     [
         ("two.bson", DOCUMENT + DOCUMENT, "more than one document"),
         ("cut.bson", DOCUMENT[:-9], "no whole BSON"),
@@ -126,8 +126,8 @@ BY_HAND = """{
 """
 
 
-@pytest.mark.parametrize(
-    ("changed", "line", "becomes"),
+@support.table(
+    "changed, line, becomes",
     [
         ("{$.n: 2}", '"n": {"$numberInt": "1"},', '"n": 2,'),
         ("{$.tags: ['a', 'x', 'b']}", '["a", "b"]', '["a", "x", "b"]'),
@@ -154,7 +154,7 @@ def test_what_did_not_change_keeps_its_very_text(tmp_path: Path, changed: str, l
 
 
 @given(related(), st.sampled_from([None, 2]), st.booleans())
-@support.examples(200)
+@support.examples(100)
 def test_a_kept_text_stands_for_the_changed_document(
     both: tuple[bytes, bytes], indent: int | None, exact: bool
 ) -> None:

@@ -190,8 +190,8 @@ def test_a_value_is_set_and_taken_out_below_thousands_of_levels() -> None:
     assert c.drop(raw, (*path, "c", "d")) == raw
 
 
-@pytest.mark.parametrize("cut", [0, 1, 12])
-@pytest.mark.parametrize("around", ["nothing", "a document", "an array", "a scope"])
+@support.table("cut", [0, 1, 12])
+@support.table("around", ["nothing", "a document", "an array", "a scope"])
 def test_pymongo_gets_no_reference_that_is_cut_short_and_behind_which_it_would_read(
     cut: int, around: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,8 +212,8 @@ def test_pymongo_gets_no_reference_that_is_cut_short_and_behind_which_it_would_r
     assert read == ([] if cut else [raw])
 
 
-@pytest.mark.parametrize("kind", [c.OBJECT_ID, c.DECIMAL128])
-@pytest.mark.parametrize("cut", [0, 1, 2, 5])
+@support.table("kind", [c.OBJECT_ID, c.DECIMAL128])
+@support.table("cut", [0, 1, 2, 5])
 def test_pymongo_reads_bytes_of_ours_behind_an_array_whose_last_value_is_cut_short(
     kind: int, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

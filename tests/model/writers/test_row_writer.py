@@ -218,11 +218,6 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
-@pytest.fixture(params=PROGRAMS)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @dataclass
 class Ground:
     """A document with three saves of its program, a sound layout to look with, and a faulty one to write with."""
@@ -302,8 +297,11 @@ def settle(here: Ground, token: ObjectId, mark: str, base: Version) -> None:
         assert here.sound.settle(KEY, base.raw or c.EMPTY, Stamp(token), bool(arrived)) == ""
 
 
-@pytest.mark.parametrize("faults", support.every(4, TWO), ids=lambda pair: "+".join(pair))
-@pytest.mark.parametrize("at", [0, 1], ids=["first write", "second write"])
+@pytest.mark.parametrize(
+    "name", support.some(PROGRAMS, "mongoose-history", "mongoose-version-array", "vermongo", "eve")
+)
+@support.table("at", [0, 1], ids=["first write", "second write"])
+@support.table("faults", support.every(4, TWO), ids="+".join)
 def test_an_outcome_is_true_whatever_happens_to_each_write(
     faults: tuple[Fault, Fault], at: int, name: str, server: Server
 ) -> None:
@@ -321,8 +319,9 @@ def test_an_outcome_is_true_whatever_happens_to_each_write(
     assert not here.wrong()
 
 
-@pytest.mark.parametrize("faults", support.every(3, TWO), ids=lambda pair: "+".join(pair))
-@pytest.mark.parametrize("by", ["its program", "another edit from here"])
+@pytest.mark.parametrize("name", support.some(PROGRAMS, "mongoose-history", "vermongo", "eve"))
+@support.table("by", ["its program", "another edit from here"])
+@support.table("faults", support.every(15, TWO), ids="+".join)
 def test_both_are_told_the_truth_wherever_one_overtakes_the_other(
     by: str, faults: tuple[Fault, Fault], name: str, server: Server
 ) -> None:
@@ -348,7 +347,8 @@ def test_both_are_told_the_truth_wherever_one_overtakes_the_other(
         raise AssertionError("a swap of more than sixty operations")
 
 
-@pytest.mark.parametrize("fault", support.every(2, FAULTS))
+@support.table("name", PROGRAMS)
+@support.table("fault", support.every(2, FAULTS))
 def test_an_edit_of_the_document_alone_moves_its_lock_and_leaves_all_rows_as_they_are(
     fault: Fault, name: str, server: Server
 ) -> None:
@@ -387,7 +387,8 @@ def overtaken(here: Ground, by: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("at", range(3))
+@support.table("name", PROGRAMS)
+@support.table("at", range(3))
 def test_what_a_dead_edit_left_is_settled_and_the_program_saves_on(at: int, name: str, server: Server) -> None:
     here = ground(server, name, (*("none",) * at, "dead"))  # type: ignore[arg-type]
     base = here.sound.version(KEY)
@@ -420,6 +421,7 @@ def after_each_operation(
         yield here, outcome
 
 
+@support.table("name", PROGRAMS)
 def test_a_change_in_a_shell_is_a_conflict_that_leaves_no_row_behind(name: str, server: Server) -> None:
     seen = set()
     for here, outcome in after_each_operation(server, name, in_a_shell):
@@ -486,6 +488,7 @@ def refused(here: Ground, content: bytes, base: Version | None = None) -> str:
     return outcome.detail
 
 
+@support.table("name", PROGRAMS)
 def test_a_field_that_no_document_has_is_left_to_the_program(name: str, server: Server) -> None:
     here = ground(server, name)
     assert "has a field colour" in refused(here, doc(tags=["first"], n=2, colour="red"))
@@ -494,6 +497,7 @@ def test_a_field_that_no_document_has_is_left_to_the_program(name: str, server: 
     assert here.sound.swap(KEY, here.sound.version(KEY), doc(tags=["first"], n=2, colour="red")).kind == "applied"
 
 
+@support.table("name", PROGRAMS)
 def test_a_document_that_its_history_does_not_tell_of_is_left_alone(name: str, server: Server) -> None:
     here = ground(server, name)
     if name in ROW_FIRST:
@@ -521,6 +525,7 @@ def test_a_row_that_would_not_be_read_as_what_it_is_about_is_not_written(server:
     ).kind == "applied"  # fmt: skip
 
 
+@support.table("name", PROGRAMS)
 def test_documents_are_created_and_deleted_by_the_program_alone(name: str, server: Server) -> None:
     here = ground(server, name)
     for outcome in (
@@ -533,6 +538,7 @@ def test_documents_are_created_and_deleted_by_the_program_alone(name: str, serve
     assert here.program.things.count_documents({}) == 1
 
 
+@support.table("name", PROGRAMS)
 def test_where_the_row_is_turned_away_the_document_is_put_back(name: str, server: Server) -> None:
     here = ground(server, name)
     refusing = RefusesRows(server)
@@ -560,6 +566,7 @@ def test_an_etag_that_is_made_in_another_way_is_left_to_eve(server: Server) -> N
     assert "_etag of this document is not made in the way" in refused(here, doc(tags=["x"], n=2))
 
 
+@support.table("name", PROGRAMS)
 def test_what_rows_do_not_tell_apart_is_no_edit_and_no_damage(name: str, server: Server) -> None:
     here = ground(server, name)
     assert "Nothing would change" in refused(here, doc(n=2, tags=["first", "second"]))
@@ -570,6 +577,7 @@ def test_what_rows_do_not_tell_apart_is_no_edit_and_no_damage(name: str, server:
         assert not here.wrong()
 
 
+@support.table("name", PROGRAMS)
 def test_rows_carry_the_time_of_the_server_whatever_the_clock_here_says(name: str, server: Server) -> None:
     for wrong in (dt.timedelta(days=-9), dt.timedelta(days=9)):
         here = ground(server, name)
@@ -583,6 +591,7 @@ def test_rows_carry_the_time_of_the_server_whatever_the_clock_here_says(name: st
 # --- the journal
 
 
+@support.table("name", PROGRAMS)
 def test_an_edit_whose_document_is_gone_by_now_is_looked_for_in_vain(name: str, server: Server) -> None:
     here = ground(server, name, ("none", "dead"))
     base = here.sound.version(KEY)
@@ -593,13 +602,14 @@ def test_an_edit_whose_document_is_gone_by_now_is_looked_for_in_vain(name: str, 
     assert here.sound.settle(KEY, base.raw or c.EMPTY, here.stamp, arrived=False) == ""
 
 
-@pytest.mark.parametrize("writes", [0, 1])
+@support.table("name", PROGRAMS)
+@support.table("writes", [0, 1])
 def test_an_edit_whose_process_died_is_finished_or_taken_back_when_it_is_looked_for(
     writes: int, name: str, server: Server, local_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = ground(server, name)
     ns = here.sound.ns
-    with Session.open(local_uri, home=tmp_path, profile=Profile((here.sound.profile,))) as session:
+    with Session.open(local_uri, home=tmp_path / f"{name} {writes}", profile=Profile((here.sound.profile,))) as session:
         sent = 0
         send = session._opened.server.send
 

@@ -213,7 +213,7 @@ class Counted:
         return ask
 
 
-@support.table("name", [each for each in NAMES if each != "javers"])
+@support.table("name", support.every(3, [each for each in NAMES if each != "javers"]))
 def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
     with Session.open(str(HERE / name)) as session:
         for info in session.collections():
@@ -250,7 +250,7 @@ def test_few_histories_are_counted_to_recognise_a_program(server: Server, databa
 PATCHED = sorted(name for name, known in presets().items() if known.keys["layout"] == "patches" and name in NAMES)
 
 
-@pytest.mark.parametrize("name", PATCHED)
+@support.table("name", support.every(3, PATCHED))
 def test_the_last_changes_of_fields_lead_to_what_all_changes_lead_to(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

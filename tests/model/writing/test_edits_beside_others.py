@@ -15,13 +15,14 @@ from model.layouts.registry import WRITABLE
 from model.session import Session
 from model.values.canonical import Value
 from model.writing.writer import Writer
+from tests import support
 from tests.model.layouts.layout_support import doc
 
 DB, NS, ID = "beside", "beside.things", Value.of("K-1")
 REAL: Callable[..., Outcome] = Writer.save
 
 
-@pytest.fixture(params=list(WRITABLE))
+@pytest.fixture(params=support.some(WRITABLE, "archive", "versions", "embedded", "deltas", "hashed"))
 def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> Iterator[Session]:
     name = str(request.param)
     archive = f'archive = "{DB}.things_past"' if "archive" in WRITABLE[name].roles else ""
@@ -116,6 +117,7 @@ def test_a_document_without_a_place_for_the_field_any_more_is_a_conflict(
     assert now(session)["b"] == 3
 
 
+@pytest.mark.parametrize("session", support.some(WRITABLE, "archive", "versions", "hashed"), indirect=True)
 def test_writers_of_fields_of_their_own_meet_no_conflict_and_lose_nothing(session: Session) -> None:
     def work(number: int) -> list[Outcome]:
         return [session.edit(NS, ID, {f"w{number}": n}, tries=200) for n in range(4)]

@@ -6,6 +6,7 @@ import ast
 import datetime as dt
 import functools
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,7 @@ DRIVERS = {
     "retry.py": {"pymongo"},
     "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
 }
+SOUGHT = re.compile(rf"\b(Write|send|pymongo|motor|{'|'.join(WRITING)})\b")
 SENDERS = {"retry.py", "numbering.py", "composite_ids.py"}
 """Where a write is sent: by ``run``, by the two guarded steps that settle a number, and by the port between these and
 the server that puts ids of several fields into the words of what is stored."""
@@ -50,8 +52,9 @@ def named(path: Path) -> str:
 
 @functools.cache
 def tree_of(path: Path) -> ast.Module:
-    """A file as it is parsed, once for all that look into it."""
-    return ast.parse(path.read_text("utf-8"))
+    """A file as it is parsed, once for all that look into it; empty where it names nothing of what they look for."""
+    code = path.read_text("utf-8")
+    return ast.parse(code if SOUGHT.search(code) else "")
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:

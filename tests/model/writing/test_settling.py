@@ -20,6 +20,7 @@ from model.layouts.registry import WRITABLE
 from model.server.retry import Reply, Server, Write
 from model.session import Session
 from model.values.canonical import Value
+from tests import support
 from tests.model.layouts.layout_support import doc, layout_of
 
 ID = Value.of("K-1")
@@ -27,7 +28,7 @@ KEEP_NO_HISTORY = ("plain", "hashed", "stream")  # nobody feeds the stream's arc
 DB = "settling"
 
 
-@pytest.fixture(params=list(WRITABLE))
+@pytest.fixture(params=support.some(WRITABLE, "archive", "versions", "embedded", "deltas", "hashed"))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
