@@ -132,19 +132,30 @@ def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) ->
         path = f"{inside}.{field}" if inside else field
         found = [(document, _get(document, path)) for document in documents]
         lacking = [document for document, value in found if value is None]
-        if role in (*NEEDED, *TOLD) and len(lacking) == len(documents):
-            said = f"No document sampled in {sample.ns} has {path}, which is stated as {role}."
-            yield Contradiction(said, role in ESSENTIAL and len(documents) >= (1 if role == "guard" else _SURE))
-        elif role in NEEDED and lacking:
-            some = of(len(lacking), len(documents), "document").capitalize()
-            lack = "lacks" if len(lacking) == 1 else "lack"
-            yield Contradiction(f"{some} sampled in {sample.ns} {lack} {path}, {_called(lacking[0])} for one.")
+        yield from _lacked(sample, role, path, lacking)
         there = [(document, value) for document, value in found if value is not None]
         wrong = [(document, said) for document, value in there if (said := _misfit(role, value, profile))]
         if wrong:
-            sure = len(wrong) == len(there) >= (1 if role == "guard" else _SURE)
+            sure = len(wrong) == len(there) >= _enough(role)
             said = f"In {_called(wrong[0][0])} of {sample.ns}, {path} is {wrong[0][1]}."
             yield Contradiction(said, sure and role in ESSENTIAL)
+
+
+def _enough(role: str) -> int:
+    """How many documents have to say that nothing plays a role, so that it is sure."""
+    return 1 if role == "guard" else _SURE
+
+
+def _lacked(sample: Sample, role: str, path: str, lacking: Sequence[Document]) -> Iterator[Contradiction]:
+    """A field that all documents lack, or some of them, although its role needs it."""
+    documents = sample.documents
+    if role in (*NEEDED, *TOLD) and len(lacking) == len(documents):
+        said = f"No document sampled in {sample.ns} has {path}, which is stated as {role}."
+        yield Contradiction(said, role in ESSENTIAL and len(documents) >= _enough(role))
+    elif role in NEEDED and lacking:
+        some = of(len(lacking), len(documents), "document").capitalize()
+        lack = "lacks" if len(lacking) == 1 else "lack"
+        yield Contradiction(f"{some} sampled in {sample.ns} {lack} {path}, {_called(lacking[0])} for one.")
 
 
 def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
