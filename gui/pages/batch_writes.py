@@ -17,8 +17,9 @@ from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.history_in_sheet import HistoryInSheet, HistoryPlaceSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from model.foundation.records import Kind, Outcome
-from model.operations.batches import Documents, Run
-from model.session import DeletionPlan, ImportPlan, InsertionPlan, Session
+from model.operations.batches import DeletionPlan, Documents, InsertionPlan, Run
+from model.operations.history_import import ImportPlan
+from model.session import Session
 from model.text.file_documents import documents_of
 from model.values.canonical import Value
 
@@ -47,7 +48,7 @@ class BatchWrites(QObject):
         sheet = DeleteSheet(self._page, ns, len(ids), self._production)
         sheet.agreed.connect(self._delete)
         task = tasks.run(
-            lambda progress: session.batches.deletion(ns, ids, progress),
+            lambda progress: session.writing.batches.deletion(ns, ids, progress),
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
@@ -61,7 +62,7 @@ class BatchWrites(QObject):
     def _delete(self, plan: DeletionPlan) -> None:
         session = self._session
         self._carry_out(
-            lambda progress: session.batches.delete(plan, progress, confirmed=True),
+            lambda progress: session.writing.batches.delete(plan, progress, confirmed=True),
             "deleted",
             tr("Deleting {documents} of {ns}", documents=wording.many(len(plan.going), "document"), ns=self._ns),
         )
@@ -84,7 +85,7 @@ class BatchWrites(QObject):
         sheet = InsertSheet(self._page, ns, source, self._production)
         sheet.agreed.connect(partial(self._insert, documents))
         task = tasks.run(
-            lambda progress: session.batches.insertion(ns, documents, progress),
+            lambda progress: session.writing.batches.insertion(ns, documents, progress),
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
@@ -98,7 +99,9 @@ class BatchWrites(QObject):
     def _insert(self, documents: Documents, plan: InsertionPlan) -> None:
         session, ns = self._session, self._ns
         self._carry_out(
-            lambda progress: session.batches.insert(ns, documents, progress, confirmed=True, total=plan.documents),
+            lambda progress: session.writing.batches.insert(
+                ns, documents, progress, confirmed=True, total=plan.documents
+            ),
             "inserted",
             tr("Inserting {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
         )
@@ -127,7 +130,7 @@ class BatchWrites(QObject):
         sheet = HistoryInSheet(self._page, ns, path, self._production)
         sheet.agreed.connect(partial(self._import_history, ns, path))
         task = tasks.run(
-            lambda progress: session.history_import(ns, path).plan(progress),
+            lambda progress: session.exchange.history_import(ns, path).plan(progress),
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
@@ -141,7 +144,7 @@ class BatchWrites(QObject):
     def _import_history(self, ns: str, path: str, plan: ImportPlan) -> None:
         session = self._session
         self._carry_out(
-            lambda progress: session.history_import(ns, path).apply(progress, confirmed=True),
+            lambda progress: session.exchange.history_import(ns, path).apply(progress, confirmed=True),
             "imported",
             tr("Importing {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
         )
@@ -155,7 +158,7 @@ class BatchWrites(QObject):
             held.append(begin(progress))
             for _ in held[0]:
                 pass
-            return session.way_back(held[0].id)
+            return session.way_back.lacking(held[0].id)
 
         task = tasks.run(
             write,
@@ -190,7 +193,7 @@ class BatchWrites(QObject):
     def _undo(self, run: str) -> None:
         session = self._session
         task = tasks.run(
-            lambda progress: list(session.undo_run(run, progress)),
+            lambda progress: list(session.way_back.undo_run(run, progress)),
             done=self._undone,
             failed=partial(messages.fail, self._page),
             owner=self,

@@ -34,9 +34,10 @@ from gui.views.timeline.timeline_panel import TimelinePanel
 from model import text
 from model.foundation.news import News
 from model.foundation.records import Row, Version
-from model.session import Session, totals
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing.exactly_once import totals
 
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
@@ -165,11 +166,11 @@ class CollectionPage(Page):
 
     def _loaded(self, _: object) -> None:
         self.changed.emit()
-        if self._missing_index or self.session.read_only:
+        if self._missing_index or self.session.trust.read_only:
             return
         session, ns = self.session, self.ns
         tasks.run(
-            lambda _: session.missing_index(ns) or "",
+            lambda _: session.writing.missing_index(ns) or "",
             done=self._index_known,
             failed=self._index_unknown,
             owner=self,
@@ -217,7 +218,7 @@ class CollectionPage(Page):
         if not row.readable:
             return
         menu.addAction(tr("Export…"), partial(self.exporter.ask_rows, [row], self.browser.listed))
-        if not self.browser.ran.is_of_now and row.version is not None and not self.session.read_only:
+        if not self.browser.ran.is_of_now and row.version is not None and not self.session.trust.read_only:
             name = wording.version(row.version)
             menu.addAction(wording.item(tr("Restore {name}…", name=name)), partial(self._restore_row, row))
         if info is not None and info.keeps_history:
@@ -374,7 +375,7 @@ class CollectionPage(Page):
             facts.add("versions")
         if not self.browser.ran.is_of_now:
             facts |= {"past", *(["deleted"] if self.browser.ran.deleted else [])}
-        elif not self.session.read_only and self.answers and (info is None or info.belongs_to is None):
+        elif not self.session.trust.read_only and self.answers and (info is None or info.belongs_to is None):
             facts.add("writable")
         if info is not None and info.layout in ("sequence", "pending", "processed"):
             facts.add(info.layout)
@@ -405,7 +406,7 @@ class CollectionPage(Page):
             "pending": tr("{ns} keeps no counters that are raised in two steps", ns=self.ns),
             "processed": tr("{ns} keeps no apply-once lists", ns=self.ns),
         }
-        if self.session.read_only:
+        if self.session.trust.read_only:
             said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
         elif not self.answers:
             said["writable"] = wording.silent(self.session.name)
@@ -419,7 +420,7 @@ class CollectionPage(Page):
         info = self.browser.info
         left = [self.ns]
         if info is not None:
-            left += [layout_sentence(info), guard_sentence(info, self.session.read_only)]
+            left += [layout_sentence(info), guard_sentence(info, self.session.trust.read_only)]
         return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
@@ -436,7 +437,7 @@ class CollectionPage(Page):
     def pulse_of(self, session: Session) -> Callable[[], object] | None:
         if session is not self.session or not self.browser.ran.is_of_now or self.browser.info is None:
             return None
-        return partial(session.pulse, self.ns)
+        return partial(session.documents.pulse, self.ns)
 
     def shows(self, item: News) -> bool:
         info, id = self.browser.info, item.outcome.id

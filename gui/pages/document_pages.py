@@ -27,8 +27,9 @@ from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Draft, Opened, Outcome
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import Path, Value
+from model.writing.edit import Conflict
 
 
 def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
@@ -85,7 +86,7 @@ class DocumentPage(Page):
         self.editor.menus.find_asked.connect(self._find_when)
         self.editor.shown.connect(self._value_again)
         self.writes.merge_asked.connect(self._merge)
-        tasks.run(lambda _: session.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
+        tasks.run(lambda _: session.catalogue.info(ns), done=self._info_known, failed=self._info_unknown, owner=self)
 
     # --- between panels
 
@@ -172,7 +173,7 @@ class DocumentPage(Page):
             facts.add("readable")
         if self.editor.is_dirty:
             facts.add("dirty")
-        if not self.session.read_only:
+        if not self.session.trust.read_only:
             facts.add("writable")
         if self.session.is_sample:
             facts.add("sample")
@@ -180,7 +181,7 @@ class DocumentPage(Page):
 
     def reasons(self) -> dict[str, str]:
         said = {"dirty": tr("Nothing is changed")}
-        if self.session.read_only:
+        if self.session.trust.read_only:
             said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))
         return said
 

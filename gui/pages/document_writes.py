@@ -25,9 +25,10 @@ from gui.views.edit.once_sheet import FormLine, OnceSheet
 from model.diff import diff
 from model.errors import Refused
 from model.foundation.records import Outcome, Version
-from model.session import Conflict, Session
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing.edit import Conflict
 
 
 class _Read(Struct, frozen=True):
@@ -66,15 +67,15 @@ class DocumentWrites(QObject):
         placed = seen is not None and any(isinstance(step, int) for path in paths or () for step in path)
 
         def read(progress: tasks.Progress) -> _Read:
-            base = session.last(ns, id)
+            base = session.history.last(ns, id)
             if placed and base.v != seen:
                 raise Refused(tr("{id} changed since it was compared; refresh, then restore.", id=wording.plain(id)))
-            content = session.restored(ns, id, v, paths, base)
+            content = session.writing.restored(ns, id, v, paths, base)
             before = (base.content if base.current else None) or canonical.EMPTY  # of a deleted one nothing is there
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
-            barred = session.read_only_reason(ns)
-            values = session.spelled(before, content) if barred else ""
-            asked = session.takes_reason(ns), session.asks_author(ns)
+            barred = session.writing.read_only_reason(ns)
+            values = session.writing.spelled(before, content) if barred else ""
+            asked = session.writing.takes_reason(ns), session.writing.asks_author(ns)
             return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values, *asked)
 
         self._run(read, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
@@ -120,7 +121,7 @@ class DocumentWrites(QObject):
 
     def _agreed_to_restore(self, read: _Read, asked: RestoreSheet, paths: tuple[Path, ...] | None) -> None:
         reason = asked.reason.take()
-        if read.asks_author and not self._session.author:
+        if read.asks_author and not self._session.writing.author:
             ask_author(self._page, self._session, partial(self._do_restore, read, paths, reason))
         else:
             self._do_restore(read, paths, reason)
@@ -131,7 +132,7 @@ class DocumentWrites(QObject):
     def _do_restore(self, read: _Read, paths: tuple[Path, ...] | None, reason: str) -> None:
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.restore(ns, read.id, read.v, paths, read.base, reason),
+            lambda _: session.writing.restore(ns, read.id, read.v, paths, read.base, reason),
             partial(self.ended, again=partial(self.restore, read.id, read.v, paths, read.base.v)),
             tr("Restoring {v}", v=wording.version(read.v)),
         )
@@ -142,7 +143,7 @@ class DocumentWrites(QObject):
         """Delete a document as it is now, once that is agreed to."""
         session, ns = self._session, self._ns
         self._run(
-            lambda _: (session.version(ns, id), session.kept_by_delete(ns)),
+            lambda _: (session.history.version(ns, id), session.writing.kept_by_delete(ns)),
             partial(self._ask_delete, id),
             tr("Reading {id}", id=wording.plain(id)),
         )
@@ -171,7 +172,7 @@ class DocumentWrites(QObject):
     def _do_delete(self, id: Value, base: Version) -> None:
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.delete(ns, id, base),
+            lambda _: session.writing.delete(ns, id, base),
             partial(self.ended, again=partial(self.delete, id)),
             tr("Deleting {id}", id=wording.plain(id)),
         )
@@ -182,7 +183,9 @@ class DocumentWrites(QObject):
         """Remove a document with all its versions, once its name is typed."""
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.last(ns, id), partial(self._ask_purge, id), tr("Reading {id}", id=wording.plain(id))
+            lambda _: session.history.last(ns, id),
+            partial(self._ask_purge, id),
+            tr("Reading {id}", id=wording.plain(id)),
         )
 
     def _ask_purge(self, id: Value, base: Version) -> None:
@@ -209,7 +212,7 @@ class DocumentWrites(QObject):
     def _do_purge(self, id: Value, base: Version) -> None:
         session, ns = self._session, self._ns
         self._run(
-            lambda _: session.purge(ns, id, base),
+            lambda _: session.writing.purge(ns, id, base),
             partial(self.ended, again=partial(self.purge, id)),
             tr("Purging {id}", id=wording.plain(id)),
         )
@@ -226,7 +229,7 @@ class DocumentWrites(QObject):
     def _do_create(self, asked: NewDocument, id: Value | None, content: bytes) -> None:
         session, ns = self._session, self._ns
         tasks.run(
-            lambda _: session.create(ns, content, id),
+            lambda _: session.writing.create(ns, content, id),
             done=partial(self._created, asked),
             failed=asked.refuse,
             owner=self,
@@ -243,7 +246,7 @@ class DocumentWrites(QObject):
     def duplicate(self, id: Value) -> None:
         """Ask for a new document that begins as a copy."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.version(ns, id), self._copy_read, tr("Reading {id}", id=wording.plain(id)))
+        self._run(lambda _: session.history.version(ns, id), self._copy_read, tr("Reading {id}", id=wording.plain(id)))
 
     def _copy_read(self, base: Version) -> None:
         self.create(base.content)
@@ -352,7 +355,7 @@ class DocumentWrites(QObject):
     def colleague(self, id: Value) -> None:
         """Change a document of the sample as someone else."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.colleague(ns, id), self._colleague_done, tr("Editing as a colleague"))
+        self._run(lambda _: session.writing.colleague(ns, id), self._colleague_done, tr("Editing as a colleague"))
 
     def _colleague_done(self, outcome: Outcome) -> None:
         if outcome.kind != "applied":
@@ -381,14 +384,14 @@ class DocumentWrites(QObject):
             tr("Create the unique index on {ns}?", ns=ns),
             tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
             tr("Create the index"),
-            partial(self._run, lambda _: session.create_index(ns), self.ended, tr("Creating an index")),
+            partial(self._run, lambda _: session.writing.create_index(ns), self.ended, tr("Creating an index")),
         )
 
     def undo(self, outcome: Outcome) -> None:
         """Write the inverse of a write; where the document moved on, that becomes a merge."""
         session, entry = self._session, outcome.entry
         if entry is not None:
-            self._run(lambda _: session.undo(entry), partial(self._undone, outcome), tr("Undoing"))
+            self._run(lambda _: session.way_back.undo(entry), partial(self._undone, outcome), tr("Undoing"))
 
     def _undone(self, first: Outcome, outcome: Outcome) -> None:
         entry = first.entry
@@ -402,7 +405,9 @@ class DocumentWrites(QObject):
             return
         session = self._session
         self._run(
-            lambda _: session.undo_conflict(entry), partial(self._undo_conflict, first.id), tr("Reading what changed")
+            lambda _: session.way_back.conflict(entry),
+            partial(self._undo_conflict, first.id),
+            tr("Reading what changed"),
         )
 
     def _undo_conflict(self, id: Value, conflict: Conflict) -> None:
@@ -411,7 +416,7 @@ class DocumentWrites(QObject):
     def settle(self, outcome: Outcome) -> None:
         """Look again for a write whose outcome is not known."""
         session = self._session
-        self._run(lambda _: session.settle(outcome), self.ended, tr("Looking for the write"))
+        self._run(lambda _: session.way_back.settle(outcome), self.ended, tr("Looking for the write"))
 
     # --- how it ended
 

@@ -19,7 +19,8 @@ from model.userdata import folders
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
-    from model.session import ExportedHistory, Form, Session
+    from model.exchange.history_files import ExportedHistory, Form
+    from model.session import Session
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class HistoryExport(QObject):
         session, ns = self._session, self._ns
 
         def export(progress: tasks.Progress) -> ExportedHistory:
-            made = session.export_history(ns, path, form, id, progress)
+            made = session.exchange.export_history(ns, path, form, id, progress)
             for _ in made:
                 pass
             return made
@@ -78,10 +79,10 @@ class HistoryExport(QObject):
 
         def write(progress: tasks.Progress) -> str:
             if id is not None:
-                made = session.report(ns, id, progress)
+                made = session.time.report(ns, id, progress)
             else:
                 first, last = (None if each is None else each.at for each in (since, until))
-                made = session.report_of_span(ns, first, last, checkpoint=progress)
+                made = session.time.report_of_span(ns, first, last, checkpoint=progress)
             folders.write(Path(path), made)
             return path
 

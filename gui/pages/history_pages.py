@@ -44,7 +44,7 @@ class _ChainPage(Page):
         self._had_rows = False
         self.writes = DocumentWrites(session, ns, self)
         self.writes.merge_asked.connect(self._merge)
-        tasks.run(lambda _: session.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
+        tasks.run(lambda _: session.catalogue.info(ns), done=self._known, failed=self._unknown, owner=self, key="info")
 
     def _follow_in(
         self, panel: ChainPanel | BisectPanel, model: QAbstractItemModel, line: QLineEdit | None = None
@@ -82,7 +82,7 @@ class _ChainPage(Page):
 
     def facts(self) -> set[str]:
         made = {"page", "document", "readable"}
-        if not self.session.read_only:
+        if not self.session.trust.read_only:
             made.add("writable")
         if self._line is not None:
             made.add("find")
@@ -156,7 +156,7 @@ class ChangeMapPage(_ChainPage):
         if v is None:
             return  # a document without versions has no earlier value
         tasks.run(
-            lambda _: restorable(session.version(ns, id, v), session.version(ns, id), key, keys),
+            lambda _: restorable(session.history.version(ns, id, v), session.history.version(ns, id), key, keys),
             done=partial(self._restore_at, v),
             failed=partial(messages.fail, self),
             owner=self,

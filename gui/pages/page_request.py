@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from gui.parts.document_side import DocumentSide
     from model.foundation.records import Draft
     from model.operations.taking_back import Chosen
-    from model.session import Conflict, Session
+    from model.session import Session
     from model.values.canonical import Path, Value
+    from model.writing.edit import Conflict
 
 
 class CollectionStart(Struct, frozen=True):

@@ -16,8 +16,9 @@ from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.foundation.news import News
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 
 WATCHED = 100  # documents of which other programs' writes are looked for
 LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token

@@ -17,7 +17,8 @@ from model.values.canonical import INT32, INT64, Value
 
 if TYPE_CHECKING:
     from model.foundation.records import Outcome, Version
-    from model.session import Conflict, Session
+    from model.session import Session
+    from model.writing.edit import Conflict
 
 
 def following(v: Value | None) -> str:
@@ -71,19 +72,19 @@ class Saver(QObject):
         """Swap ``base`` for a version with this content, for a reason; the journal names the ``action``."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, action)
-        self._run(lambda: session.save(ns, id, base, content, action, reason), base, content, reason)
+        self._run(lambda: session.writing.save(ns, id, base, content, action, reason), base, content, reason)
 
     def create(self, content: bytes, id: Value | None, reason: str = "") -> None:
         """Insert a document with this content, under ``id`` or a new one."""
         session, ns = self._session, self._ns
         self._sent = (None, content, "create")
-        self._run(lambda: session.create(ns, content, id, reason), None, content)
+        self._run(lambda: session.writing.create(ns, content, id, reason), None, content)
 
     def look(self, base: Version, content: bytes, reason: str = "") -> None:
         """Find out, without a write, whether the document moved on from ``base``; ends as a conflict or a refusal."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
-        self._start(lambda _: _Answer(None, replace(session.conflict(ns, id, base, content), reason=reason)))
+        self._start(lambda _: _Answer(None, replace(session.writing.conflict(ns, id, base, content), reason=reason)))
 
     def settle(self) -> None:
         """Look again for a save whose outcome is unknown."""
@@ -92,7 +93,7 @@ class Saver(QObject):
         if outcome is None or self.busy:
             return
         session = self._session
-        self._run(lambda: session.settle(outcome), base, content)
+        self._run(lambda: session.way_back.settle(outcome), base, content)
 
     def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes, reason: str = "") -> None:
         session, ns, id = self._session, self._ns, self._id
@@ -100,11 +101,11 @@ class Saver(QObject):
         def save(_: tasks.Progress) -> _Answer:
             outcome = send()
             if outcome.kind == "conflict" and base is not None:
-                return _Answer(outcome, replace(session.conflict(ns, id, base, content), reason=reason))
+                return _Answer(outcome, replace(session.writing.conflict(ns, id, base, content), reason=reason))
             if outcome.kind != "applied" or outcome.id != id:
                 return _Answer(outcome)
             try:  # the stored version may hold more than was sent: who saved it, for one
-                there = session.version(ns, id)
+                there = session.history.version(ns, id)
             except Refused:
                 return _Answer(outcome)
             return _Answer(outcome, None, there if there.v == outcome.version else None)

@@ -40,7 +40,7 @@ class WritesInDoubt:
     def _look(self, unknown: Sequence[Outcome]) -> None:
         session = self._session
         tasks.run(
-            lambda _: [session.settle(end) if end.entry is not None else end for end in unknown],
+            lambda _: [session.way_back.settle(end) if end.entry is not None else end for end in unknown],
             done=self._looked,
             failed=partial(self.tell, unknown),
             owner=self._panel,

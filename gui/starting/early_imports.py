@@ -14,8 +14,13 @@ from PySide6.QtCore import QObject, QTimer
 
 from gui import tasks
 
-SOON = ("model.session_parts", "gui.window.work_area", "gui.pages.collection_page")
-LATER = ("gui.pages.document_pages",)
+SOON = (
+    "model.session.connection",
+    "model.session.document_lists",
+    "gui.window.work_area",
+    "gui.pages.collection_page",
+)
+LATER = ("model.session.history_reading", "gui.pages.document_pages")
 REST = 300  # milliseconds without work after which imports delay no first page
 
 

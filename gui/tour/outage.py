@@ -25,7 +25,7 @@ class Outage:
     """Stands before a session's server and files; until something else is said, everything passes."""
 
     def __init__(self, session: Session) -> None:
-        self._server = session._opened.server
+        self._server = session._connection.opened.server
         self._open = threading.Event()
         self._send, self._facts = self._server.send, self._server.facts
         for name in READS:

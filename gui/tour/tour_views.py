@@ -42,7 +42,8 @@ from gui.window.window import Window
 from model import text
 from model.errors import Refused
 from model.foundation.records import Draft
-from model.session import Connections, SavedConnection, Session
+from model.session import Session
+from model.userdata.connections import Connections, SavedConnection
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -222,7 +223,9 @@ class TourViews:
         page.sight_asked.emit(page.diff)
         yield "version", self._still()
         session = self._session
-        page.timeline.set_ab(*(session.find_version(NS, session.find_id(NS, ID), v) for v in ("11", "14")))
+        page.timeline.set_ab(
+            *(session.history.find_version(NS, session.documents.find_id(NS, ID), v) for v in ("11", "14"))
+        )
         settle()
         page.diff.set_inline(True)
         page.diff.hide_path(("premium", "gross"))
@@ -317,13 +320,13 @@ class TourViews:
         yield from self._without_content("two-times", times)
         yield from self._in_the_way("two-times", times)
         window.commands.do_close_tab()
-        gone = session.find_id(NS, GONE)
-        session.delete(NS, gone, session.version(NS, gone))
+        gone = session.documents.find_id(NS, GONE)
+        session.writing.delete(NS, gone, session.history.version(NS, gone))
         bar.toggle_deleted()
         settle(lambda: len(page.browser.model.rows) > 1)
         yield "deleted", self._still()
         entry = next(each for each in session.journal.entries(source=session.source) if each.action == "delete")
-        session.undo(entry.id)
+        session.way_back.undo(entry.id)
         bar.back_to_now()
         settle(lambda: page.browser.ran.is_of_now)
 
@@ -368,7 +371,7 @@ class TourViews:
         texts = {**session.statements.begin(REASONED).texts, "reason": "why"}
         entry, _ = session.statements.entry(texts)
         session.statements.use(REASONED, entry)
-        row = next(iter(session.documents(REASONED, limit=1).rows))
+        row = next(iter(session.documents.page(REASONED, limit=1).rows))
         page = window.workspace.open(session, PageRequest("document", REASONED, row.id))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
@@ -385,7 +388,7 @@ class TourViews:
 
     def _editing(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
-        id = session.find_id(NS, ID)
+        id = session.documents.find_id(NS, ID)
         window.workspace.open(session, PageRequest("drafts"))
         yield "drafts-empty", self._still()
         window.commands.do_close_tab()
@@ -428,8 +431,8 @@ class TourViews:
     def _restoring(self) -> Iterator[tuple[str, QWidget]]:
         session, page = self._session, self.window.workspace.tab_area.page
         assert isinstance(page, CollectionPage)
-        id = session.find_id(NS, ID)
-        page.writes.restore(id, session.find_version(NS, id, "11"))
+        id = session.documents.find_id(NS, ID)
+        page.writes.restore(id, session.history.find_version(NS, id, "11"))
         settle(lambda: bool(self.window.findChildren(RestoreSheet)))
         yield "restore", self._still()
         self._close_sheets()
@@ -441,11 +444,11 @@ class TourViews:
             window.connecting.open(Opening(str(folder), read_only=True))
             settle(lambda: len(window.sessions) > open_ones)
             session = window.sessions[-1]
-            found = session.find_id(ns, id)
+            found = session.documents.find_id(ns, id)
             page = window.workspace.open(session, PageRequest("collection", ns, found))
             assert isinstance(page, CollectionPage)
             settle(lambda: bool(page.timeline.model.versions))
-            page.timeline.set_ab(*(session.find_version(ns, found, v) for v in compared))
+            page.timeline.set_ab(*(session.history.find_version(ns, found, v) for v in compared))
             page.sight_asked.emit(page.diff)
             yield name, self._still()
             page.timeline.as_list.click()
@@ -458,7 +461,7 @@ class TourViews:
     def _in_each_state(self) -> Iterator[tuple[str, QWidget]]:
         """The states of a page that a person seldom wants to bring about."""
         session, window = self._session, self.window
-        id = session.find_id(NS, STATED)
+        id = session.documents.find_id(NS, STATED)
         page = window.workspace.open(session, PageRequest("document", NS, id))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
@@ -484,8 +487,8 @@ class TourViews:
         session, statements = self._session, self._session.statements
         entry, _ = statements.entry({**statements.begin(NS).texts, "version": "revision"})
         with TemporaryDirectory() as folder:
-            session.keep_profile(statements.in_file(Path(folder, "profile.toml"), NS, entry), NS)
-        page = self.window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, STATED)))
+            session.statements.keep(statements.in_file(Path(folder, "profile.toml"), NS, entry), NS)
+        page = self.window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, STATED)))
         assert isinstance(page, DocumentPage)
         settle(lambda: page.editor.is_loaded)
         yield "doubt", self._still()
@@ -545,7 +548,7 @@ class TourViews:
         window = self.window
         window.commands.do_allow_writes()
         yield name, self._still()
-        self._session.read_only = False
+        self._session.trust.read_only = False
         page.writes_changed()
         window.update_state()
         self._close_messages()
@@ -609,8 +612,8 @@ class TourViews:
     def _edit(self, id: Value, base: str) -> DocumentPage:
         """Open an unsaved edit that began from a version, the current one for ""."""
         session, window = self._session, self.window
-        v = session.find_version(NS, id, base) if base else None
-        began = session.version(NS, id, v)
+        v = session.history.find_version(NS, id, base) if base else None
+        began = session.history.version(NS, id, v)
         content = began.content or canonical.EMPTY
         edited = content
         for path, value in EDITS.items():
@@ -624,7 +627,7 @@ class TourViews:
 
     def _following(self) -> Iterator[tuple[str, QWidget]]:
         session, window = self._session, self.window
-        id = session.find_id(NS, LONG)
+        id = session.documents.find_id(NS, LONG)
         page = window.workspace.open(session, PageRequest("map", NS, id))
         assert isinstance(page, ChangeMapPage)
         panel = page.panel
@@ -731,7 +734,7 @@ class TourViews:
         session, window = self._session, self.window
         undone = session.edit(NS, "K-204111", set={"status": "lapsed"})
         assert undone.entry is not None
-        session.undo(undone.entry)
+        session.way_back.undo(undone.entry)
         outcome = session.edit(NS, "K-204118", set={"status": "suspended"})
         page = window.workspace.open(session, PageRequest("pending"))
         yield "pending", self._still()

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui.window.opening import completed
-from model.session import Address
+from model.foundation.address import Address
 
 
 class AddressField(QLineEdit):

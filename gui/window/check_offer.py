@@ -14,7 +14,8 @@ from gui.style import preferences, wording
 
 if TYPE_CHECKING:
     from gui.window.workspace import Workspace
-    from model.session import Guarantee, Session
+    from model.guarantees import Guarantee
+    from model.session import Session
 
 
 class CheckOffer(QObject):
@@ -30,12 +31,12 @@ class CheckOffer(QObject):
         """Tell the verdict on a server that was just connected to; offer to measure it where there is none."""
         if session.is_local:
             return
-        known = session.measured
+        known = session.trust.measured
         if known is not None:
             if known.unsafe:
                 self.warn(session)
             return
-        if session.read_only or preferences.remembered(f"unmeasured/{session.source}", False):
+        if session.trust.read_only or preferences.remembered(f"unmeasured/{session.source}", False):
             return
         messages.hint(
             self._workspace,
@@ -53,7 +54,7 @@ class CheckOffer(QObject):
     def measure(self, session: Session) -> None:
         """Measure the server by the quick form of the check."""
         tasks.run(
-            lambda progress: list(session.check(True, progress)),
+            lambda progress: list(session.trust.check(True, progress)),
             done=partial(self._measured, session),
             failed=partial(messages.fail, self._workspace),
             owner=self,
@@ -87,7 +88,7 @@ class CheckOffer(QObject):
 
     def warn(self, session: Session) -> None:
         """Warn that a server is unsafe, and say what that means here."""
-        known = session.measured
+        known = session.trust.measured
         if known is None or not known.unsafe:
             return
         details = (tr("Details"), partial(self.show, session))
@@ -115,7 +116,7 @@ class CheckOffer(QObject):
 
     def ask(self, session: Session) -> None:
         """Ask before editing is allowed on an unsafe server."""
-        known = session.measured
+        known = session.trust.measured
         messages.confirm(
             self._workspace,
             tr("Allow editing on {name}?", name=wording.source(session.name)),
@@ -132,7 +133,7 @@ class CheckOffer(QObject):
 
     def allow(self, session: Session, allowed: bool) -> None:
         """Override the refusal for this connection, or take that back."""
-        session.allow_unsafe(allowed)
+        session.trust.allow_unsafe(allowed)
         how = tr("allowed") if allowed else tr("refused")
         messages.tell(self._workspace, tr("Editing on {name} is {how} now", name=wording.source(session.name), how=how))
         for page in self._workspace.tab_area.pages_of(session):

@@ -18,7 +18,8 @@ from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.opening import SAMPLE, Opened, Opener, Opening, keep
 from model.errors import Refused
-from model.session import Connections, SavedConnection, Session
+from model.session import Session
+from model.userdata.connections import Connections, SavedConnection
 
 if TYPE_CHECKING:
     from gui.window.check_offer import CheckOffer
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gui.window.sample_guide import SampleGuide
     from gui.window.startup_recovery import StartupRecovery
     from gui.window.workspace import Workspace
-    from model.session import Thing
+    from model.things_to_try import Thing
 
 
 class Connecting(QObject):
@@ -307,7 +308,7 @@ class Connecting(QObject):
 
     def keep_profile(self, session: Session, _: str = "") -> None:
         """Remember with a connection the profile that it is read by now."""
-        opening, file = self._sessions.opening(session), session.profile_file
+        opening, file = self._sessions.opening(session), session.catalogue.profile_file
         if file is not None and str(file) != opening.profile:
             opening = replace(opening, profile=str(file))
             self._sessions.put_opening(session, opening)

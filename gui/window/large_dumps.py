@@ -27,11 +27,11 @@ class LargeDumps(QObject):
 
     def begin(self, session: Session) -> None:
         """Read a dump on to its end, and say so; what is read already is shown at once."""
-        if not session.unread:
+        if not session.dump.unread:
             self._tell_troubles(session)
             return
         task = tasks.run(
-            session.read_on,
+            session.dump.read_on,
             done=partial(self._done, session),
             failed=partial(self._failed, session),
             cancelled=partial(self._stopped, session),
@@ -62,7 +62,7 @@ class LargeDumps(QObject):
         self.read.emit(session)
 
     def _tell_troubles(self, session: Session) -> None:
-        for trouble in session.troubles:
+        for trouble in session.dump.troubles:
             messages.note(self._workspace, translated(trouble))
 
     def _stopped(self, session: Session) -> None:

@@ -15,7 +15,7 @@ from gui.style.states import PlainLabel, words
 from gui.window.connect_boxes import change_text, choices, field, form_of, secret_field
 
 if TYPE_CHECKING:
-    from model.session import Address
+    from model.foundation.address import Address
 
 
 class Way(Struct, frozen=True):

@@ -18,7 +18,6 @@ from gui.starting.early_imports import EarlyImports
 from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
 from gui.window.window import Window
-from model import session
 
 MOST = 8  # windows that are brought back
 _KEPT = "windows"
@@ -133,7 +132,7 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     first = windows.restore(bool(source))
     if source:
         # Its server gets ready while the modules that ask it are imported, and takes no time from the first frame.
-        first.drawn.connect(partial(session.start_early, source, bool(request.get("into_memory"))))
+        first.drawn.connect(partial(_start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)
     if not apart:
         first.drawn.connect(instance.listen)
@@ -145,3 +144,9 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     if not apart:
         instance.close()
     return status
+
+
+def _start_early(source: str, into_memory: bool) -> None:
+    from model.catalogue import sources
+
+    sources.start_early(source, into_memory)

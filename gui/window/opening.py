@@ -16,14 +16,8 @@ from gui.language import tr, translated
 from gui.style import boxes, wording
 from gui.style.states import StateView
 from model.errors import Refused
-from model.session import (
-    Connections,
-    SavedConnection,
-    Session,
-    label,
-    needs_password,
-    without_password,
-)
+from model.session import Session
+from model.userdata.connections import Connections, SavedConnection, label, needs_password, without_password
 
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -37,7 +31,7 @@ def trouble_with(source: str) -> str:
     if not typed.startswith(SCHEMES) and "://" in typed:
         return tr("An address begins with mongodb:// or mongodb+srv://.")
     source = completed(typed)
-    from model.session import address_trouble
+    from model.catalogue.sources import address_trouble
 
     return address_trouble(source) if "://" in source else ""
 

@@ -140,12 +140,12 @@ def _answer(session: Session, wanted: _Wanted, asked: _Asked, _: tasks.Progress)
     found: Marks = {}
     others: dict[str, set[Value]] = {}
     for ns, (shown, size) in wanted.items():
-        there = session.marks(ns, tuple(shown), size)
+        there = session.documents.marks(ns, tuple(shown), size)
         found[ns] = {each: there.get(each, b"") for each in shown}
         others[ns] = {
             each
             for each, raws in shown.items()
-            if any(session.mark(ns, raw, size) not in (None, found[ns][each]) for raw in raws)
+            if any(session.documents.mark(ns, raw, size) not in (None, found[ns][each]) for raw in raws)
         }
     pulses: _Pulses = {}
     for page, pulse in asked.items():

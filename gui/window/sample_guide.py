@@ -15,13 +15,13 @@ from gui.language import tr
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import wording
 from model import text
-from model.session import Session, things
+from model.session import Session
+from model.things_to_try import THINGS, Thing
 
 if TYPE_CHECKING:
     from gui.pages.base import Page
     from gui.pages.document_pages import DocumentPage
     from gui.window.workspace import Workspace
-    from model.session import Thing
     from model.values.canonical import Path, Value
 
 HINTS = {
@@ -89,7 +89,7 @@ class SampleGuide(QObject):
 
     def first(self, session: Session) -> None:
         """Open the first thing's document, when the sample is opened for the first time."""
-        self._find(session, things()[0], say=False)
+        self._find(session, THINGS[0], say=False)
 
     def begin(self, session: Session, thing: Thing) -> None:
         """Go to a thing's place."""
@@ -102,8 +102,8 @@ class SampleGuide(QObject):
 
     def _find(self, session: Session, thing: Thing, say: bool) -> None:
         def find(_: tasks.Progress) -> _Found:
-            id = session.find_id(thing.ns, thing.id)
-            return _Found(thing, id, tuple(session.find_version(thing.ns, id, str(v)) for v in thing.versions))
+            id = session.documents.find_id(thing.ns, thing.id)
+            return _Found(thing, id, tuple(session.history.find_version(thing.ns, id, str(v)) for v in thing.versions))
 
         tasks.run(
             find,
@@ -154,8 +154,8 @@ class SampleGuide(QObject):
         def find_contested(_: tasks.Progress) -> Path:
             from model.values.canonical import EMPTY
 
-            before, after = session.version(ns, id).content or EMPTY, session.colleague_content(ns, id)
-            return contested(before, after, tuple(session.info(ns).fields.values()))
+            before, after = session.history.version(ns, id).content or EMPTY, session.writing.colleague_content(ns, id)
+            return contested(before, after, tuple(session.catalogue.info(ns).fields.values()))
 
         tasks.run(
             find_contested,
@@ -186,7 +186,7 @@ class SampleGuide(QObject):
     def _overtake(self, page: DocumentPage, id: Value) -> None:
         session, ns = page.session, page.ns
         tasks.run(
-            lambda _: session.colleague(ns, id),
+            lambda _: session.writing.colleague(ns, id),
             done=_nothing,
             failed=partial(messages.fail, self._workspace),
             owner=self,

@@ -38,7 +38,8 @@ from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
 from model.errors import Unreachable
-from model.session import SavedConnection, Session
+from model.session import Session
+from model.userdata.connections import SavedConnection
 
 if TYPE_CHECKING:
     from model.foundation.records import CollectionInfo
@@ -185,7 +186,7 @@ class Sidebar(QWidget):
             line = self._told.pop(told)
             if line in messages.area(self).lines:
                 line.leave()  # the line above the tabs says it from now on
-        said = {id(session): (session.read_only, id(session) in self.model.silent) for session in self._sessions}
+        said = {id(session): (session.trust.read_only, id(session) in self.model.silent) for session in self._sessions}
         if said != self._said:
             self._said = said
             self.tree.viewport().update()
@@ -244,9 +245,9 @@ class Sidebar(QWidget):
         """Read one connection's collections; those listed stay until they are here."""
 
         def list_collections(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
-            names = session.databases()
+            names = session.catalogue.databases()
             progress.put((session, names, []))
-            return session, names, list(session.collections(None, progress))
+            return session, names, list(session.catalogue.collections(None, progress))
 
         tasks.run(
             list_collections,
@@ -274,11 +275,11 @@ class Sidebar(QWidget):
         self.infos[id(session)] = infos
         first = not any(child.children for child in root.children)
         lines = plan(infos, names, root)
-        if session.database:
+        if session.catalogue.database:
             lines.append(SourceNode("others", tr("Other databases"), root, session, loaded=True))
-        elif session.named_database and names == [session.named_database] and "" not in session.unseen:
+        elif session.named_database and names == [session.named_database] and "" not in session.catalogue.unseen:
             lines.append(SourceNode("message", tr("No other database can be seen"), root))
-        add_unseen(lines, session.unseen, root)
+        add_unseen(lines, session.catalogue.unseen, root)
         chosen, place = self.model.node(self.tree.currentIndex()), self.tree.verticalScrollBar().value()
         self.model.put_children(root, lines)
         self._opened.add(root.key)
@@ -423,7 +424,7 @@ class Sidebar(QWidget):
             menu.addAction(tr("Open in a new tab"), partial(self.collection_asked.emit, session, info.ns, True))
             menu.addSeparator()
             menu.addAction(tr("Export…"), partial(self.sheet_asked.emit, session, info.ns, "export"))
-            if info.belongs_to is None and not session.read_only:
+            if info.belongs_to is None and not session.trust.read_only:
                 menu.addAction(tr("Import documents…"), partial(self.sheet_asked.emit, session, info.ns, "import"))
             menu.addAction(tr("Indexes and their use…"), partial(self.sheet_asked.emit, session, info.ns, "indexes"))
             menu.addAction(tr("Activity"), partial(self.activity_asked.emit, session, info.ns))
@@ -432,7 +433,7 @@ class Sidebar(QWidget):
             if info.belongs_to is None:
                 menu.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
                 layouts = menu.addMenu(tr("Layout"))
-                likely, known = [info.layout, *info.alternatives], session.layouts
+                likely, known = [info.layout, *info.alternatives], session.statements.layouts
                 for name in [*likely, *(name for name in known if name not in likely)]:
                     said = f"{name}: {known[name]}"
                     action = layouts.addAction(said, partial(self.set_layout, session, info.ns, name))
@@ -446,8 +447,10 @@ class Sidebar(QWidget):
             if named := node.session.named_database:
                 only = menu.addAction(tr("Only the database {named}", named=wording.item(named)))
                 only.setCheckable(True)
-                only.setChecked(bool(node.session.database))
-                only.triggered.connect(partial(self.look_at, node.session, "" if node.session.database else named))
+                only.setChecked(bool(node.session.catalogue.database))
+                only.triggered.connect(
+                    partial(self.look_at, node.session, "" if node.session.catalogue.database else named)
+                )
             menu.addAction(tr("Disconnect"), partial(self.disconnect_asked.emit, node.session))
         elif node.saved is not None:
             menu.addAction(tr("Connect"), partial(self.connection_asked.emit, node.saved))
@@ -463,14 +466,14 @@ class Sidebar(QWidget):
 
     def look_at(self, session: Session, database: str, _: bool = False) -> None:
         """List one database of a connection from now on, or all of them for ""."""
-        session.database = database
+        session.catalogue.database = database
         self.read(session)
         self.databases_changed.emit(session)
 
     def set_layout(self, session: Session, ns: str, name: str) -> None:
         """Use another layout for a collection from now on."""
         tasks.run(
-            lambda _: session.set_layout(ns, name),
+            lambda _: session.catalogue.set_layout(ns, name),
             done=partial(self._layout_set, session),
             failed=partial(messages.fail, self),
             owner=self,

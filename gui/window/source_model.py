@@ -14,7 +14,8 @@ from gui.style.cells import Badge, Cell, CellModel, Index, Span
 
 if TYPE_CHECKING:
     from model.foundation.records import CollectionInfo
-    from model.session import SavedConnection, Session
+    from model.session import Session
+    from model.userdata.connections import SavedConnection
 
 BADGE = tr("Click the badge to see the grounds, or to state another layout")
 Kind = Literal["connection", "database", "collection", "others", "message"]
@@ -227,16 +228,16 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
         kind = "" if session.is_local else session.facts.topology
         badge = (
             Badge(tr("read-only"), "warn", "warnT", "lock-simple")
-            if session.read_only
+            if session.trust.read_only
             else Badge(tr("connected"), "acc", "accTint")
         )
-        if session.is_local and not session.read_only:
+        if session.is_local and not session.trust.read_only:
             badge = Badge(tr("in memory"), "acc", "accTint")
         if silent:
             badge = Badge(tr("not connected"), "warn", "warnT", "conflict")
         spans = (Span(node.name, "text", weight=600), *([Span(f"  {kind}", "text2")] if kind else []))
         said = f"{node.name}, {(tr('not connected') if silent else tr('connected'))}" + (
-            tr(", read-only") if session.read_only else ""
+            tr(", read-only") if session.trust.read_only else ""
         )
         return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=session.source, accessible=said)
     badges: tuple[Badge, ...] = ()

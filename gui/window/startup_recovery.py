@@ -86,7 +86,7 @@ class StartupRecovery(QObject):
             found = []
             for done, entry in enumerate(entries):
                 progress(done, len(entries))
-                found.append(session.look_again(entry.id))
+                found.append(session.way_back.look_again(entry.id))
             return found
 
         tasks.run(
@@ -129,7 +129,7 @@ def said(entries: Sequence[Entry]) -> str:
 
 
 def _left() -> list[Entry]:
-    from model.session import Journal
+    from model.userdata.journal import Journal
 
     journal = Journal()
     if not journal.path.exists():

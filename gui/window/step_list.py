@@ -12,7 +12,7 @@ from gui.style import theme
 from gui.style.states import Glyph, words
 
 if TYPE_CHECKING:
-    from model.session import ConnectionStep
+    from model.foundation.records import ConnectionStep
 
 _SIGNS = {"ok": ("check-circle", "acc"), "warning": ("warning", "warn"), "failed": ("warning-circle", "err")}
 

@@ -184,7 +184,7 @@ class TitleBar(QWidget):
         self._dot.update()
         self._session = session
         self.badge.setVisible(session is not None)
-        dump = session is not None and session.is_local and not session.is_sample and session.read_only
+        dump = session is not None and session.is_local and not session.is_sample and session.trust.read_only
         self.memory.setVisible(dump)
         if session is None:
             self._fit()
@@ -192,7 +192,7 @@ class TitleBar(QWidget):
         facts = session.facts
         self._name.setText(session.name)
         if session.is_local:
-            said = [tr("in memory") if session.is_sample or not session.read_only else tr("a dump")]
+            said = [tr("in memory") if session.is_sample or not session.trust.read_only else tr("a dump")]
         else:
             said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
         said.append(f"{facts.milliseconds} ms" if answers else tr("not connected"))
@@ -208,7 +208,7 @@ class TitleBar(QWidget):
                 ).strip()
             )
         )
-        self.badge.put(session.read_only, settable)
+        self.badge.put(session.trust.read_only, settable)
         self._fit()
 
     def _ask_memory(self) -> None:

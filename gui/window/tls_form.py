@@ -13,7 +13,7 @@ from gui.language import tr
 from gui.window.connect_boxes import change_text, field, file_box, form_of, secret_field
 
 if TYPE_CHECKING:
-    from model.session import Address
+    from model.foundation.address import Address
 
 
 class TlsForm(QWidget):

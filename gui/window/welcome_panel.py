@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
@@ -27,11 +26,9 @@ from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.opening import Opening, trouble_with
 from model import text
-from model.session import SavedConnection, things, without_password
+from model.things_to_try import THINGS, Thing
+from model.userdata.connections import SavedConnection, without_password
 from resources import manual
-
-if TYPE_CHECKING:
-    from model.session import Thing
 
 RECENT = 5
 ICONS = {
@@ -278,7 +275,7 @@ class WelcomePanel(QWidget):
         column.addLayout(head)
         column.addSpacing(theme.px(12))
         card, lines = _card()
-        for thing in things():
+        for thing in THINGS:
             line = WelcomeLine(
                 ICONS.get(thing.action, "flask"),
                 "acc",

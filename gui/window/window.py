@@ -191,7 +191,7 @@ class Window(QMainWindow):
         watch = self._sessions.watch(session)
         self.title.show_session(session, session is not None, watch is None or watch.lost is None)
         workspace.show_state()
-        self.status.show_profile(session.profile_file if session is not None else None)
+        self.status.show_profile(session.catalogue.profile_file if session is not None else None)
         if page is not None:
             self.status.put(*page.status())
         elif session is not None:
@@ -211,7 +211,7 @@ class Window(QMainWindow):
             )
         facts = {str(preferences.get("theme"))} | ({"desktop"} if desktop_entry.is_possible() else set())
         if session is not None:
-            facts |= {"session", "settable"} | (set() if session.read_only else {"writes"})
+            facts |= {"session", "settable"} | (set() if session.trust.read_only else {"writes"})
         if workspace.is_made and len(workspace.tab_area.pages) > 1:
             facts.add("tabs")
         if workspace.is_made and workspace.tab_area.closed:

@@ -175,8 +175,8 @@ class WindowCommands(QObject):
         session = self._workspace.session
         if session is None:
             return
-        if not session.read_only:
-            session.read_only = True
+        if not session.trust.read_only:
+            session.trust.read_only = True
             self._writes_changed(session)
             messages.tell(
                 self._workspace,
@@ -205,7 +205,7 @@ class WindowCommands(QObject):
 
     def _allow(self, session: Session) -> None:
         if session in self._sessions.all:
-            session.read_only = False
+            session.trust.read_only = False
             self._writes_changed(session)
 
     def _writes_changed(self, session: Session) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from gui.window.welcome_panel import WelcomePanel
     from gui.window.work_area import WorkArea
     from model.foundation.news import News
-    from model.session import SavedConnection, Session
+    from model.session import Session
+    from model.userdata.connections import SavedConnection
 
 NARROW = 1160  # below it the sidebar folds by itself
 
@@ -314,7 +315,7 @@ class Workspace(QWidget):
         places = [info.ns for info in known if info.layout == "pending"]
 
         def count(_: tasks.Progress) -> tuple[int, int]:
-            stale = sum(1 for ns in places for token in session.pending(ns) if token.stale)
+            stale = sum(1 for ns in places for token in session.tokens.pending(ns) if token.stale)
             return len(session.drafts.all()), stale
 
         tasks.run(count, done=self._counted, failed=_nothing, owner=self, key="counts")

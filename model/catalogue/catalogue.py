@@ -29,6 +29,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
 from model.layouts.base import Layout
+from model.layouts.log import Log
 from model.layouts.registry import fields_of, info_of
 from model.profile import Profile
 from model.server.retry import Port, Server, Terms
@@ -354,6 +355,23 @@ class Catalogue:
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
         return bound
 
+    def with_versions(self, places: Sequence[str]) -> list[str]:
+        """The collections that keep earlier versions, among those named or in the databases named, or in all.
+
+        Raises ``Refused`` for a collection that is named and keeps none.
+        """
+        found: list[str] = []
+        for place in places or self.databases():
+            if "." not in place:
+                found += [info.ns for info in self.collections(place) if _keeps_versions(info)]
+            elif _keeps_versions(info := self.info(place)):
+                found.append(place)
+            elif info.belongs_to:
+                raise Refused(f"{place} holds versions of {info.belongs_to}; name that collection.")
+            else:
+                raise Refused(f"{place} is taken for {info.layout}, which keeps no earlier versions.")
+        return found
+
     def layout_over(self, ns: str, port: Port) -> Layout:
         """The layout of a collection, bound to another port."""
         layout = self.layout(ns)
@@ -438,6 +456,10 @@ class Catalogue:
                 return found.v
         shown = meant if isinstance(meant, str) else version_name(meant)
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
+
+
+def _keeps_versions(info: CollectionInfo) -> bool:
+    return info.keeps_history and info.layout != Log.name
 
 
 def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:

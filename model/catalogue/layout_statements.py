@@ -20,7 +20,9 @@ from model.errors import Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Outline, Version, no_checkpoint
 from model.foundation.toml_text import from_line, to_line
+from model.layouts import registry
 from model.layouts.base import Layout
+from model.profile import Profile
 from model.profile.profile_file import ProfileEdit, block, stated_in
 from model.profile.profile_keys import ProfileKey
 from model.recognition.sampling import take
@@ -91,6 +93,11 @@ class LayoutStatements(Struct, frozen=True):
     def numberings(self) -> Mapping[str, str]:
         """Each way of numbering with what it promises."""
         return WAYS
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """The layouts and patterns that a collection can be read as, each in a few words."""
+        return {name: registry.declared(name).about for name in registry.NAMES}
 
     def keys(self, layout: str) -> tuple[ProfileKey, ...]:
         """The keys that a layout can be stated with."""
@@ -239,6 +246,22 @@ class LayoutStatements(Struct, frozen=True):
     def in_file(self, path: FilePath, ns: str, entry: Mapping[str, Any], told: Iterable[str] = ()) -> ProfileEdit:
         """The profile's file with the collection stated in it, not yet written; raises ``Refused``."""
         return stated_in(path, profiles.state(ns, entry), told)
+
+    def keep(self, edit: ProfileEdit, ns: str) -> bool:
+        """Write a profile in which ``ns`` was stated; whether it is the one in use now.
+
+        It is where none was in use, or this one; with another in use the collection alone is read by it. Raises
+        ``Refused``.
+        """
+        edit.write()
+        written = Profile.load(edit.path)
+        if self.catalogue.profile_file in (None, edit.path):
+            self.catalogue.adopt(written, ns)
+            return True
+        stated = written.get(ns)
+        if stated is not None:
+            self.catalogue.state(stated)
+        return False
 
 
 def _text(key: ProfileKey, value: Any) -> str:

@@ -23,7 +23,7 @@ from model.userdata.connections import Connections
 
 if TYPE_CHECKING:  # the driver is imported by whoever connects: a window is there before that
     from model.foundation.checkpoints import Checkpoint
-    from model.server.connection_steps import ConnectionStep
+    from model.foundation.records import ConnectionStep
     from model.server.retry import Server
 
 SAMPLE = "sample:"
@@ -145,7 +145,8 @@ def with_kept_password(uri: str, home: Path | None = None) -> str:
 
 def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep]:
     """Try the address of a server step by step, with the secrets that are kept for it; nothing is written or saved."""
-    from model.server.connection_steps import ConnectionStep, try_connection
+    from model.foundation.records import ConnectionStep
+    from model.server.connection_steps import try_connection
 
     try:
         uri = with_kept_password(source.strip(), home)

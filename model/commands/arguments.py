@@ -24,11 +24,11 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
             into_memory=args.into_memory,
             checkpoint=progress,
         )
-    for trouble in session.troubles:
+    for trouble in session.dump.troubles:
         say(f"palimpsest: {trouble}", file=sys.stderr)
     if _insists(args):
-        session.accept_layout()
-    session.author = getattr(args, "signed_as", None) or ""
+        session.catalogue.accept()
+    session.writing.author = getattr(args, "signed_as", None) or ""
     return session
 
 
@@ -41,7 +41,7 @@ def document(args: argparse.Namespace, session: Session, create: bool = False) -
 def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
     """The stored id for a text; with ``create`` a new one where nothing has it."""
     try:
-        return session.find_id(ns, written)
+        return session.documents.find_id(ns, written)
     except NotFound:
         if not create:
             raise
@@ -51,16 +51,16 @@ def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
 def choose_layout(args: argparse.Namespace, session: Session) -> None:
     """Use ``--layout`` for NS; say once where the data contradict what a profile states for it."""
     if args.layout:
-        session.set_layout(args.ns, args.layout)
+        session.catalogue.set_layout(args.ns, args.layout)
     if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # else it is the refusal that says it
         with contextlib.suppress(NotFound):
-            if doubt := session.info(args.ns).doubt:
+            if doubt := session.catalogue.info(args.ns).doubt:
                 say(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
 
 
 def tell_unseen(session: Session, documents: bool = True) -> None:
     """Say on standard error what this user may not see: databases, collections, and ``documents`` of some of them."""
-    for place, sentence in session.unseen.items():
+    for place, sentence in session.catalogue.unseen.items():
         if "." not in place:
             say(sentence, file=sys.stderr)
         elif documents:

@@ -16,12 +16,12 @@ def check(args: argparse.Namespace) -> int:
     """Print the guarantees of a server; 1 where something is unsafe."""
     with Session.open(args.source, args.profile, args.read_only) as session, Progress("Measuring") as progress:
         if args.allow_edits or args.refuse_edits:
-            session.allow_unsafe(args.allow_edits)
+            session.trust.allow_unsafe(args.allow_edits)
             said = "allowed, whatever a check finds" if args.allow_edits else "refused where a check finds it unsafe"
             say(f"Editing on {session.name} is {said}.")
             return 0
         found: list[Guarantee] = []
-        for each in session.check(args.quick, progress):
+        for each in session.trust.check(args.quick, progress):
             found.append(each)
             progress.make_way()
             if args.json:
@@ -34,7 +34,7 @@ def check(args: argparse.Namespace) -> int:
         if not args.json:
             say()
             say(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
-        measured = session.measured
+        measured = session.trust.measured
         left = [] if measured is None else [said for said in measured.unsafe if said not in {e.detail for e in unsafe}]
         if left and measured is not None and not args.json:
             say(f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:")

@@ -29,7 +29,7 @@ def cleanup(args: argparse.Namespace) -> int:
         raise Refused("Name the collections that --layout is for, as in `palimpsest cleanup SOURCE shop.stats`.")
     with open_session(args) as session:
         for ns in args.ns if args.layout else ():
-            session.set_layout(ns, args.layout)
+            session.catalogue.set_layout(ns, args.layout)
         alone: Any = held("cleanup", session.source) if args.apply and not session.is_local else nullcontext()
         try:
             with alone as left_by:
@@ -46,7 +46,7 @@ def _json_note(other: Held) -> str:
 
 def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
     with Progress("Looking at token") as progress:
-        places = list(args.ns) or [info.ns for info in session.collections() if info.layout == "pending"]
+        places = list(args.ns) or [info.ns for info in session.catalogue.collections() if info.layout == "pending"]
         if not args.ns:
             tell_unseen(session)
         if not places:
@@ -60,7 +60,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
         confirmed = args.older_than is not None
         run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6]) if args.apply else ""
         why = args.reason or ""
-        outcomes = session.finish(tokens, progress, confirmed, run, why) if args.apply else map(_planned, tokens)
+        outcomes = session.tokens.finish(tokens, progress, confirmed, run, why) if args.apply else map(_planned, tokens)
         kinds = _print_outcomes(outcomes, args, progress, run)
     if not args.json:
         say(_summary(kinds, young, args.apply))
@@ -99,8 +99,8 @@ def _chosen(
     tokens: list[PendingToken] = []
     young = 0
     for ns in places:
-        for token in session.pending(ns, checkpoint=progress):
-            old = token.stale if args.older_than is None else session.is_older(token, args.older_than)
+        for token in session.tokens.pending(ns, checkpoint=progress):
+            old = token.stale if args.older_than is None else session.tokens.is_older(token, args.older_than)
             if old or token.applied:
                 tokens.append(token)
             else:

@@ -32,7 +32,9 @@ def differ(args: argparse.Namespace) -> int:
     source, args.ns, args.id, v, w = args.sides
     with open_session(args, source) as session:
         id = document(args, session)
-        found = session.compare(args.ns, id, session.find_version(args.ns, id, v), session.find_version(args.ns, id, w))
+        found = session.history.compare(
+            args.ns, id, session.history.find_version(args.ns, id, v), session.history.find_version(args.ns, id, w)
+        )
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
     changes = diff(before, after, ("_id", *args.keys)) if args.keys else found.diff
     return _print_diff(changes, before, after, form)

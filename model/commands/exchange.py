@@ -10,8 +10,9 @@ from pathlib import Path
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import Progress, json_row, number, table
 from model.commands.standard_streams import say
+from model.exchange.history_files import ExportedHistory, Form
 from model.foundation.records import Outcome
-from model.session import ArrivingDocument, ExportedHistory, Form
+from model.operations.history_import import ArrivingDocument
 from model.text.names import id_name
 
 SHOWN = 20  # names in one message
@@ -24,7 +25,7 @@ def export(args: argparse.Namespace) -> int:
     with open_session(args) as session, Progress("Reading version") as progress:
         choose_layout(args, session)
         id = document(args, session) if args.id is not None else None
-        made = session.export_history(args.ns, path, form, id, progress)
+        made = session.exchange.export_history(args.ns, path, form, id, progress)
         if args.json:
             for each in made:
                 progress.make_way()
@@ -58,7 +59,7 @@ def _say_exported(made: ExportedHistory) -> None:
 def import_history(args: argparse.Namespace) -> int:
     """Bring a history in, or say what that would do; exit status as of a repair."""
     with open_session(args) as session, Progress("Reading version") as progress:
-        work = session.history_import(args.ns, args.place, args.layout or "")
+        work = session.exchange.history_import(args.ns, args.place, args.layout or "")
         if not args.apply:
             status = _print(map(_planned, work.drawn(progress)), args, progress)
             for said in work.losses():
@@ -72,11 +73,11 @@ def import_history(args: argparse.Namespace) -> int:
             except BaseException:
                 if not session.is_local and any(each.kind == "applied" for each in run.done):
                     so_far = f"What was done so far is undone with palimpsest undo {run.id}."
-                    say(session.not_undoable(run.id) or so_far, file=sys.stderr)
+                    say(session.way_back.not_undoable(run.id) or so_far, file=sys.stderr)
                 raise
             if any(each.kind == "applied" for each in run.done) and not session.is_local:
                 whole = f"All of it is undone with palimpsest undo {run.id}."
-                say(session.not_undoable(run.id) or whole, file=sys.stderr)
+                say(session.way_back.not_undoable(run.id) or whole, file=sys.stderr)
         return status
 
 

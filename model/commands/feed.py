@@ -20,7 +20,7 @@ def feed(args: argparse.Namespace) -> int:
     with until_stopped() as stop, open_session(args) as session, Progress("Archived version") as progress:
         if args.ns:
             choose_layout(args, session)
-        for fed in session.feed(args.ns, args.once, args.every.total_seconds(), stop):
+        for fed in session.exchange.feed(args.ns, args.once, args.every.total_seconds(), stop):
             archived += fed.outcome == "applied"
             left += fed.outcome in ("conflict", "refused")
             if args.json:

@@ -21,7 +21,7 @@ def migrate(args: argparse.Namespace) -> int:
     fields = dict(_field(written) for written in args.field)
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
-        moving = session.migration(args.ns, args.to, args.target or "", fields, args.newest_only)
+        moving = session.exchange.migration(args.ns, args.to, args.target or "", fields, args.newest_only)
         told = _Told(args.json, progress)
         if args.take_back or args.remove_old:
             if not args.apply:

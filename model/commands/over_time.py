@@ -43,13 +43,13 @@ def activity(args: argparse.Namespace) -> int:
     since, until = moment_given(args.since), moment_given(args.until)
     with open_session(args) as session, Progress("Reading document") as progress:
         if args.layout:
-            session.set_layout(args.places[0], args.layout)
+            session.catalogue.set_layout(args.places[0], args.layout)
         if args.deleted:
             return _deleted(session, args, Span(since, until), progress)
-        id = session.find_id(args.places[0], args.id) if args.id else None
+        id = session.documents.find_id(args.places[0], args.id) if args.id else None
         path = path_from_text(args.path) if args.path else ()
         asked = {"since": since, "until": until, "author": args.author, "path": path, "id": id}
-        found = session.activity(args.places, **asked, checkpoint=progress)
+        found = session.time.activity(args.places, **asked, checkpoint=progress)
         count = 0
         shown: set[object] = set()
         rows = _counted(found, shown) if args.follow else iter(found)
@@ -78,12 +78,12 @@ def _deleted(session: Session, args: argparse.Namespace, span: Span, progress: P
     """Print the documents that are gone; each row is that of its end, with the version that can be restored."""
     count = 0
     notes: list[str] = []
-    wanted = session.find_id(args.places[0], args.id) if args.id else None
+    wanted = session.documents.find_id(args.places[0], args.id) if args.id else None
 
     def rows() -> Iterator[Activity]:
         nonlocal count
-        for ns in session.with_versions(args.places):
-            found = session.deleted(ns)
+        for ns in session.catalogue.with_versions(args.places):
+            found = session.time.deleted(ns)
             for row in found.all(progress):
                 gone = Activity(ns, row.id, row.version, row.at, row.author, row.reason, "deleted")
                 if (
@@ -171,7 +171,7 @@ def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object]
     """Print changes as they come, each under the one before it, until the command is stopped."""
     rest = threading.Event()
     while not rest.wait(REST):
-        several = [e for e in session.activity(args.places, **asked) if (e.ns, e.id, e.v) not in shown]  # type: ignore[arg-type]
+        several = [e for e in session.time.activity(args.places, **asked) if (e.ns, e.id, e.v) not in shown]  # type: ignore[arg-type]
         for each in reversed(several):
             shown.add((each.ns, each.id, each.v))
             say(_activity_json(each) if args.json else "  ".join(filter(None, _activity_cells(each, True))), flush=True)
@@ -184,8 +184,8 @@ def tail(args: argparse.Namespace) -> int:
     tried, told = 0, False
     with until_stopped() as stop, open_session(args) as session:
         if args.layout:
-            session.set_layout(args.places[0], args.layout)
-        followed = session.tail(args.places)
+            session.catalogue.set_layout(args.places[0], args.layout)
+        followed = session.time.tail(args.places)
         while not stop.is_set():
             try:
                 batch = followed.more()
@@ -225,8 +225,8 @@ def as_of(args: argparse.Namespace) -> int:
     with open_session(args) as session, Progress("Reading document") as progress:
         choose_layout(args, session)
         if second is not None:
-            return _differences(args, session.as_of_both(args.ns, first, second, progress), progress)
-        found = session.as_of(
+            return _differences(args, session.time.as_of_both(args.ns, first, second, progress), progress)
+        found = session.time.as_of(
             args.ns, first, condition, contents=bool(args.content or args.export), checkpoint=progress
         )
         if args.export:
@@ -261,10 +261,10 @@ def report(args: argparse.Namespace) -> int:
         raise Refused("--since, --until and --author are for the page on a collection: leave the ID out.")
     with open_session(args) as session, Progress("Reading version") as progress:
         if args.id is not None:
-            made = session.report(args.ns, document(args, session), progress)
+            made = session.time.report(args.ns, document(args, session), progress)
         else:
             choose_layout(args, session)
-            made = session.report_of_span(args.ns, since, until, args.author, progress)
+            made = session.time.report_of_span(args.ns, since, until, args.author, progress)
     if args.out:
         folders.write(Path(args.out), made)
     else:

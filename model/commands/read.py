@@ -20,7 +20,7 @@ from model.values.canonical import Value
 def collections(args: argparse.Namespace) -> int:
     """Print each collection with its layout and the grounds for it."""
     with open_session(args) as session, Progress("Looking at collection") as progress:
-        found = session.collections(checkpoint=progress)
+        found = session.catalogue.collections(checkpoint=progress)
         if args.json:
             for info in found:
                 progress.make_way()
@@ -58,13 +58,13 @@ def history(args: argparse.Namespace) -> int:
     """Print the versions of a document, newest first."""
     with open_session(args) as session, Progress("Reading version") as progress:
         id = document(args, session)
-        versions = session.history(args.ns, id, progress, changed=not args.json)
+        versions = session.history.versions(args.ns, id, progress, changed=not args.json)
         if args.json:
             for version in versions:
                 progress.make_way()
                 say(_history_json(version))
             return 0
-        named = session.info(args.ns).fields
+        named = session.catalogue.info(args.ns).fields
         said = [role for role in ("author", "reason") if role in named]  # columns only where they can say something
         rows = (
             (
@@ -109,7 +109,7 @@ def show(args: argparse.Namespace) -> int:
         id, version = _version_meant(session, args.ns, args.id, args.of_version)
         raw = version.content
         if args.stored:
-            raw = None if version.raw is None else session.stored(args.ns, version.raw)
+            raw = None if version.raw is None else session.history.stored(args.ns, version.raw)
     if raw is None:
         what = "stored document" if args.stored else "content"
         raise Refused(
@@ -130,24 +130,24 @@ def show(args: argparse.Namespace) -> int:
 def _version_meant(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Version]:
     """The document and version of ID[@V]: behind the last @ stands a version only where that document has it."""
     if of_version is not None:
-        id = session.find_id(ns, written)
-        return id, session.version(ns, id, session.find_version(ns, id, of_version))
+        id = session.documents.find_id(ns, written)
+        return id, session.history.version(ns, id, session.history.find_version(ns, id, of_version))
     head, at, tail = written.rpartition("@")
     why: Refused | None = None
     if at and head and tail:
         try:
-            id = session.find_id(ns, head)
+            id = session.documents.find_id(ns, head)
         except NotFound:
             pass
         except Refused as error:
             why = error  # several ids are written like that
         else:
             try:
-                return id, session.version(ns, id, session.find_version(ns, id, tail))
+                return id, session.history.version(ns, id, session.history.find_version(ns, id, tail))
             except NotFound as error:
                 why = error
     try:
-        return session.find_current(ns, written)
+        return session.documents.find_current(ns, written)
     except NotFound:
         if why is not None:
             raise why from None

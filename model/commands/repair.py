@@ -54,7 +54,7 @@ def repair(args: argparse.Namespace) -> int:
     with open_session(args) as session, Progress("Looking at item") as progress:
         plan = session.repairs.load(args.plan)
         for ns in plan.layouts if args.layout else ():
-            session.set_layout(ns, args.layout)
+            session.catalogue.set_layout(ns, args.layout)
         lines: list[Line] = []
         run, offers, differ = "", [], 0
         if args.apply:
@@ -67,7 +67,7 @@ def repair(args: argparse.Namespace) -> int:
             except BaseException:
                 if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
                     so_far = f"What was done so far is undone with palimpsest undo {run}."
-                    say(session.not_undoable(run) or so_far, file=sys.stderr)
+                    say(session.way_back.not_undoable(run) or so_far, file=sys.stderr)
                 raise
             offers = running.offers
         else:
@@ -77,7 +77,7 @@ def repair(args: argparse.Namespace) -> int:
         for path in args.report:
             _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
         if not args.json:
-            undo = "" if session.is_local or not run else session.not_undoable(run)
+            undo = "" if session.is_local or not run else session.way_back.not_undoable(run)
             _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers, undo)
             if differ:
                 say(
@@ -104,7 +104,7 @@ def undo_run(args: argparse.Namespace) -> int:
         kinds: list[Kind] = []
 
         def noted() -> Iterator[Outcome]:
-            for outcome in session.undo_run(args.entry, progress, elsewhere=args.source is not None):
+            for outcome in session.way_back.undo_run(args.entry, progress, elsewhere=args.source is not None):
                 kinds.append(outcome.kind)
                 yield outcome
 

@@ -32,10 +32,10 @@ def revert(args: argparse.Namespace) -> int:
         raise Refused("--apply carries out what --plan holds, or what is chosen: leave one of them out.")
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
-        work = session.taking_back
+        work = session.writing.taking_back
         if args.reason:
-            session.because(args.ns, args.reason)
-            work = session.taking_back
+            session.writing.because(args.ns, args.reason)
+            work = session.writing.taking_back
         chosen = work.load(args.plan, args.ns) if carried else _chosen(session, args, progress)
         if not args.apply:
             drawn = [*work.drawn(args.ns, chosen, progress)]
@@ -46,18 +46,18 @@ def revert(args: argparse.Namespace) -> int:
         status = _print(iter(run), args, progress, run.id)
         if any(each.kind == "applied" for each in run.done) and not session.is_local:
             whole = f"All of it is undone with palimpsest undo {run.id}."
-            say(session.not_undoable(run.id) or whole, file=sys.stderr)
+            say(session.way_back.not_undoable(run.id) or whole, file=sys.stderr)
         return status
 
 
 def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> list[Chosen]:
     """The documents with the versions that are meant, in the order of their latest change."""
-    id = session.find_id(args.ns, args.id) if args.id else None
+    id = session.documents.find_id(args.ns, args.id) if args.id else None
     if id is not None and args.version_of:
-        return [Chosen(id, (session.find_version(args.ns, id, args.version_of),))]
+        return [Chosen(id, (session.history.find_version(args.ns, id, args.version_of),))]
     since, until = moment_given(args.since), moment_given(args.until)
-    matching = {row.id for row in session.documents(args.ns, args.filter, limit=ALL).rows} if args.filter else None
-    found = session.activity([args.ns], since, until, args.author, id=id, checkpoint=progress)
+    matching = {row.id for row in session.documents.page(args.ns, args.filter, limit=ALL).rows} if args.filter else None
+    found = session.time.activity([args.ns], since, until, args.author, id=id, checkpoint=progress)
     several: dict[object, list[object]] = {}
     for each in found:
         if each.v is None or (matching is not None and each.id not in matching):

@@ -47,10 +47,10 @@ def scan(args: argparse.Namespace) -> int:
         raise Refused(f"Name the collection that {option} is for, as in `palimpsest scan SOURCE shop.contracts`.")
     with open_session(args) as session, Progress("Looking at document") as progress:
         for ns in places if args.layout else ():
-            session.set_layout(ns, args.layout)
-        ids = [session.find_id(places[0], each) for each in args.ids] if args.ids else None
-        work = session.scan(places, ids, "gentle" if args.gentle else "fast", progress)
-        watched = session.watched(places, ids, progress, args.gentle)
+            session.catalogue.set_layout(ns, args.layout)
+        ids = [session.documents.find_id(places[0], each) for each in args.ids] if args.ids else None
+        work = session.scans.scan(places, ids, "gentle" if args.gentle else "fast", progress)
+        watched = session.time.watched(places, ids, progress, args.gentle)
         try:
             if args.plan:
                 kept = [slim(each) if isinstance(each, Finding) else each for each in work]
@@ -72,8 +72,8 @@ def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
     number, of = parts.part_of(args.range)
     with open_session(args) as session, Progress("Looking at document") as progress:
         for ns in places if args.layout else ():
-            session.set_layout(ns, args.layout)
-        work = session.scan(places, None, "gentle" if args.gentle else "fast", progress)
+            session.catalogue.set_layout(ns, args.layout)
+        work = session.scans.scan(places, None, "gentle" if args.gentle else "fast", progress)
         count = 0
         for line in parts.rows(work.in_part(number, of), number, of, places):
             count += line.startswith('{"finding"')
@@ -95,7 +95,7 @@ def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
         raise Refused("These are parts of a scan of other places; leave the places out.")
     with open_session(args) as session, Progress("Looking at document") as progress:
         findings = (each for each in joined if isinstance(each, Finding))
-        watched = session.watched(joined.places, None, progress, args.gentle)
+        watched = session.time.watched(joined.places, None, progress, args.gentle)
         count = _rows(findings, progress) if args.json else _classes(findings, progress)
         (_turn_rows if args.json else _turns)(watched, progress)
         seconds, counts = time.monotonic() - began, dict(joined.counts)

@@ -15,7 +15,9 @@ from model.text.names import version_name
 def blame(args: argparse.Namespace) -> int:
     """Print each field of the current version with the version that last set it."""
     with open_session(args) as session, Progress("Reading version") as progress:
-        found = session.blame(args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None)
+        found = session.history.blame(
+            args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None
+        )
         progress.make_way()
         if args.json:
             for one in found:
@@ -41,7 +43,7 @@ def _blame_cells(one: Blame, reasons: bool) -> tuple[str, ...]:
 def bisect(args: argparse.Namespace) -> int:
     """Print the versions at which a condition turns; 1 where it never does."""
     with open_session(args) as session, Progress("Looking at version") as progress:
-        found = session.bisect(args.ns, document(args, session), args.filter, progress)
+        found = session.history.bisect(args.ns, document(args, session), args.filter, progress)
         progress.make_way()
         if args.json:
             for turn in found.turns:

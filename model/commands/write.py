@@ -63,7 +63,9 @@ def restore(args: argparse.Namespace) -> int:
     fields = None if args.fields is None else [text.path_from_text(f) for f in args.fields]
     return _one_write(
         args,
-        lambda session, id: session.restore(args.ns, id, session.find_version(args.ns, id, args.v), fields),
+        lambda session, id: session.writing.restore(
+            args.ns, id, session.history.find_version(args.ns, id, args.v), fields
+        ),
     )
 
 
@@ -73,14 +75,14 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         try:
             id = document(args, session, create)
             if args.reason:
-                session.because(args.ns, args.reason)
+                session.writing.because(args.ns, args.reason)
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
         # Documents in memory are gone with this process, so there is nothing to undo afterwards.
         hint = ""
         if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
-            why = session.hindrance(outcome.entry)
+            why = session.way_back.hindrance(outcome.entry)
             hint = f" This cannot be undone. {why}" if why else f" (palimpsest undo {outcome.entry})"
     return report(outcome, args.json, hint)
 
@@ -193,7 +195,7 @@ def undo(args: argparse.Namespace) -> int:
     with open_session(args, args.source or record.entry.source) as session:
         try:
             choose_layout(args, session)
-            outcome = session.undo(args.entry, elsewhere=args.source is not None)
+            outcome = session.way_back.undo(args.entry, elsewhere=args.source is not None)
         except Refused as error:
             outcome = Outcome("refused", args.ns, record.document, str(error))
     return report(outcome, args.json)

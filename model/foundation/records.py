@@ -309,3 +309,11 @@ class ServerFacts(Struct, frozen=True):
     milliseconds: int
     wire: int
     sessions: bool
+
+
+class ConnectionStep(Struct, frozen=True):
+    """A step of trying a connection: its name, how it ended, and what was found; nothing in it is secret."""
+
+    name: str
+    result: Literal["ok", "warning", "failed"]
+    said: str

@@ -91,7 +91,7 @@ class Run(Struct):
 
 
 class Batches(Struct, frozen=True):
-    """The batches of a session, its ``Session.batches``."""
+    """The batches of a session: ``session.writing.batches``."""
 
     writer: Writer
     allowed: Callable[[str], None]  # raises where nothing may be written to a collection

@@ -78,7 +78,7 @@ class ImportPlan(Struct, frozen=True):
 
 
 class HistoryImport(Struct, dict=True):
-    """The import of one history into one collection, its ``Session.history_import``."""
+    """The import of one history into one collection, made by ``session.exchange``."""
 
     writer: Writer
     allowed: Callable[[str], None]  # raises where nothing may be written to a collection

@@ -7,12 +7,13 @@ import socket
 import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
 from model.errors import Refused, Unreachable
 from model.foundation.address import Address
+from model.foundation.records import ConnectionStep
 from model.server import driver
 from model.server.driver_errors import cannot_connect, tls_trouble
 from model.server.server import Server, host_name
@@ -21,14 +22,6 @@ from model.server.tunnel import Tunnel
 CONNECT_MS, ANSWER_MS = 5000, 10_000
 _SHOWN = 3  # hosts or databases that are named one by one
 _READS, _WRITES = frozenset(("find",)), frozenset(("insert", "update"))
-
-
-class ConnectionStep(Struct, frozen=True):
-    """A step, how it ended, and what was found; nothing in it is secret."""
-
-    name: str
-    result: Literal["ok", "warning", "failed"]
-    said: str
 
 
 class _Host(Struct, frozen=True):

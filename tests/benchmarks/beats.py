@@ -114,9 +114,9 @@ def _stored(folder: Path, a: bytes, b: bytes) -> tuple[Session, str, Value, list
             body = front + raw[4:]
             file.write((len(body) + 4).to_bytes(4, "little") + body)
     session = Session.open(str(folder))
-    session.set_layout("db.things", "versions")
-    id = session.find_id("db.things", "1")
-    return session, "db.things", id, list(session.history("db.things", id))
+    session.catalogue.set_layout("db.things", "versions")
+    id = session.documents.find_id("db.things", "1")
+    return session, "db.things", id, list(session.history.versions("db.things", id))
 
 
 def run(name: str, runs: int, read: bool) -> list[tuple[float, float]]:

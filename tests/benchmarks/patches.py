@@ -96,11 +96,11 @@ def measure(collection: str, count: int, clock: str) -> float:
         client["shop"]["items"].insert_one({"_id": id, **made[-1][1]})
         raw = best(lambda: list(client["shop"][collection].find({key: id})), clock)
         with Session.open(server.uri) as session:
-            list(session.collections())
-            page = list(islice(session.history("shop.items", Value.of(id)), PAGE))
+            list(session.catalogue.collections())
+            page = list(islice(session.history.versions("shop.items", Value.of(id)), PAGE))
             if len(page) < PAGE or any(version.state != "present" or version.detail for version in page):
                 raise RuntimeError(f"the history in {collection} is not read as it was written")
-            ours = best(lambda: list(islice(session.history("shop.items", Value.of(id)), PAGE)), clock)
+            ours = best(lambda: list(islice(session.history.versions("shop.items", Value.of(id)), PAGE)), clock)
     word = "met" if ours <= TARGET * raw else "MISSED"
     print(
         f"{make.__name__:<26} raw {raw:,.0f} ms, first page {ours:,.0f} ms, {ours / raw:.2f} times ({word})", flush=True

@@ -82,7 +82,7 @@ def _measured(work: str, layout: str, documents: int, versions: int) -> Iterator
 
             def ours(way: str) -> object:
                 with using(walkers[way]):
-                    return list(session.scan([NS])) if work == "a scan" else session.blame(NS, ID)
+                    return list(session.scans.scan([NS])) if work == "a scan" else session.history.blame(NS, ID)
 
             driver, *took = by_turns([bare, *(partial(ours, way) for way in ways)], "thread", runs=TURNS)
             for way, milliseconds in zip(ways, took, strict=True):

@@ -154,7 +154,7 @@ def page(layout: str, size: int, clock: str) -> Cost:
             return list(things.find({}, {"prev": 0} if layout == "embedded" else None).sort("_id", 1).limit(51))
 
         bare = newest if layout in OWN else current
-        return ground.cost(size, lambda session: session.documents(NS, limit=50), bare)
+        return ground.cost(size, lambda session: session.documents.page(NS, limit=50), bare)
 
 
 def opening(layout: str, size: int, clock: str) -> Cost:
@@ -174,7 +174,7 @@ def opening(layout: str, size: int, clock: str) -> Cost:
                 return list(where.find({"docId": "d000000"}).sort("v", -1))
             return list(where.find(wanted, hidden).limit(1))
 
-        return ground.cost(size, lambda session: session.version(NS, ID, v), bare)
+        return ground.cost(size, lambda session: session.history.version(NS, ID, v), bare)
 
 
 def history(layout: str, size: int, clock: str) -> Cost:
@@ -188,7 +188,7 @@ def history(layout: str, size: int, clock: str) -> Cost:
             most = 0 if layout == "deltas" else 100 - len(current)  # of deltas all lead to the newest state
             return current + list(where.find({"docId": "d000000"}).sort(keys).limit(most))
 
-        return ground.cost(size, lambda session: list(islice(session.history(NS, ID), 100)), bare)
+        return ground.cost(size, lambda session: list(islice(session.history.versions(NS, ID), 100)), bare)
 
 
 def bisecting(layout: str, size: int, clock: str) -> Cost:
@@ -198,7 +198,7 @@ def bisecting(layout: str, size: int, clock: str) -> Cost:
         keys = [("docId", 1), ("v", -1)]
         return ground.cost(
             size,
-            lambda session: session.bisect(NS, ID, "{price: {$gt: 1}}"),
+            lambda session: session.history.bisect(NS, ID, "{price: {$gt: 1}}"),
             lambda: list(where.find({"docId": "d000000"}).sort(keys)),
         )
 
@@ -213,8 +213,8 @@ def swap(layout: str, size: int, clock: str) -> Cost:
         ids = (Value.of(f"d{at:06}") for at in range(size))
 
         def ours(session: Session) -> object:
-            base = session.version(NS, id := next(ids))
-            outcome = session.save(NS, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
+            base = session.history.version(NS, id := next(ids))
+            outcome = session.writing.save(NS, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
             if outcome.kind != "applied":
                 raise RuntimeError(outcome.detail)
             return outcome
@@ -313,7 +313,7 @@ def showing(layout: str, size: int, clock: str) -> Cost:
 
     def ours(uri: str) -> object:
         with Session.open(uri) as session:
-            return session.version(ns, session.find_id(ns, id))
+            return session.history.version(ns, session.documents.find_id(ns, id))
 
     def bare(uri: str) -> object:
         with pymongo.MongoClient[Row](uri) as client:
@@ -336,7 +336,7 @@ def listing(layout: str, size: int, clock: str) -> Cost:
         with counted, Session.open(server.uri) as session:
             return Ground(session, counted, log, None, clock).cost(
                 size,
-                lambda session: list(session.collections()),
+                lambda session: list(session.catalogue.collections()),
                 lambda: [client[f"shop{n % DATABASES}"][f"c{n}"].find_one() for n in range(size)],
             )
 

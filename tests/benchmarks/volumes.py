@@ -40,13 +40,13 @@ from model.session import Session
 file, home = map(Path, sys.argv[1:])
 began = time.perf_counter()
 with Session.open(file, home=home, at_once=True) as session:
-    (info,) = session.collections()
-    page = session.documents(info.ns, limit=50)
+    (info,) = session.catalogue.collections()
+    page = session.documents.page(info.ns, limit=50)
     shown = time.perf_counter() - began
     began = time.perf_counter()
-    session.read_on()
+    session.dump.read_on()
     index = time.perf_counter() - began
-    assert len(page.rows) == 50 and not session.unread
+    assert len(page.rows) == 50 and not session.dump.unread
 if sys.platform == "linux":  # since this program began: elsewhere what the one before it held counts, too
     status = dict(line.split(":") for line in open("/proc/self/status"))
     most = int(status["VmHWM"].split()[0]) / 1024
@@ -125,7 +125,7 @@ def _parts(clock: str) -> Iterator[Volume]:
         server.load(NS, rows("versions", SCANNED, 4)[NS])
         server.index(NS, [("docId", 1), ("v", 1)], unique=True)
         with Session.open(server.uri, Profile((profile("versions"),)), home=Path(home)) as session:
-            works = [lambda: list(session.scan([NS])), *(partial(_part, session, number) for number in (1, 2))]
+            works = [lambda: list(session.scans.scan([NS])), *(partial(_part, session, number) for number in (1, 2))]
             whole, *parts = by_turns(works, "thread", runs=5)
     yield Volume("a scan in two parts, times as fast", whole / max(parts), "times", 1.8, least=True)
 
@@ -135,9 +135,9 @@ def _list(clock: str) -> Iterator[Volume]:
     with LocalServer() as server:
         load_many(server, LISTED)
         with Session.open(server.uri) as session:
-            first = best(lambda: next(iter(session.collections())), clock)
+            first = best(lambda: next(iter(session.catalogue.collections())), clock)
     yield Volume(f"the first of {LISTED} collections", first, "ms", 100)
 
 
 def _part(session: Session, number: int) -> list[object]:
-    return list(session.scan([NS]).in_part(number, 2))
+    return list(session.scans.scan([NS]).in_part(number, 2))

@@ -155,9 +155,9 @@ class Bench:
     def _settled(self, outcome: Outcome) -> Outcome:
         """The outcome of looking for a write again, once the server answers: on a busy machine it may be late."""
         with suppress(Refused):
-            return self.at.session.settle(outcome)
+            return self.at.session.way_back.settle(outcome)
         with self.at.patiently():
-            return self.at.session.settle(outcome)
+            return self.at.session.way_back.settle(outcome)
 
     def _looked_at_again(self, outcome: Outcome, found: str) -> list[str]:
         """The journal says the same, and looking again tells no lie."""

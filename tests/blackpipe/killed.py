@@ -85,7 +85,7 @@ class Bench:
         """Do it in a process of its own; whether that was killed."""
         at = self.at
         at.again()
-        uri = at.session._opened.server._uri
+        uri = at.session._connection.opened.server._uri
         process = PROCESSES.Process(target=_work, args=(uri, at.home, self.layout, self.name, self.given))
         at.pipe.plan = plan
         plan.kill = lambda: os.kill(process.pid or 0, signal.SIGKILL)
@@ -123,11 +123,11 @@ class Bench:
                 wrong.append(f"`palimpsest journal` says {shown}")
             if not entry.detail.startswith("Not known"):
                 wrong.append(f"the journal says: {entry.detail}")
-            again = at.session.look_again(entry.id)
+            again = at.session.way_back.look_again(entry.id)
             told = again.kind
             wrong += _lies(again, found)
             with _patience(0):
-                later = at.session.look_again(entry.id)
+                later = at.session.way_back.look_again(entry.id)
             if later.kind == "unknown" and found == "before":
                 wrong.append(f"for ever unknown: {later.detail}")
             wrong += _lies(later, found)
@@ -150,12 +150,12 @@ class Bench:
         begun = Journal(self.at.home).unsettled()
         for entry in begun:
             with _patience(0):
-                told = self.at.session.look_again(entry.id)
+                told = self.at.session.way_back.look_again(entry.id)
             token = json.loads(Journal(self.at.home).record(entry.id).extra["token"])["$oid"]
             waiting = bson.ObjectId(token) in doc["pending"]
             if (told.kind == "applied") == waiting:
                 wrong.append(f"looking again says {told.kind} of a token that is {'' if waiting else 'not '}pending")
-        cleanup(self.at.session._opened.server._uri, self.at.home)
+        cleanup(self.at.session._connection.opened.server._uri, self.at.home)
         (doc,) = self.at.eyes["pipe"]["stats"].find()
         if (doc["count"], doc["pending"]) != (41 + len(OLD), []):
             wrong.append(f"the next night leaves {doc}")

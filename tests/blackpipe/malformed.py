@@ -141,20 +141,22 @@ def paths() -> list[Path]:
     found = [Path(each.layout, each.name, each.act, each) for each in operations() if not each.numbering]
     for layout in ("archive", "versions", "embedded", "deltas"):
         found += [
-            Path(layout, "databases", lambda at, _: at.session.databases()),
-            Path(layout, "collections", lambda at, _: list(at.session.collections(DB))),
-            Path(layout, "documents", lambda at, _: at.session.documents(NS, "{hits: 3}", "hits")),
-            Path(layout, "count", lambda at, _: at.session.count(NS)),
-            Path(layout, "find an id", lambda at, _: at.session.find_id(NS, "K-1")),
-            Path(layout, "history", lambda at, _: list(at.session.history(NS, ID))),
-            Path(layout, "outlines", lambda at, _: list(at.session.outlines(NS, [ID]))),
-            Path(layout, "compare", lambda at, _: at.session.compare(NS, ID, Value.of(1), None)),
-            Path(layout, "blame", lambda at, _: at.session.blame(NS, ID)),
-            Path(layout, "open", lambda at, _: at.session.open_document(NS, ID)),
+            Path(layout, "databases", lambda at, _: at.session.catalogue.databases()),
+            Path(layout, "collections", lambda at, _: list(at.session.catalogue.collections(DB))),
+            Path(layout, "documents", lambda at, _: at.session.documents.page(NS, "{hits: 3}", "hits")),
+            Path(layout, "count", lambda at, _: at.session.documents.count(NS)),
+            Path(layout, "find an id", lambda at, _: at.session.documents.find_id(NS, "K-1")),
+            Path(layout, "history", lambda at, _: list(at.session.history.versions(NS, ID))),
+            Path(layout, "outlines", lambda at, _: list(at.session.documents.outlines(NS, [ID]))),
+            Path(layout, "compare", lambda at, _: at.session.history.compare(NS, ID, Value.of(1), None)),
+            Path(layout, "blame", lambda at, _: at.session.history.blame(NS, ID)),
+            Path(layout, "open", lambda at, _: at.session.writing.open(NS, ID)),
             Path(layout, "facts", lambda at, _: at.session.refresh_facts()),
         ]
-    found.append(Path("pending", "list tokens", lambda at, _: list(at.session.pending(STATS))))
-    found.append(Path("archive", "connect", lambda at, _: Session.open(at.session._opened.server._uri).close()))
+    found.append(Path("pending", "list tokens", lambda at, _: list(at.session.tokens.pending(STATS))))
+    found.append(
+        Path("archive", "connect", lambda at, _: Session.open(at.session._connection.opened.server._uri).close())
+    )
     return found
 
 

@@ -54,7 +54,7 @@ def done(outcome: Outcome) -> str:
 def three_versions(at: Ground) -> None:
     """A document that was created and edited twice."""
     at.clear()
-    done(at.session.create(NS, bson.encode({"name": "Eva", "hits": 1, "tags": ["a"]}), ID))
+    done(at.session.writing.create(NS, bson.encode({"name": "Eva", "hits": 1, "tags": ["a"]}), ID))
     for hits in (2, 3):
         done(at.session.edit(NS, ID, {"hits": hits}))
 
@@ -86,24 +86,24 @@ def _edit(at: Ground, _: object) -> Outcome:
 
 
 def _replace(at: Ground, _: object) -> Outcome:
-    opened = at.session.open_document(NS, ID)
-    return at.session.save(NS, ID, opened.base, bson.encode({"tags": ["b"], "hits": 7}))
+    opened = at.session.writing.open(NS, ID)
+    return at.session.writing.save(NS, ID, opened.base, bson.encode({"tags": ["b"], "hits": 7}))
 
 
 def _create(at: Ground, _: object) -> Outcome:
-    return at.session.create(NS, bson.encode({"name": "Jonas", "hits": 1}), OTHER)
+    return at.session.writing.create(NS, bson.encode({"name": "Jonas", "hits": 1}), OTHER)
 
 
 def _delete(at: Ground, _: object) -> Outcome:
-    return at.session.delete(NS, ID, at.session.version(NS, ID))
+    return at.session.writing.delete(NS, ID, at.session.history.version(NS, ID))
 
 
 def _restore(at: Ground, _: object) -> Outcome:
-    return at.session.restore(NS, ID, Value.of(1))
+    return at.session.writing.restore(NS, ID, Value.of(1))
 
 
 def _undo(at: Ground, entry: str) -> Outcome:
-    return at.session.undo(entry)
+    return at.session.way_back.undo(entry)
 
 
 def _after(act: Callable[[Ground, object], Outcome]) -> Callable[[Ground], str]:
@@ -125,7 +125,7 @@ def _without_index(at: Ground) -> None:
 
 
 def _index(at: Ground, _: object) -> Outcome:
-    return at.session.create_index(NS)
+    return at.session.writing.create_index(NS)
 
 
 def _counter(**fields: Any) -> Callable[[Ground], None]:
@@ -138,8 +138,10 @@ def _counter(**fields: Any) -> Callable[[Ground], None]:
 
 
 def _finish(at: Ground, _: object) -> Outcome:
-    tokens = [token for token in at.session.pending(STATS) if token.token == Value.of(OLD[0])]
-    return next(iter(at.session.finish(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is finished."))
+    tokens = [token for token in at.session.tokens.pending(STATS) if token.token == Value.of(OLD[0])]
+    return next(
+        iter(at.session.tokens.finish(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is finished.")
+    )
 
 
 def _finished(at: Ground) -> str:
@@ -148,12 +150,12 @@ def _finished(at: Ground) -> str:
 
 
 def _put_back(at: Ground) -> str:
-    return done(at.session.undo(_finished(at)))
+    return done(at.session.way_back.undo(_finished(at)))
 
 
 def _drop(at: Ground, _: object) -> Outcome:
-    tokens = [token for token in at.session.pending(STATS) if token.token == Value.of(OLD[0])]
-    return next(iter(at.session.drop(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is dropped."))
+    tokens = [token for token in at.session.tokens.pending(STATS) if token.token == Value.of(OLD[0])]
+    return next(iter(at.session.tokens.drop(tokens, confirmed=True)), Outcome("skipped", STATS, None, "It is dropped."))
 
 
 def _countable(at: Ground) -> None:
@@ -167,7 +169,7 @@ def _countable(at: Ground) -> None:
 
 
 def _changed(at: Ground) -> Outcome:
-    cart = at.session.version(f"{DB}.carts", ID)
+    cart = at.session.history.version(f"{DB}.carts", ID)
     if cart.v is None:  # what came back was malformed
         raise Refused("The version that came back is none.")
     return at.session.once.update(f"{DB}.carts", ID, cart.v, {"total": 2})
@@ -202,7 +204,7 @@ def _damaged(plant: Callable[[Ground], None]) -> Callable[[Ground], Plan]:
         else:
             three_versions(at)
             plant(at)
-        scan = at.session.scan([STATS if at.layout == "pending" else NS])
+        scan = at.session.scans.scan([STATS if at.layout == "pending" else NS])
         plan = at.session.repairs.plan([found for found in scan if isinstance(found, Finding)])
         if not any(item.repair for item in plan.items):
             raise NotDone(plan)

@@ -78,7 +78,7 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
                 try:
                     operation.act(at, given)
                     if layout != "pending":
-                        at.session.documents(NS, '{name: "f1lter"}')
+                        at.session.documents.page(NS, '{name: "f1lter"}')
                 except Refused:
                     pass
                 at.pipe.plan = Plan()

@@ -102,12 +102,12 @@ def exchanged(uri: str, layout: str, lives: Lives, home: Path) -> tuple[list[str
             with Session.open(uri, shop, home=home) as session:
                 for form, profile in profiles.items():
                     place = home / f"{db}-{form}"
-                    list(session.export_history(ns, place, form))
-                    ends = list(session.history_import(profile.ns, place).apply())
+                    list(session.exchange.export_history(ns, place, form))
+                    ends = list(session.exchange.history_import(profile.ns, place).apply())
                     wrong += [f"{form}: {end.detail}" for end in ends if end.kind != "applied"]
                     found = told(bind(server, profile))
                     wrong += [f"{form}: {key}" for key in wanted | found if wanted.get(key) != found.get(key)]
-                    again = session.export_history(ns, place, form)
+                    again = session.exchange.export_history(ns, place, form)
                     list(again)
                     wrong += [f"{form}: exported again, it wrote {again.written}"] if again.written else []
                 blind = _is_blind(server, profiles["git"], wanted)

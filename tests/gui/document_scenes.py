@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,11 +15,12 @@ from model.errors import NotFound
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import EDIT_IN_DOUBT, Draft, Opened, Outcome, Sending, Version
 from model.layouts.base import Layout
-from model.session import Conflict, Session
+from model.session import Session
 from model.userdata.drafts import Drafts
 from model.values import canonical
 from model.values.canonical import Value
 from model.writing import edit
+from model.writing.edit import Conflict
 
 NS = "insurance.contracts"
 ID = Value.of("K-204117")
@@ -87,6 +88,10 @@ class Desk:
         self.reason = "This document does not decode, so it cannot be written."
         self.created: list[tuple[bytes, Value | None]] = []
         self.settles: list[Outcome] = []
+        self.history: Any = self
+        self.writing: Any = self
+        self.way_back: Any = self
+        self.trust: Any = self
 
     def as_session(self) -> Session:
         """Itself, as what the panels take."""
@@ -117,7 +122,7 @@ class Desk:
             raw=self.content,
         )
 
-    def open_document(self, ns: str, id: Value) -> Opened:
+    def open(self, ns: str, id: Value) -> Opened:
         """The same for editing."""
         base = self.version(ns, id)
         locked = [("_id", ID), ("v", Value.of(self.v))]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+from model.catalogue.catalogue import Comparison
 from model.diff import diff
 from model.errors import Unreachable
 from model.foundation.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
 from model.over_time.watched import Watched
-from model.session import Comparison, Session
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -84,6 +85,9 @@ class Told:
         self.fails: Exception | None = None
         self.on_compare: Callable[[], None] | None = None
         self.turns: list[WatchTurn] = []
+        self.history: Any = self
+        self.time: Any = self
+        self.trust: Any = self
 
     def as_session(self) -> Session:
         """Itself, as what the panels take."""
@@ -94,7 +98,7 @@ class Told:
         chain = cast(Any, self).chain
         return SimpleNamespace(read=lambda checkpoint, partial=None: chain(ns, id, checkpoint, partial))
 
-    def history(
+    def versions(
         self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
     ) -> Iterator[Version]:
         """The versions, newest first."""
@@ -126,7 +130,7 @@ class Told:
         content = self.contents[v]
         return found.but(content=content, raw=content)
 
-    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+    def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version with its content, for reading."""
         if self.fails is not None:
             raise self.fails

@@ -32,7 +32,7 @@ def _asking(question: Callable[[Session], object]) -> Work:
 
 def _page(layout: str, **how: object) -> Work:
     def rows(session: Session) -> object:
-        page = session.documents(SHOP[layout], **how)  # type: ignore[arg-type]
+        page = session.documents.page(SHOP[layout], **how)  # type: ignore[arg-type]
         return [(row.id.python(), row.version.python() if row.version else None) for row in page.rows]
 
     return _asking(rows)
@@ -50,7 +50,7 @@ def _create(layout: str) -> Work:
 def _delete(layout: str) -> Work:
     def gone(session: Session) -> object:
         ns, id = SHOP[layout], Value.of("K-2")
-        return session.delete(ns, id, session.last(ns, id))
+        return session.writing.delete(ns, id, session.history.last(ns, id))
 
     return _asking(gone)
 
@@ -113,7 +113,7 @@ def _feed(bench: Bench) -> None:
 
 
 def _follow(session: Session) -> object:
-    tail = session.tail([SHOP["archive"]])
+    tail = session.time.tail([SHOP["archive"]])
     tail.more()
     tail.rest()
     return tail.places
@@ -124,10 +124,10 @@ ACTIONS = [
     *(Action(f"page {name}", _page(name)) for name in WRITABLE),
     Action("filtered page", _page("versions", filter='{"price": {"$gt": 2}}', sort='{"price": -1}')),
     Action("page, any version", _page("versions", filter='{"price": 2}', any_version=True)),
-    Action("count", _asking(lambda s: s.count(SHOP["versions"], '{"price": 3}'))),
-    Action("fields", _asking(lambda s: [f.path for f in s.fields(SHOP["archive"]).fields])),
-    Action("indexes", _asking(lambda s: [i.name for i in s.indexes(SHOP["archive"]).rows])),
-    Action("explain", _asking(lambda s: len(s.explain(SHOP["archive"], '{"price": 3}')))),
+    Action("count", _asking(lambda s: s.documents.count(SHOP["versions"], '{"price": 3}'))),
+    Action("fields", _asking(lambda s: [f.path for f in s.queries.fields(SHOP["archive"]).fields])),
+    Action("indexes", _asking(lambda s: [i.name for i in s.queries.indexes(SHOP["archive"]).rows])),
+    Action("explain", _asking(lambda s: len(s.queries.explain(SHOP["archive"], '{"price": 3}')))),
     *(Action(f"versions {name}", lambda b, n=name: b.shop("history", SHOP[n], "K-1")) for name in WRITABLE),
     Action("open a document", lambda b: b.shop("show", SHOP["archive"], "K-1")),
     Action("open a version", lambda b: b.shop("show", SHOP["archive"], "K-1@2")),

@@ -202,11 +202,11 @@ def stock() -> tuple[tuple[str, tuple[Any, ...], tuple[bytes, ...]], ...]:
 
 
 def _history(session: Session, ns: str, id: Value, at: int) -> None:
-    if session.missing_index(ns):
-        session.create_index(ns)
+    if session.writing.missing_index(ns):
+        session.writing.create_index(ns)
     content = {"name": f"thing {at}", "price": 1.0, "tags": ["a", "b"]}
     content |= {"sum": Decimal128("1.50")} if id.python() == EXACT else {}
-    outcome = session.create(ns, c.encode(content), id)
+    outcome = session.writing.create(ns, c.encode(content), id)
     assert outcome.kind == "applied", outcome
     for price in (2.0, 3.0):
         outcome = session.edit(ns, id, {"price": price})

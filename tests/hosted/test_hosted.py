@@ -118,7 +118,7 @@ def test_a_collection_that_does_not_come_in_time_is_not_called_empty() -> None:
         server.load("shop.things", [bson.encode({"_id": 1})])
         server.load("shop.nothing", [])
         with Session.open(server.uri) as session:
-            told = {info.ns: info.why for info in session.collections()}
+            told = {info.ns: info.why for info in session.catalogue.collections()}
     assert "came in the time" in told["shop.things"]
 
 
@@ -236,7 +236,7 @@ def test_who_is_not_let_in_is_told_which_of_password_user_and_right_it_is(name: 
             with pytest.raises(Unreachable, match=WRONG):
                 Session.open(address(stranger))
         with Session.open(address("")) as session, pytest.raises(NotAllowed, match="name a user in the address"):
-            session.documents("shop.things")
+            session.documents.page("shop.things")
         with Session.open(address(f"eva:{PASSWORD}@"), Profile((stated("shop.things", "plain"),))) as session:
             outcome = session.edit("shop.things", Value.of(1), {"n": 2})
             assert (outcome.kind, "privilege update on shop.things" in outcome.detail) == ("refused", True), outcome
@@ -244,9 +244,9 @@ def test_who_is_not_let_in_is_told_which_of_password_user_and_right_it_is(name: 
             server.hang_up()
             # Which of them depends on whether the driver's monitor has met the closed connection already.
             with pytest.raises(Unreachable, match=rf"connection to \S+ was lost|{WRONG} any more"):
-                session.documents("shop.things")
+                session.documents.page("shop.things")
             with pytest.raises(Unreachable, match=f"{WRONG} any more; connect again"):
-                session.documents("shop.things")
+                session.documents.page("shop.things")
             with pytest.raises(Unreachable, match=f"{WRONG} any more; connect again"):
                 session.edit("shop.things", Value.of(1), {"n": 2})
 
@@ -373,12 +373,12 @@ def test_the_way_back_of_documents_inserted_at_once_is_told_as_far_as_there_is_o
 ) -> None:
     with bench_of(name, tmp_path, monkeypatch) as bench, Session.open(bench.uri, bench.profile) as session:
         for ns, versioned in ((SHOP["plain"], False), (SHOP["embedded"], True)):
-            run = session.batches.insert(ns, lambda: [bson.encode({"_id": "K-8", "price": 1})], confirmed=True)
+            run = session.writing.batches.insert(ns, lambda: [bson.encode({"_id": "K-8", "price": 1})], confirmed=True)
             assert [outcome.kind for outcome in run] == ["applied"]
             can = versioned or name not in UNABLE
-            lacking, others = session.way_back(run.id)
+            lacking, others = session.way_back.lacking(run.id)
             assert (UNGUARDED in lacking, others) == (not can, can)
-            assert [outcome.kind for outcome in session.undo_run(run.id)] == ["applied" if can else "refused"]
+            assert [outcome.kind for outcome in session.way_back.undo_run(run.id)] == ["applied" if can else "refused"]
 
 
 # --- what servers say of themselves
@@ -404,7 +404,7 @@ def test_which_types_a_filter_may_name_is_asked_and_not_read_off_a_version(
             ],
         )
         with Session.open(server.uri, Profile((stated("shop.things", "versions"),))) as session:
-            page = session.documents("shop.things")
+            page = session.documents.page("shop.things")
     assert [row.id for row in page.rows] == ids
 
 
@@ -413,12 +413,14 @@ def test_arrays_of_numbers_are_written_on_a_server_that_has_no_word_for_decimal1
     with HostedServer(PROFILES["ferretdb-1"]) as server:
         server.load("shop.things", [])
         with Session.open(server.uri, Profile((stated("shop.things", layout, token="_w"),))) as session:
-            if session.missing_index("shop.things"):
-                session.create_index("shop.things")
-            kinds = [session.create("shop.things", canonical.encode({"rates": [1.5, 2.5], "n": 1}), Value.of(1)).kind]
+            if session.writing.missing_index("shop.things"):
+                session.writing.create_index("shop.things")
+            kinds = [
+                session.writing.create("shop.things", canonical.encode({"rates": [1.5, 2.5], "n": 1}), Value.of(1)).kind
+            ]
             for change in ({"n": 2}, {"rates": [3.5]}, {"rates": [4]}):
                 kinds.append(session.edit("shop.things", Value.of(1), change).kind)
-            now = session.version("shop.things", Value.of(1)).content
+            now = session.history.version("shop.things", Value.of(1)).content
     assert kinds == ["applied"] * 4
     assert now == canonical.encode({"rates": [4], "n": 2})
 
@@ -427,10 +429,12 @@ def test_an_array_of_numbers_that_somebody_changed_is_a_conflict_without_a_word_
     with HostedServer(PROFILES["ferretdb-1"]) as server:
         server.load("shop.things", [bson.encode({"_id": 1, "rates": [1.0, 2.0], "n": 1})])
         with Session.open(server.uri, Profile((stated("shop.things", "plain"),))) as session:
-            base = session.last("shop.things", Value.of(1))
+            base = session.history.last("shop.things", Value.of(1))
             with pymongo.MongoClient(server.uri) as other:
                 other["shop"]["things"].update_one({"_id": 1}, {"$set": {"rates": [Int64(1), Int64(2)]}})
-            outcome = session.save("shop.things", Value.of(1), base, canonical.encode({"rates": [1.0, 2.0], "n": 2}))
+            outcome = session.writing.save(
+                "shop.things", Value.of(1), base, canonical.encode({"rates": [1.0, 2.0], "n": 2})
+            )
     assert outcome.kind == "conflict"
 
 
@@ -438,10 +442,10 @@ def test_a_number_is_an_id_and_the_next_one_is_found_on_a_server_that_refuses_de
     with HostedServer(PROFILES["ferretdb-1"]) as server:
         server.load("shop.things", [bson.encode({"_id": 7, "n": 1})])
         with Session.open(server.uri, Profile((stated("shop.things", "plain"),))) as session:
-            assert session.find_id("shop.things", "7") == Value.of(7)
+            assert session.documents.find_id("shop.things", "7") == Value.of(7)
             assert session.once.insert_next("shop.things", {"n": 2}).value == Value.of(8)
             with pytest.raises(NotFound):
-                session.find_id("shop.things", "8.5")
+                session.documents.find_id("shop.things", "8.5")
 
 
 def test_documents_of_a_log_are_counted_on_a_server_that_groups_in_no_such_way() -> None:
@@ -451,7 +455,7 @@ def test_documents_of_a_log_are_counted_on_a_server_that_groups_in_no_such_way()
         profile = Profile((stated("shop.log", "log", id="docId", at="n"),))
         with Session.open(server.uri, profile) as session:
             asked = [("", False), ('{"n": 1}', False), ('{"n": 1}', True), ('{"n": 2}', False), ('{"n": 3}', False)]
-            assert [session.count("shop.log", *each)[0] for each in asked] == [2, 1, 2, 1, 0]
+            assert [session.documents.count("shop.log", *each)[0] for each in asked] == [2, 1, 2, 1, 0]
 
 
 def test_a_history_that_contradicts_is_seen_on_a_server_whose_groups_only_count() -> None:
@@ -464,7 +468,7 @@ def test_a_history_that_contradicts_is_seen_on_a_server_whose_groups_only_count(
             [bson.encode({"_id": at, "docId": id, "v": v, "n": at}) for at, (id, v) in enumerate(rows)],
         )
         with Session.open(server.uri) as session:
-            (info,) = session.collections()
+            (info,) = session.catalogue.collections()
     assert info.layout == "plain"
     assert "short has v 4 in all of its 3 rows" in info.why
 
@@ -483,18 +487,18 @@ def test_every_version_of_the_protocol_that_the_driver_speaks_is_enough(wire: in
         server.load("shop.things", [])
         with Session.open(server.uri) as session:
             assert session.facts.wire == wire
-            assert session.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
+            assert session.writing.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
 
 
 def test_a_server_without_retryable_writes_says_which_option_its_address_needs() -> None:
     with HostedServer(PROFILES["documentdb-5"]) as server:
         server.load("shop.things", [])
         with Session.open(server.uri) as session:
-            outcome: Any = session.create("shop.things", EMPTY, Value.of(1))
+            outcome: Any = session.writing.create("shop.things", EMPTY, Value.of(1))
             assert outcome.kind == "refused"
             assert "retryWrites=false" in outcome.detail
         with Session.open(f"{server.uri}&retryWrites=false") as session:
-            assert session.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
+            assert session.writing.create("shop.things", EMPTY, Value.of(1)).kind == "applied"
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from model.commands import command_line
 from model.errors import Refused, Unreachable
 from model.foundation.records import Outcome
 from model.server.server import Server
-from model.session import Connections
 from model.text import file_documents
 from model.userdata import packed_document
+from model.userdata.connections import Connections
 from model.userdata.drafts import Drafts
 from model.userdata.journal import Intent, Journal
 from tests.blackpipe.pipe import BlackPipe, Plan

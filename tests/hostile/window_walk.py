@@ -43,8 +43,9 @@ from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model.operations.taking_back import Chosen
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 from tests.guarded_server import GuardedServer
 from tests.hostile.pictures import painted
 from tests.hostile.planted import (
@@ -121,7 +122,7 @@ def sheets(window: Window, session: Session, folder: Path) -> Iterator[Sheet]:
 def conflict(session: Session, id: Value) -> Conflict:
     """A hostile edit of the first version, behind which there are two more."""
     mine = bson.encode({**content(7), "same": f"mine {WORDS}", NAME: [WORDS]})
-    return session.conflict(CURRENT, id, session.version(CURRENT, id, Value.of(1)), mine)
+    return session.writing.conflict(CURRENT, id, session.history.version(CURRENT, id, Value.of(1)), mine)
 
 
 def walked(folder: Path, most: int | None, asked_for: list[str]) -> Iterator[tuple[str, QWidget]]:

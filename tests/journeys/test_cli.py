@@ -420,7 +420,9 @@ def test_a_deleted_document_is_told_and_restored(run: Run, rows: Rows, server_ur
     for number in range(1, 4):
         database["claims"].insert_one({"docId": "C-1", "v": number, "_w": ObjectId(), "amount": number, "open": True})
     with Session.open(server_uri) as session:
-        assert session.delete(ns, Value.of("C-1"), session.version(ns, Value.of("C-1"))).kind == "applied"
+        assert (
+            session.writing.delete(ns, Value.of("C-1"), session.history.version(ns, Value.of("C-1"))).kind == "applied"
+        )
     status, found = rows("history", server_uri, ns, "C-1", "--layout", "versions")
     said = [(row["v"]["$numberInt"], row["state"], row["current"], row["detail"]) for row in found]
     assert (status, said[0]) == (0, ("4", "present", False, "deleted"))

@@ -99,17 +99,17 @@ def test_a_session_asks_once_and_remembers_the_answer(server_uri: str, database:
     database["parts"].insert_many([{"_id": n, "name": "x", "lockVersion": n} for n in range(4)])
     ns, id = f"{database_name}.parts", Value.of(2)
     with Session.open(server_uri) as session:
-        opened = session.open_document(ns, id)
+        opened = session.writing.open(ns, id)
         assert (opened.writable, opened.lock) == (False, "lockVersion")
-        info = session.state_guard(ns, "inc")
+        info = session.catalogue.state_guard(ns, "inc")
         assert info.fields["guard"] == "lockVersion"
-        opened = session.open_document(ns, id)
+        opened = session.writing.open(ns, id)
         assert (opened.writable, opened.lock) == (True, "")
         assert session.edit(ns, id, {"name": "y"}).kind == "applied"
         assert database["parts"].find_one({"_id": 2})["lockVersion"] == 3  # type: ignore[index]
-        list(session.collections(database_name))
-        assert session.set_layout(ns, "plain").fields["guard"] == "lockVersion"
-        assert session.open_document(ns, id).lock == ""
+        list(session.catalogue.collections(database_name))
+        assert session.catalogue.set_layout(ns, "plain").fields["guard"] == "lockVersion"
+        assert session.writing.open(ns, id).lock == ""
 
 
 # --- profiles that the data contradict
@@ -190,11 +190,11 @@ def test_whoever_insists_writes_by_it(
     assert contracts.find_one({"_id": 1})["name"] == "x"
     with Session.open(server_uri, file) as session:
         assert session.edit(ns, Value.of(2), {"name": "y"}).kind == "refused"
-        opened = session.open_document(ns, Value.of(2))
+        opened = session.writing.open(ns, Value.of(2))
         assert not opened.writable
         assert "lockVersion" in opened.doubt
-        session.accept_layout(ns)
-        assert session.open_document(ns, Value.of(2)).doubt == ""
+        session.catalogue.accept(ns)
+        assert session.writing.open(ns, Value.of(2)).doubt == ""
         assert session.edit(ns, Value.of(2), {"name": "y"}).kind == "applied"
 
 

@@ -57,7 +57,7 @@ def contents(server_uri: str, ns: str, profile: str) -> dict[str, dict[str, Any]
     with Session.open(server_uri, Path(profile)) as session:
         found = {}
         for id in PEOPLE:
-            version = session.version(ns, Value.of(id))
+            version = session.history.version(ns, Value.of(id))
             found[id] = {"v": version.v.python() if version.v else None, **Value(3, version.content or b"").python()}  # type: ignore[dict-item]
         return found
 
@@ -144,7 +144,7 @@ def test_a_deleted_document_and_a_version_above_a_gap_are_told(
     past = database["orders" if "orders_past" not in database.list_collection_names() else "orders_past"]
     past.delete_one({"docId": "A", "v": 1})
     with Session.open(server_uri, Path(profile)) as session:
-        assert session.delete(ns, Value.of("C"), session.version(ns, Value.of("C"))).kind == "applied"
+        assert session.writing.delete(ns, Value.of("C"), session.history.version(ns, Value.of("C"))).kind == "applied"
     _, done = rows("revert", server_uri, ns, "--author", "import", "--apply", "--profile", profile)
     told = {row["id"]: (row["outcome"], row["detail"]) for row in done}
     assert told["A"][0] == "skipped"

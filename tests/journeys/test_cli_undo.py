@@ -106,8 +106,8 @@ def test_a_write_of_unknown_outcome_is_not_looked_for_in_another_layout(
     database["orders"].drop_indexes()
     database["orders"].insert_many([{"order": n, "sheet": 7} for n in range(20)])
     with Session.open(server_uri) as session:
-        again = session.look_again(outcome.entry)
+        again = session.way_back.look_again(outcome.entry)
         assert again.kind == "unknown"
         assert "--profile" in again.detail
     with Session.open(server_uri, profile=profile) as session:
-        assert session.look_again(outcome.entry).kind == "applied"
+        assert session.way_back.look_again(outcome.entry).kind == "applied"

@@ -20,7 +20,7 @@ from gui.pages.repair_pages import RepairPage
 from gui.style import preferences
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.window import Window
-from model.session import DOTS
+from model.foundation.address import DOTS
 from tests.certificates import Authority
 from tests.guarded_server import GuardedServer
 from tests.gui.window.windows import new_window, sheet, wait_idle

@@ -242,18 +242,18 @@ def test_a_user_without_any_right_hears_why_there_is_nothing_to_see(server: Guar
 
 def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more(server: GuardedServer) -> None:
     with Session.open(address(server)) as session:
-        id = session.find_id("shop.orders", "1")
-        base = session.version("shop.orders", id)
+        id = session.documents.find_id("shop.orders", "1")
+        base = session.history.version("shop.orders", id)
         content = canonical.put(base.content or b"", ("total",), Value.of(5))
         server.allow("eva", [may("shop", "find", collection="orders"), ARCHIVE])
-        outcome = session.save("shop.orders", id, base, content)
+        outcome = session.writing.save("shop.orders", id, base, content)
         assert (outcome.kind, "lacks the privilege update on shop.orders;" in outcome.detail) == ("refused", True)
-        assert session.version("shop.orders", id).v == base.v
+        assert session.history.version("shop.orders", id).v == base.v
         server.allow("eva", [ORDERS])
         with pytest.raises(NotAllowed, match=re.escape("lacks the privilege find on shop.orders_archive;")):
-            session.version("shop.orders", id, Value.of(1))
+            session.history.version("shop.orders", id, Value.of(1))
         server.allow("eva", BOTH)
-        assert session.save("shop.orders", id, base, content).kind == "applied"
+        assert session.writing.save("shop.orders", id, base, content).kind == "applied"
 
 
 WRITING = [
@@ -314,20 +314,20 @@ def _words(line: str, values: dict[str, str]) -> list[str]:
 
 def test_a_login_that_runs_out_is_renewed_and_one_that_cannot_be_is_said(server: GuardedServer) -> None:
     with Session.open(address(server)) as session:
-        id = session.find_id("shop.orders", "1")
+        id = session.documents.find_id("shop.orders", "1")
         server.expired.add("eva")
-        base = session.version("shop.orders", id)
+        base = session.history.version("shop.orders", id)
         content = canonical.put(base.content or b"", ("total",), Value.of(5))
         assert not server.expired, "the driver logs in once more by itself"
         server.change_password("eva", "another")
         server.expired.add("eva")
         with pytest.raises(Refused, match="does not accept this user name and password any more; connect again"):
-            session.version("shop.orders", id)
+            session.history.version("shop.orders", id)
         with pytest.raises(Refused, match="does not accept this user name and password any more; connect again"):
-            session.save("shop.orders", id, base, content)
+            session.writing.save("shop.orders", id, base, content)
     server.change_password("eva", PASSWORD)
     with Session.open(address(server)) as session:
-        assert session.save("shop.orders", id, base, content).kind == "applied"
+        assert session.writing.save("shop.orders", id, base, content).kind == "applied"
 
 
 def lines(nodes: list[SourceNode]) -> Iterator[str]:

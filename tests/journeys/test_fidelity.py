@@ -115,7 +115,7 @@ def test_what_an_edit_does_not_name_keeps_every_byte(
         content = c.document([("before", Value.of(1)), ("values", values), ("edited", Value.of("old"))])
         raws[layout].insert_one(RawBSONDocument(stored(layout, name, content)))
 
-        shown = session.version(ns, Value.of(name))
+        shown = session.history.version(ns, Value.of(name))
         assert shown.content == content
         assert text.from_text(text.to_text(content)) == content
 
@@ -123,7 +123,7 @@ def test_what_an_edit_does_not_name_keeps_every_byte(
         if outcome.kind == "refused" and server_name == "java" and layout in ("hashed", "plain"):
             # This server has no expressions, and compares no regular expressions: what cannot be guarded is refused.
             assert "nothing was written" in outcome.detail
-            assert session.version(ns, Value.of(name)).content == content
+            assert session.history.version(ns, Value.of(name)).content == content
             refused.append(name)
             continue
         assert outcome.kind == "applied", (name, outcome)
@@ -132,7 +132,7 @@ def test_what_an_edit_does_not_name_keeps_every_byte(
         assert raw is not None
         assert content_of(layout, bytes(raw.raw)) == c.put(content, ("edited",), Value.of("new")), name
         if layout in ("versions", "embedded", "archive"):
-            first = session.version(ns, Value.of(name), Value.of(1))
+            first = session.history.version(ns, Value.of(name), Value.of(1))
             assert first.content == content, name
         kept += len(held)
     assert len(refused) <= 5, refused

@@ -35,14 +35,14 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def plan(session: Session) -> Data:
-    found = [each for each in session.scan([OLD]) if isinstance(each, Finding)]
+    found = [each for each in session.scans.scan([OLD]) if isinstance(each, Finding)]
     made: Data = json.loads(written(session.repairs.plan(found)))
     return made
 
 
 def everything(session: Session) -> str:
     """A digest of every document of the database."""
-    port, made = session._opened.server, hashlib.sha256()
+    port, made = session._connection.opened.server, hashlib.sha256()
     for name, *_ in port.collections(OLD):
         for raw in port.find(f"{OLD}.{name}"):
             made.update(raw)
@@ -67,7 +67,7 @@ def rests_on(session: Session, ns: str, **filter: object) -> list[Data]:
             "id": text.json_object(canonical.get(raw, ("_id",)) or canonical.Value.of(None)),
             "sha256": hashlib.sha256(raw).hexdigest(),
         }
-        for raw in session._opened.server.find(ns, filter)
+        for raw in session._connection.opened.server.find(ns, filter)
     ]
 
 

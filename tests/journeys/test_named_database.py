@@ -71,7 +71,7 @@ def test_one_of_the_servers_own_databases_is_named_to_log_in_and_not_to_look_at(
     client[database_name]["orders"].insert_one({})
     with Session.open(naming(server_uri, "admin")) as session:
         assert session.named_database == ""
-        assert database_name in session.databases()
+        assert database_name in session.catalogue.databases()
 
 
 @pytest.fixture
@@ -92,16 +92,16 @@ def test_where_listing_databases_is_forbidden_the_named_one_is_read(close_mouthe
         client["shop"]["orders"].insert_one({"_id": 1})
         client["blog"]["posts"].insert_one({"_id": 1})
     with Session.open(uri) as session:
-        assert session.databases() == ["shop"]
-        assert [info.ns for info in session.collections()] == ["shop.orders"]
-        assert [info.ns for info in session.collections("blog")] == ["blog.posts"]
-        session.database = ""
-        assert session.databases() == ["shop"]
+        assert session.catalogue.databases() == ["shop"]
+        assert [info.ns for info in session.catalogue.collections()] == ["shop.orders"]
+        assert [info.ns for info in session.catalogue.collections("blog")] == ["blog.posts"]
+        session.catalogue.database = ""
+        assert session.catalogue.databases() == ["shop"]
     with (
         Session.open(naming(close_mouthed, "gone")) as session,
         pytest.raises(NotFound, match="no database gone"),
     ):
-        list(session.collections())
+        list(session.catalogue.collections())
 
 
 def test_all_databases_are_looked_at_once_a_person_says_so(
@@ -109,7 +109,7 @@ def test_all_databases_are_looked_at_once_a_person_says_so(
 ) -> None:
     client[database_name]["orders"].insert_one({})
     with Session.open(naming(server_uri, database_name)) as session:
-        assert session.databases() == [database_name] == [session.named_database]
-        session.database = ""
-        assert database_name in session.databases()
+        assert session.catalogue.databases() == [database_name] == [session.named_database]
+        session.catalogue.database = ""
+        assert database_name in session.catalogue.databases()
         assert session.named_database == database_name

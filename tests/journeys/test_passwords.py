@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gui.window.opening import Opening, keep
-from model.session import Connections, SavedConnection
 from model.userdata import connections
+from model.userdata.connections import Connections, SavedConnection
 from tests.guarded_server import GuardedServer
 from tests.gui.conftest import look
 from tests.gui.window.windows import new_window, wait_idle

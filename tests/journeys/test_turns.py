@@ -212,7 +212,7 @@ def edit(uri: str, database: Db, recipe: Recipe, price: int, base: object = None
 
 def test_what_the_recipe_writes_is_recognised(server_uri: str, database: Db, recipe: Recipe) -> None:
     with Session.open(server_uri) as session:
-        info = session.info(f"{database.name}.{recipe.where}")
+        info = session.catalogue.info(f"{database.name}.{recipe.where}")
     assert (info.layout, info.fields["id"]) == (recipe.layout, recipe.key)
     assert info.confidence >= 0.8
 
@@ -222,20 +222,22 @@ def test_each_program_goes_on_from_what_the_other_one_wrote(server_uri: str, dat
     for turn in range(1, 4):
         recipe.save(database, 1, recipe.read(database, 1), 100 * turn)
         with Session.open(server_uri) as session:
-            version = session.version(ns, Value.of(1))
+            version = session.history.version(ns, Value.of(1))
             assert version.content is not None
             assert bson.decode(version.content)["price"] == 100 * turn
         outcome = edit(server_uri, database, recipe, 100 * turn + 50)
         assert outcome.kind == "applied", outcome.detail
         assert recipe.read(database, 1)["price"] == 100 * turn + 50
     with Session.open(server_uri) as session:
-        assert session.info(ns).layout == recipe.layout
-        history = list(session.history(ns, Value.of(1), changed=False))
-        found = [each for each in session.scan([database.name]) if isinstance(each, Finding)]
+        assert session.catalogue.info(ns).layout == recipe.layout
+        history = list(session.history.versions(ns, Value.of(1), changed=False))
+        found = [each for each in session.scans.scan([database.name]) if isinstance(each, Finding)]
         assert not [each for each in found if each.doubt or each.detail != "hash differs in field order only"]
         if not recipe.keeps:
             return
-        prices = [bson.decode(session.version(ns, Value.of(1), each.v).content or b"")["price"] for each in history]
+        prices = [
+            bson.decode(session.history.version(ns, Value.of(1), each.v).content or b"")["price"] for each in history
+        ]
     assert prices[:6] == [350, 300, 250, 200, 150, 100]
     assert {each.state for each in history} == {"present"}
     assert [each.v and each.v.python() for each in history] == list(range(len(history), 0, -1))
@@ -253,7 +255,7 @@ def test_an_edit_that_began_before_another_program_wrote_is_a_conflict(
     server_uri: str, database: Db, recipe: Recipe
 ) -> None:
     with Session.open(server_uri) as session:
-        base = session.version(f"{database.name}.{recipe.where}", Value.of(1)).v
+        base = session.history.version(f"{database.name}.{recipe.where}", Value.of(1)).v
     recipe.save(database, 1, recipe.read(database, 1), 300)
     assert edit(server_uri, database, recipe, 999, base=base).kind == "conflict"
     assert recipe.read(database, 1)["price"] == 300
@@ -317,7 +319,7 @@ def test_an_entry_counts_once_whoever_deals_with_it(server_uri: str, database: D
     for year in range(2000, 2004):
         process(database, 2, f"theirs-{year}")
         with Session.open(server_uri) as session:
-            assert session.info(ns).layout == "processed"
+            assert session.catalogue.info(ns).layout == "processed"
             assert session.once.process(ns, 2, f"theirs-{year}", field="wins").kind == "skipped"
             assert session.once.process(ns, 2, f"ours-{year}", field="wins").kind == "applied"
         process(database, 2, f"ours-{year}")
@@ -356,9 +358,9 @@ def test_events_are_counted_once_by_either_program_and_either_cleanup(server_uri
     note(database, left)
     note(database, late)
     with Session.open(server_uri) as session:
-        assert session.info(ns).layout == "pending"
+        assert session.catalogue.info(ns).layout == "pending"
         assert session.once.count(ns, DAY, "order-7").kind == "applied"
-        assert [each.kind for each in session.finish(list(session.pending(ns)))] == ["applied", "applied"]
+        assert [each.kind for each in session.tokens.finish(list(session.tokens.pending(ns)))] == ["applied", "applied"]
     settle(database, late)  # by a writer that was thought dead: its token is gone, so nothing happens
     assert database["events"].find_one({"_id": DAY}, {"counter": 1}) == {"_id": DAY, "counter": 5}
     note(database, next(old))
@@ -369,7 +371,7 @@ def test_events_are_counted_once_by_either_program_and_either_cleanup(server_uri
     with Session.open(server_uri) as session:
         assert session.once.count(ns, DAY, "order-7").kind == "skipped"
         assert session.once.count(ns, DAY, "order-8").kind == "applied"
-        assert [each.kind for each in session.finish(list(session.pending()))] == ["applied"]
+        assert [each.kind for each in session.tokens.finish(list(session.tokens.pending()))] == ["applied"]
     assert database["events"].find_one({"_id": DAY}, {"counter": 1, "pending": 1}) == {
         "_id": DAY,
         "counter": 8,

@@ -166,7 +166,7 @@ def test_the_command_says_first_and_writes_only_when_told(
         assert command_line.main([*asked, "--remove-old", "--apply"]) == 0
         assert client[database_name].contracts.count_documents({}) == 0
     with Session.open(local_uri) as session:
-        versions = session.history(f"{database_name}.contracts_archive", Value.of("K1"))
+        versions = session.history.versions(f"{database_name}.contracts_archive", Value.of("K1"))
         assert [v.v.python() for v in versions if v.v is not None] == [3, 2, 1]
 
 
@@ -212,8 +212,8 @@ def test_migration_is_refused_where_writing_is(local_uri: str, database_name: st
     with pymongo.MongoClient(local_uri) as client:
         client[database_name].things.insert_one({"docId": 1, "v": 1})
     with Session.open(local_uri, read_only=True) as session:
-        session.set_layout(f"{database_name}.things", "versions")
-        moving: Migration = session.migration(f"{database_name}.things", "archive")
+        session.catalogue.set_layout(f"{database_name}.things", "versions")
+        moving: Migration = session.exchange.migration(f"{database_name}.things", "archive")
         with pytest.raises(Exception, match="read-only"):
             list(moving.run())
 
@@ -358,13 +358,13 @@ def test_a_migration_that_was_stopped_is_not_taken_for_an_index(local_uri: str, 
         client[database_name].things.insert_many([{"docId": n, "v": 1} for n in range(3)])
         client[database_name].things.create_index([("docId", 1), ("v", 1)], unique=True)
     with Session.open(local_uri) as session:
-        session.set_layout(f"{database_name}.things", "versions")
-        moving = session.migration(f"{database_name}.things", "archive").run()
+        session.catalogue.set_layout(f"{database_name}.things", "versions")
+        moving = session.exchange.migration(f"{database_name}.things", "archive").run()
         next(iter(moving))
         moving.close()  # type: ignore[attr-defined]
         (row,) = session.journal.entries()
         assert row.kind == "unknown"
-        outcome = session.look_again(row.id)
+        outcome = session.way_back.look_again(row.id)
         assert "run it again" in outcome.detail
         assert "take" in session.journal.entry(row.id).why_not.lower()
 
@@ -375,7 +375,7 @@ def test_what_was_in_doubt_and_arrived_is_told_by_the_next_round(
     with pymongo.MongoClient(local_uri) as client:
         client[database_name].things.insert_one({"_id": 1, "name": "x"})
     with Session.open(local_uri) as session:
-        moving = session.migration(f"{database_name}.things", "versions")
+        moving = session.exchange.migration(f"{database_name}.things", "versions")
         send, answers = moving._sent, ["unknown"]
 
         def sent(step: Step) -> str:
@@ -394,10 +394,10 @@ def test_the_lock_of_another_program_begins_anew_in_the_new_place(to: str, serve
     )
     ns = f"{database.name}.items"
     with Session.open(server_uri) as session:
-        moving = session.migration(ns, to)
+        moving = session.exchange.migration(ns, to)
         assert {outcome.kind for outcome in moving.run()} == {"applied"}
         assert [each.wrong for each in moving.verify() if each.wrong] == []
-        assert {outcome.kind for outcome in session.migration(ns, to).run()} <= {"skipped"}
+        assert {outcome.kind for outcome in session.exchange.migration(ns, to).run()} <= {"skipped"}
     made = list(database[f"items_{to}"].find())
     assert [each["version"] for each in made] == ([1, 1, 1] if to == "nested" else [0, 0, 0])  # its own version there
     assert {type(each["version"]) for each in made} == {int if to == "nested" else Int64}

@@ -64,7 +64,7 @@ def test_recognising_small_collections_takes_a_few_commands_each_however_many_th
         local.load(f"db{n % databases}.c{n}", [bson.encode(make(n, at)) for at in range(10 + 5 * n)])
     with Session.open(local.uri) as session:
         log.clear()
-        found = list(session.collections())
+        found = list(session.catalogue.collections())
     assert len(found) == collections
     assert len(log.names) <= each * collections + databases + 1
 
@@ -80,7 +80,7 @@ def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
                 local.load(f"db.c{n}", [bson.encode(make(n, at)) for at in range(250)])
         with Session.open(local.uri) as session:
             log.clear()
-            list(session.collections("db"))
+            list(session.catalogue.collections("db"))
         sent.append(len(log.names) / collections)
     assert sent[1] <= 1.25 * sent[0]
 
@@ -103,7 +103,7 @@ def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_l
                 local.load(f"db.c{n}", [bson.encode(make(n, at)) for at in range(20)])
         asked.clear()
         with Session.open(local.uri) as session:
-            list(session.collections("db"))
+            list(session.catalogue.collections("db"))
         each.append(len(asked) / collections)
     assert each[1] <= 1.25 * each[0]
 
@@ -169,7 +169,7 @@ def test_one_document_is_shown_in_six_commands_however_much_there_is_beside_it(
         assert "name" in shown
         assert ("v" in shown) == (layout == "counted")  # elsewhere it is the layout's own
         with Session.open(local.uri) as session:
-            assert session.info(f"{db}.things").layout == ("plain" if layout == "counted" else layout)
+            assert session.catalogue.info(f"{db}.things").layout == ("plain" if layout == "counted" else layout)
 
 
 def test_an_id_that_may_be_meant_in_several_ways_is_read_and_asked_for_once(
@@ -178,11 +178,11 @@ def test_an_id_that_may_be_meant_in_several_ways_is_read_and_asked_for_once(
     oid = ObjectId()
     local.load("db.things", [bson.encode({"_id": id, **CONTENT}) for id in (7, "8", 8, oid)])
     with Session.open(local.uri) as session:
-        session.info("db.things")
+        session.catalogue.info("db.things")
         for typed, id, commands in (("7", 7, 2), (str(oid), oid, 2), ('"8"', "8", 4), ("x y", None, 2)):
             log.clear()
             try:
-                found, version = session.find_current("db.things", typed)
+                found, version = session.documents.find_current("db.things", typed)
             except NotFound:
                 assert id is None
             else:
@@ -190,16 +190,16 @@ def test_an_id_that_may_be_meant_in_several_ways_is_read_and_asked_for_once(
                 assert version.raw == bson.encode({"_id": id, **CONTENT})
             assert len(log.names) <= commands
         with pytest.raises(Refused, match='say which: "8" or '):
-            session.find_current("db.things", "8")
+            session.documents.find_current("db.things", "8")
 
 
 def test_documents_are_counted_where_their_number_is_told_and_no_sooner(local: LocalServer, log: CommandLog) -> None:
     local.load("db.things", [bson.encode(plain(0, at)) for at in range(700)])
     with Session.open(local.uri) as session:
-        session.find_current("db.things", "c0-3")
+        session.documents.find_current("db.things", "c0-3")
         assert "count" not in log.names
-        assert session.info("db.things").documents == 700
-        session.info("db.things")
+        assert session.catalogue.info("db.things").documents == 700
+        session.catalogue.info("db.things")
         assert log.names.count("count") == 1
 
 
@@ -258,10 +258,10 @@ def test_a_page_of_newest_versions_takes_as_much_however_many_documents_there_ar
         local.index(f"db.{name}", [("docId", 1), ("v", 1)], unique=True)
     with Session.open(local.uri) as session:
         for name in ("few", "many"):
-            session.set_layout(f"db.{name}", layout)
-            session.documents(f"db.{name}", limit=50)  # from here on it is known how many versions documents have
+            session.catalogue.set_layout(f"db.{name}", layout)
+            session.documents.page(f"db.{name}", limit=50)  # from here on it is known how many versions documents have
             log.clear()
-            page = session.documents(f"db.{name}", limit=50)
+            page = session.documents.page(f"db.{name}", limit=50)
             assert [row.id.python() for row in page.rows] == [f"d{at:05}" for at in range(50)]
             assert {row.version.python() for row in page.rows if row.version} == {versions}
             assert len(log.names) <= commands
@@ -277,9 +277,9 @@ def test_a_page_of_current_documents_is_one_command(
     place = {"archive": "db.things_past"} if layout == "archive" else {}
     with Session.open(local.uri, Profile((stated("db.things", layout, token="_w", **place),))) as session:
         for skip in (0, 50):
-            session.documents("db.things", skip=skip)
+            session.documents.page("db.things", skip=skip)
             log.clear()
-            page = session.documents("db.things", skip=skip)
+            page = session.documents.page("db.things", skip=skip)
             assert [row.id.python() for row in page.rows] == list(range(skip, skip + 50))
             assert (log.names, log.rows, page.more) == (["find"], 51, True)
 
@@ -318,12 +318,14 @@ def test_a_swap_sends_its_guarded_writes_and_reads_what_they_do_not_bring(
     place = {"archive": f"{ns}_past"} if layout == "archive" else {}
     with Session.open(local.uri, Profile((stated(ns, layout, token="_w", **place),))) as session:
         for price in (2, 3):  # the indexes are asked for once
-            base = session.version(ns, id)
+            base = session.history.version(ns, id)
             log.clear()
-            outcome = session.save(ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(price)))
+            outcome = session.writing.save(
+                ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(price))
+            )
             assert outcome.kind == "applied"
         assert log.names == commands
-        assert session.version(ns, id).content == bson.encode(CONTENT | {"price": 3})
+        assert session.history.version(ns, id).content == bson.encode(CONTENT | {"price": 3})
 
 
 def test_a_swap_looks_for_the_recipe_of_hashes_once_before_it_is_noted_and_once_for_the_new_hash(
@@ -332,9 +334,9 @@ def test_a_swap_looks_for_the_recipe_of_hashes_once_before_it_is_noted_and_once_
     ns, id = "db.things", Value.of("d")
     local.load(ns, [bson.encode({"_id": "d", **CONTENT})])  # the first hash here: nothing proves a recipe
     with Session.open(local.uri, Profile((stated(ns, "hashed"),))) as session:
-        base = session.version(ns, id)
+        base = session.history.version(ns, id)
         log.clear()
-        outcome = session.save(ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
+        outcome = session.writing.save(ns, id, base, canonical.put(base.content or b"", ("price",), Value.of(2)))
         assert outcome.kind == "applied"
         assert log.names.count("find") == 2 + 2  # a look at either end of the collection, each time
 
@@ -379,19 +381,19 @@ def test_one_version_and_the_first_hundred_are_read_without_the_thousands_behind
     place = {"archive": f"{ns}_past"} if layout == "archive" else {}
     profile = stated(ns, layout, token="_w", **({"version": "v"} if layout == "nested" else {}), **place)
     with Session.open(local.uri, Profile((profile,))) as session:
-        session.version(ns, id)
+        session.history.version(ns, id)
         log.clear()
-        assert session.version(ns, id).v == Value.of(versions)
+        assert session.history.version(ns, id).v == Value.of(versions)
         assert (len(log.names), log.rows) == newest
         for v in (1, 1234, versions - 1):
             log.clear()
-            found = session.version(ns, id, Value.of(v))
+            found = session.history.version(ns, id, Value.of(v))
             assert canonical.decode(found.content or b"") == {**CONTENT, "price": v}
             # The newest row of an archive has none above it: only the document tells that it is not current.
             beside = layout == "archive" and v == versions - 1
             assert (len(log.names), log.rows) == ((2, 2) if beside else earlier)
         log.clear()
-        page = list(islice(session.history(ns, id), 100))
+        page = list(islice(session.history.versions(ns, id), 100))
         assert [each.v for each in page] == [Value.of(v) for v in range(versions, versions - 100, -1)]
         assert (len(log.names), log.rows) == history
 
@@ -404,10 +406,10 @@ def test_an_import_asks_once_and_not_for_each_document_whether_it_can_be_undone(
         local.load(f"db.c{documents}", [bson.encode(plain(0, at)) for at in range(10)])
         wanted = [bson.encode(plain(1, at)) for at in range(documents)]
         with Session.open(local.uri) as session:
-            run = session.batches.insert(f"db.c{documents}", lambda wanted=wanted: wanted)
+            run = session.writing.batches.insert(f"db.c{documents}", lambda wanted=wanted: wanted)
             assert len(list(run)) == documents
             log.clear()
-            assert session.way_back(run.id) == ("", True)
+            assert session.way_back.lacking(run.id) == ("", True)
         sent.append(len(log.names))
     assert sent[0] == sent[1] > 0
 
@@ -423,10 +425,10 @@ def test_a_server_that_fell_silent_after_an_import_is_asked_once_whether_it_can_
         raise Unreachable("It does not answer in time.")
 
     with Session.open(local.uri) as session:
-        run = session.batches.insert("db.c", lambda: [bson.encode(plain(1, at)) for at in range(5)])
+        run = session.writing.batches.insert("db.c", lambda: [bson.encode(plain(1, at)) for at in range(5)])
         assert len(list(run)) == 5
         monkeypatch.setattr(Server, "find", silent)
-        assert session.way_back(run.id) == ("", True)
+        assert session.way_back.lacking(run.id) == ("", True)
     assert len(asked) == 1
 
 
@@ -443,10 +445,14 @@ def test_two_times_take_one_reading_of_each_history(local: LocalServer, log: Com
     )
     profile = Profile((stated("shop.things", "versions", at="at"),))
     with Session.open(local.uri, profile) as session:
-        list(session.history("shop.things", Value.of("d0")))  # what is known of the collection is asked for here
+        list(
+            session.history.versions("shop.things", Value.of("d0"))
+        )  # what is known of the collection is asked for here
         log.clear()
-        list(session.history("shop.things", Value.of("d0")))
+        list(session.history.versions("shop.things", Value.of("d0")))
         each = len(log.names)
         log.clear()
-        assert not list(session.as_of_both("shop.things", start + dt.timedelta(days=3), start + dt.timedelta(days=9)))
+        assert not list(
+            session.time.as_of_both("shop.things", start + dt.timedelta(days=3), start + dt.timedelta(days=9))
+        )
         assert len(log.names) <= there * each + 4

@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_used_is_said_in_a_sentence(tmp_path: Path) -> Non
 @pytest.mark.deep
 def test_data_in_memory_are_remembered_by_their_session_alone(tmp_path: Path) -> None:
     with Session.open("sample:", home=tmp_path) as session:
-        work = session.scan(["insurance.tariffs"])
+        work = session.scans.scan(["insurance.tariffs"])
         list(work)
         assert work.summary.counts == {"C1": 1, "V1": 2}
         session.health.keep(counted(NOON, ["insurance.tariffs"], None, work.summary))

@@ -58,9 +58,12 @@ def test_a_process_of_its_own_serves_what_this_one_would(server_processes: list[
     with Session.open("sample:") as here, Session.open("sample:", apart=True) as apart:
         (process,) = server_processes
         assert process.pid != os.getpid()
-        assert [info.ns for info in apart.collections()] == [info.ns for info in here.collections()]
-        id = here.find_id("insurance.contracts", "K-204117")
-        assert apart.version("insurance.contracts", id, None).raw == here.version("insurance.contracts", id, None).raw
+        assert [info.ns for info in apart.catalogue.collections()] == [info.ns for info in here.catalogue.collections()]
+        id = here.documents.find_id("insurance.contracts", "K-204117")
+        assert (
+            apart.history.version("insurance.contracts", id, None).raw
+            == here.history.version("insurance.contracts", id, None).raw
+        )
         assert apart.is_local
         assert apart.is_sample
 
@@ -115,8 +118,8 @@ def test_a_dump_is_served_apart_in_memory_and_to_be_read(tmp_path: Path, server_
     (tmp_path / "things.json").write_text('{"_id": 1, "a": 2}\n')
     for into_memory in (False, True):
         with Session.open(tmp_path / "things.json", into_memory=into_memory, apart=True) as session:
-            assert session.read_only is not into_memory
-            assert [info.documents for info in session.collections()] == [1]
+            assert session.trust.read_only is not into_memory
+            assert [info.documents for info in session.catalogue.collections()] == [1]
             assert len(server_processes) == 1 + into_memory
 
 

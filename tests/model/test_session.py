@@ -59,7 +59,7 @@ def put(version: Version, **fields: Any) -> bytes:
 
 
 def test_each_collection_is_named_with_its_layout(session: Session, database_name: str) -> None:
-    found = {info.ns.partition(".")[2]: info for info in session.collections(database_name)}
+    found = {info.ns.partition(".")[2]: info for info in session.catalogue.collections(database_name)}
     assert {name: info.layout for name, info in found.items() if name != "contracts_history"} == {
         "contracts": "archive",
         "claims": "versions",
@@ -67,63 +67,65 @@ def test_each_collection_is_named_with_its_layout(session: Session, database_nam
         "stats": "pending",
     }
     assert found["contracts_history"].belongs_to == f"{database_name}.contracts"
-    assert session.info(f"{database_name}.claims") == found["claims"]
+    assert session.catalogue.info(f"{database_name}.claims") == found["claims"]
 
 
 def test_a_database_or_collection_that_is_not_there_is_said(session: Session, database_name: str) -> None:
     with pytest.raises(NotFound, match="no database nowhere"):
-        list(session.collections("nowhere"))
+        list(session.catalogue.collections("nowhere"))
     with pytest.raises(NotFound, match="no collection"):
-        session.info(f"{database_name}.nothing")
+        session.catalogue.info(f"{database_name}.nothing")
     with pytest.raises(Refused, match=r"database\.collection"):
-        session.info("contracts")
+        session.catalogue.info("contracts")
 
 
 def test_a_collection_whose_name_has_dots_is_found(session: Session, database: Db, database_name: str) -> None:
     database["a.b.c"].insert_one({"_id": 1})
-    assert session.documents(f"{database_name}.a.b.c").total == 1
+    assert session.documents.page(f"{database_name}.a.b.c").total == 1
 
 
 def test_documents_come_in_pages_with_filter_and_order(session: Session, database_name: str) -> None:
     agents = f"{database_name}.agents"
-    page = session.documents(agents, filter="{visits: {$gte: 2}}", sort="visits descending", limit=2)
+    page = session.documents.page(agents, filter="{visits: {$gte: 2}}", sort="visits descending", limit=2)
     assert [row.raw and canonical.get(row.raw, ("name",)) for row in page.rows] == [
         Value.of("Marta"),
         Value.of("Eva"),
     ]
     assert (page.more, page.total, page.skip) == (True, None, 0)
     assert page.total_note == "N/A: the documents are counted after the page."
-    assert session.count(agents, "{visits: {$gte: 2}}") == (3, "")
-    rest = session.documents(agents, filter="{visits: {$gte: 2}}", sort="{visits: -1}", skip=2, limit=2)
+    assert session.documents.count(agents, "{visits: {$gte: 2}}") == (3, "")
+    rest = session.documents.page(agents, filter="{visits: {$gte: 2}}", sort="{visits: -1}", skip=2, limit=2)
     assert [canonical.get(row.raw, ("name",)) for row in rest.rows] == [Value.of("Jonas")]
     assert (rest.more, rest.total) == (False, 3)
 
 
 def test_a_filter_looks_at_current_versions_only(session: Session, database_name: str) -> None:
     claims = f"{database_name}.claims"
-    assert [row.id for row in session.documents(claims, filter="{open: true}").rows] == [Value.of("C-2")]
+    assert [row.id for row in session.documents.page(claims, filter="{open: true}").rows] == [Value.of("C-2")]
 
 
 @pytest.mark.parametrize("wrong", [{"filter": "{a: "}, {"sort": "{a: 2}"}, {"sort": "a sideways"}, {"fields": "{a"}])
 def test_a_query_that_cannot_be_read_is_said(session: Session, contracts: str, wrong: dict[str, str]) -> None:
     with pytest.raises(Unreadable):
-        session.documents(contracts, **wrong)  # type: ignore[arg-type]
+        session.documents.page(contracts, **wrong)  # type: ignore[arg-type]
 
 
 def test_an_id_is_plain_text_where_only_one_matches(session: Session, database_name: str) -> None:
     agents = f"{database_name}.agents"
-    assert session.find_id(agents, "eva@example.com") == Value.of("eva@example.com")
-    assert session.find_id(agents, "64f0a1c29b1e8a0012c4d7aa") == Value.of(ObjectId("64f0a1c29b1e8a0012c4d7aa"))
+    assert session.documents.find_id(agents, "eva@example.com") == Value.of("eva@example.com")
+    assert session.documents.find_id(agents, "64f0a1c29b1e8a0012c4d7aa") == Value.of(
+        ObjectId("64f0a1c29b1e8a0012c4d7aa")
+    )
     with pytest.raises(Refused, match="7"):
-        session.find_id(agents, "7")
-    assert session.find_id(agents, '"7"') == Value.of("7")
-    assert session.find_id(agents, '{"$numberInt": "7"}') == Value.of(7)
+        session.documents.find_id(agents, "7")
+    assert session.documents.find_id(agents, '"7"') == Value.of("7")
+    assert session.documents.find_id(agents, '{"$numberInt": "7"}') == Value.of(7)
     with pytest.raises(NotFound):
-        session.find_id(agents, "8")
+        session.documents.find_id(agents, "8")
 
 
 def test_a_history_is_newest_first_with_gaps_and_counts_of_changes(session: Session, contracts: str) -> None:
-    versions = list(session.history(contracts, K1))
+    versions = list(session.history.versions(contracts, K1))
     assert [(v.v, v.state, v.stored, v.current) for v in versions] == [
         (Value.of(4), "present", "document", True),
         (Value.of(3), "missing", "none", False),
@@ -136,7 +138,7 @@ def test_a_history_is_newest_first_with_gaps_and_counts_of_changes(session: Sess
 
 
 def test_two_versions_are_compared(session: Session, contracts: str) -> None:
-    found = session.compare(contracts, K1, Value.of(1), Value.of(2))
+    found = session.history.compare(contracts, K1, Value.of(1), Value.of(2))
     assert (found.a.v, found.b.v) == (Value.of(1), Value.of(2))
     assert {(op.op, op.path) for op in found.diff} == {
         ("replace", ("status",)),
@@ -147,14 +149,14 @@ def test_two_versions_are_compared(session: Session, contracts: str) -> None:
 
 @pytest.mark.parametrize("meant", ["2", "v2", '{"$numberInt": "2"}', 2, Int64(2), Value.of(2)])
 def test_a_version_is_meant_by_number_or_text(session: Session, contracts: str, meant: Any) -> None:
-    assert session.find_version(contracts, K1, meant) == Value.of(2)
+    assert session.history.find_version(contracts, K1, meant) == Value.of(2)
 
 
 def test_a_version_that_is_not_there_is_said(session: Session, contracts: str) -> None:
     with pytest.raises(NotFound, match="K-1 has no version 9"):
-        session.find_version(contracts, K1, "9")
+        session.history.find_version(contracts, K1, "9")
     with pytest.raises(NotFound):
-        session.compare(contracts, K1, Value.of(1), Value.of(3))
+        session.history.compare(contracts, K1, Value.of(1), Value.of(3))
 
 
 # --- writing
@@ -164,10 +166,10 @@ def test_a_save_archives_the_old_version_and_swaps_in_the_new_one(
     session: Session, contracts: str, database: Db
 ) -> None:
     before = current(database)
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     assert opened.writable
     assert {"_id", "v", "_w"} <= set(opened.locked)
-    outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    outcome = session.writing.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
     after = current(database)
     assert {**after, "_w": None} == {**before, "status": "cancelled", "v": 5, "_w": None}
@@ -181,8 +183,8 @@ def test_a_save_archives_the_old_version_and_swaps_in_the_new_one(
 
 def test_the_preview_says_what_would_be_sent_and_sends_nothing(session: Session, contracts: str, database: Db) -> None:
     before = current(database)
-    opened = session.open_document(contracts, K1)
-    sending = session.preview(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    opened = session.writing.open(contracts, K1)
+    sending = session.writing.preview(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert "cancelled" in sending.pymongo
     assert "cancelled" in sending.mongosh
     assert sending.explanation
@@ -190,8 +192,8 @@ def test_the_preview_says_what_would_be_sent_and_sends_nothing(session: Session,
 
 
 def test_saving_nothing_new_writes_nothing(session: Session, contracts: str, database: Db) -> None:
-    opened = session.open_document(contracts, K1)
-    outcome = session.save(contracts, K1, opened.base, opened.base.content or b"")
+    opened = session.writing.open(contracts, K1)
+    outcome = session.writing.save(contracts, K1, opened.base, opened.base.content or b"")
     assert outcome.kind == "skipped"
     assert current(database)["v"] == 4
     assert session.journal.entries() == []
@@ -200,19 +202,19 @@ def test_saving_nothing_new_writes_nothing(session: Session, contracts: str, dat
 def test_a_field_that_an_unversioned_writer_raises_meanwhile_survives_a_save(
     session: Session, contracts: str, database: Db
 ) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     database["contracts"].update_one({"_id": "K-1"}, {"$inc": {"steps": 100}})
-    outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    outcome = session.writing.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert outcome.kind == "applied"
     assert (current(database)["status"], current(database)["steps"]) == ("cancelled", 104)
 
 
 def test_a_plain_document_is_swapped_on_its_whole_content(session: Session, database: Db, database_name: str) -> None:
     agents, id = f"{database_name}.agents", Value.of("eva@example.com")
-    opened = session.open_document(agents, id)
-    assert session.save(agents, id, opened.base, put(opened.base, name="Eva Maria")).kind == "applied"
+    opened = session.writing.open(agents, id)
+    assert session.writing.save(agents, id, opened.base, put(opened.base, name="Eva Maria")).kind == "applied"
     database["agents"].update_one({"_id": "eva@example.com"}, {"$inc": {"visits": 1}})
-    assert session.save(agents, id, opened.base, put(opened.base, name="Eva Anna")).kind == "conflict"
+    assert session.writing.save(agents, id, opened.base, put(opened.base, name="Eva Anna")).kind == "conflict"
     found = database["agents"].find_one({"_id": "eva@example.com"})
     assert found is not None
     assert (found["name"], found["visits"]) == ("Eva Maria", 4)
@@ -240,13 +242,13 @@ def overtake(database: Db, **fields: Any) -> None:
 def test_a_save_that_was_overtaken_writes_nothing_and_says_what_happened(
     session: Session, contracts: str, database: Db, theirs: dict[str, Any], kind: str
 ) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     mine = put(opened.base, status="cancelled")
     overtake(database, **theirs)
     between = current(database)
-    assert session.save(contracts, K1, opened.base, mine).kind == "conflict"
+    assert session.writing.save(contracts, K1, opened.base, mine).kind == "conflict"
     assert current(database) == between
-    conflict = session.conflict(contracts, K1, opened.base, mine)
+    conflict = session.writing.conflict(contracts, K1, opened.base, mine)
     assert conflict.kind == kind
     assert conflict.changed_by_me == (("status",),)
     assert conflict.changed_by_them == tuple((name,) for name in theirs)
@@ -257,34 +259,34 @@ def test_a_save_that_was_overtaken_writes_nothing_and_says_what_happened(
 def test_disjoint_changes_merge_and_the_merge_is_saved_over_the_newest(
     session: Session, contracts: str, database: Db
 ) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     mine = put(opened.base, status="cancelled")
     overtake(database, notes="by someone else")
-    conflict = session.conflict(contracts, K1, opened.base, mine)
+    conflict = session.writing.conflict(contracts, K1, opened.base, mine)
     assert conflict.merge is not None
     assert conflict.theirs is not None
     assert not conflict.merge.conflicts
-    outcome = session.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
+    outcome = session.writing.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
     assert outcome.kind == "applied"
     after = current(database)
     assert (after["status"], after["notes"], after["v"]) == ("cancelled", "by someone else", 6)
     session.edit(contracts, K1, set={"status": "active"})
-    assert session.merges() == {(contracts, K1, Value.of(6))}
+    assert session.history.merges() == {(contracts, K1, Value.of(6))}
 
 
 def test_a_field_that_both_changed_is_left_to_a_person(session: Session, contracts: str, database: Db) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     overtake(database, status="paused", notes="n")
-    conflict = session.conflict(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    conflict = session.writing.conflict(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert conflict.both == (("status",),)
 
 
 def test_a_document_deleted_meanwhile_is_said_so(session: Session, contracts: str, database: Db) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     mine = put(opened.base, status="cancelled")
     database["contracts"].delete_one({"_id": "K-1"})
-    assert session.save(contracts, K1, opened.base, mine).kind == "conflict"
-    conflict = session.conflict(contracts, K1, opened.base, mine)
+    assert session.writing.save(contracts, K1, opened.base, mine).kind == "conflict"
+    conflict = session.writing.conflict(contracts, K1, opened.base, mine)
     assert (conflict.kind, conflict.theirs, conflict.merge) == ("deleted", None, None)
     assert database["contracts"].find_one({"_id": "K-1"}) is None
 
@@ -323,14 +325,14 @@ def test_an_edit_of_what_cannot_be_edited_is_refused(session: Session, contracts
 
 
 def test_a_whole_version_is_restored_as_a_new_one(session: Session, contracts: str, database: Db) -> None:
-    outcome = session.restore(contracts, K1, Value.of(1))
+    outcome = session.writing.restore(contracts, K1, Value.of(1))
     assert (outcome.kind, outcome.version) == ("applied", Value.of(5))
     after = current(database)
     assert {k: v for k, v in after.items() if k not in ("_id", "v", "_w")} == session_scenes.contract(1, status="draft")
 
 
 def test_chosen_fields_are_restored_and_the_others_stay(session: Session, contracts: str, database: Db) -> None:
-    outcome = session.restore(contracts, K1, Value.of(2), fields=[("steps",), ("notes",)])
+    outcome = session.writing.restore(contracts, K1, Value.of(2), fields=[("steps",), ("notes",)])
     assert outcome.kind == "applied"
     after = current(database)
     assert (after["steps"], after["notes"], after["v"]) == (2, "call ahead", 5)
@@ -338,19 +340,19 @@ def test_chosen_fields_are_restored_and_the_others_stay(session: Session, contra
 
 def test_a_new_document_is_version_one_and_an_id_is_taken_once(session: Session, contracts: str, database: Db) -> None:
     content = canonical.encode({"status": "new"})
-    assert session.create(contracts, content, Value.of("K-9")).kind == "applied"
+    assert session.writing.create(contracts, content, Value.of("K-9")).kind == "applied"
     assert {**current(database, "K-9"), "_w": None} == {"_id": "K-9", "status": "new", "v": 1, "_w": None}
-    again = session.create(contracts, content, Value.of("K-9"))
+    again = session.writing.create(contracts, content, Value.of("K-9"))
     assert again.kind in ("refused", "conflict")
     assert current(database, "K-9")["v"] == 1
 
 
 def test_a_delete_is_guarded_by_the_version_that_was_seen(session: Session, contracts: str, database: Db) -> None:
-    seen = session.version(contracts, K1)
+    seen = session.history.version(contracts, K1)
     overtake(database, notes="n")
-    assert session.delete(contracts, K1, seen).kind == "conflict"
+    assert session.writing.delete(contracts, K1, seen).kind == "conflict"
     assert current(database)["v"] == 5
-    assert session.delete(contracts, K1, session.version(contracts, K1)).kind == "applied"
+    assert session.writing.delete(contracts, K1, session.history.version(contracts, K1)).kind == "applied"
     assert database["contracts"].find_one({"_id": "K-1"}) is None
 
 
@@ -358,11 +360,11 @@ def test_threads_that_share_a_session_lose_no_acknowledged_edit(session: Session
     def work() -> None:
         done = 0
         while done < 5:
-            base = session.version(contracts, K1)
+            base = session.history.version(contracts, K1)
             steps = canonical.get(base.content or b"", ("steps",))
             assert steps is not None
             content = canonical.put(base.content or b"", ("steps",), Value.of(steps.python() + 1))
-            done += session.save(contracts, K1, base, content).kind == "applied"
+            done += session.writing.save(contracts, K1, base, content).kind == "applied"
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -386,12 +388,12 @@ def test_an_edit_is_undone_by_a_new_version(session: Session, contracts: str, da
     before = current(database)
     session.edit(contracts, K1, set={"status": "cancelled"})
     entry = only_entry(session)
-    assert session.undo(entry).kind == "applied"
+    assert session.way_back.undo(entry).kind == "applied"
     after = current(database)
     assert {**after, "_w": None} == {**before, "v": 6, "_w": None}
     with pytest.raises(Refused, match="already"):
-        session.undo(entry)
-    assert session.undo(only_entry(session)).kind == "applied"
+        session.way_back.undo(entry)
+    assert session.way_back.undo(only_entry(session)).kind == "applied"
     assert current(database)["status"] == "cancelled"
 
 
@@ -402,44 +404,44 @@ def test_an_undo_of_what_moved_on_writes_nothing_and_offers_a_merge(
     entry = only_entry(session)
     overtake(database, notes="by someone else")
     between = current(database)
-    outcome = session.undo(entry)
+    outcome = session.way_back.undo(entry)
     assert outcome.kind == "conflict"
     assert "v5 → v6" in outcome.detail
     assert current(database) == between
-    conflict = session.undo_conflict(entry)
+    conflict = session.way_back.conflict(entry)
     assert conflict.merge is not None
     assert conflict.theirs is not None
     assert not conflict.merge.conflicts
-    session.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
+    session.writing.save(contracts, K1, conflict.theirs, conflict.merge.document(), "merge")
     assert (current(database)["status"], current(database)["notes"]) == ("active", "by someone else")
 
 
 def test_an_undo_of_what_was_deleted_since_offers_no_merge(session: Session, contracts: str, database: Db) -> None:
     session.edit(contracts, K1, set={"status": "cancelled"})
     entry = only_entry(session)
-    session.delete(contracts, K1, session.version(contracts, K1))
-    outcome = session.undo(entry)
+    session.writing.delete(contracts, K1, session.history.version(contracts, K1))
+    outcome = session.way_back.undo(entry)
     assert outcome.kind == "conflict"
     assert "was deleted since" in outcome.detail
     with pytest.raises(Refused, match="was deleted since; undo its deletion first"):
-        session.undo_conflict(entry)
+        session.way_back.conflict(entry)
     assert database["contracts"].find_one({"_id": K1.python()}) is None
 
 
 def test_a_create_and_a_delete_are_undone(session: Session, contracts: str, database: Db) -> None:
-    session.create(contracts, canonical.encode({"status": "new"}), Value.of("K-9"))
+    session.writing.create(contracts, canonical.encode({"status": "new"}), Value.of("K-9"))
     created = only_entry(session)
-    assert session.undo(created).kind == "applied"
+    assert session.way_back.undo(created).kind == "applied"
     assert database["contracts"].find_one({"_id": "K-9"}) is None
     before = current(database)
-    session.delete(contracts, K1, session.version(contracts, K1))
-    assert session.undo(only_entry(session)).kind == "applied"
+    session.writing.delete(contracts, K1, session.history.version(contracts, K1))
+    assert session.way_back.undo(only_entry(session)).kind == "applied"
     put_back = only_entry(session)
     after = current(database)
     assert {k: v for k, v in after.items() if k not in ("v", "_w")} == {
         k: v for k, v in before.items() if k not in ("v", "_w")
     }
-    assert session.undo(put_back).kind == "applied"
+    assert session.way_back.undo(put_back).kind == "applied"
     assert database["contracts"].find_one({"_id": "K-1"}) is None
 
 
@@ -465,7 +467,7 @@ class Broken(Exception):
 def test_a_lost_reply_is_unknown_until_looked_for_again(
     session: Session, contracts: str, database: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     real = Server.send
 
     def cut(self: Server, write: Write) -> Reply:
@@ -479,11 +481,11 @@ def test_a_lost_reply_is_unknown_until_looked_for_again(
         raise Unreachable("The connection was lost.")
 
     monkeypatch.setattr(Server, "send", cut)
-    outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+    outcome = session.writing.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert outcome.kind == "unknown"
     assert outcome.token == str(current(database)["_w"])
     monkeypatch.undo()
-    settled = session.settle(outcome)
+    settled = session.way_back.settle(outcome)
     assert (settled.kind, settled.version) == ("applied", Value.of(5))
     assert session.journal.entry(only_entry(session)).kind == "applied"
 
@@ -491,7 +493,7 @@ def test_a_lost_reply_is_unknown_until_looked_for_again(
 def test_a_write_that_never_left_stays_unknown_until_it_cannot_arrive_any_more(
     session: Session, contracts: str, database: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = session.open_document(contracts, K1)
+    opened = session.writing.open(contracts, K1)
     real = Server.send
 
     def swallowed(self: Server, write: Write) -> Reply:
@@ -501,11 +503,11 @@ def test_a_write_that_never_left_stays_unknown_until_it_cannot_arrive_any_more(
 
     with monkeypatch.context() as patch:
         patch.setattr(Server, "send", swallowed)
-        outcome = session.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
+        outcome = session.writing.save(contracts, K1, opened.base, put(opened.base, status="cancelled"))
     assert outcome.kind == "unknown"
-    assert session.settle(outcome).kind == "unknown"
+    assert session.way_back.settle(outcome).kind == "unknown"
     overtake(database, notes="n")
-    assert session.settle(outcome).kind == "conflict"
+    assert session.way_back.settle(outcome).kind == "conflict"
     assert current(database)["status"] == "active"
 
 
@@ -526,8 +528,8 @@ def test_a_process_that_died_in_mid_write_is_told_and_settled(
             session.edit(contracts, K1, set={"status": "cancelled"})
     entry = session.journal.entry(only_entry(session))
     assert (entry.kind, entry.undoable) == ("begun", False)
-    assert session.look_again(entry.id).kind == "applied"
-    assert session.undo(entry.id).kind == "applied"
+    assert session.way_back.look_again(entry.id).kind == "applied"
+    assert session.way_back.undo(entry.id).kind == "applied"
 
 
 # --- indexes, read-only, tokens
@@ -539,19 +541,19 @@ def test_writing_without_the_unique_index_is_refused_until_it_is_created(
     session_scenes.versions(database, index=False)
     ns = f"{database_name}.claims"
     with Session.open(server_uri) as session:
-        if session.info(ns).layout != "versions":
-            session.set_layout(ns, "versions")
-        opened = session.open_document(ns, Value.of("C-1"))
+        if session.catalogue.info(ns).layout != "versions":
+            session.catalogue.set_layout(ns, "versions")
+        opened = session.writing.open(ns, Value.of("C-1"))
         assert not opened.writable
-        reason = session.missing_index(ns)
+        reason = session.writing.missing_index(ns)
         assert reason
         refused = session.edit(ns, "C-1", set={"open": True})
         assert (refused.kind, refused.detail) == ("refused", reason)
         assert session.journal.entries() == []
-        assert session.create_index(ns).kind == "applied"
-        assert session.missing_index(ns) is None
+        assert session.writing.create_index(ns).kind == "applied"
+        assert session.writing.missing_index(ns) is None
         assert session.edit(ns, "C-1", set={"open": True}).kind == "applied"
-        assert session.create_index(ns).kind == "skipped"
+        assert session.writing.create_index(ns).kind == "skipped"
     assert any(index.get("unique") for index in database["claims"].index_information().values())
     assert database["claims"].count_documents({"docId": "C-1"}) == 4
 
@@ -563,34 +565,34 @@ def test_a_read_only_session_refuses_every_write_in_one_sentence(
     session_scenes.pending(database)
     ns = f"{database_name}.contracts"
     with Session.open(server_uri, read_only=True) as session:
-        opened = session.open_document(ns, K1)
+        opened = session.writing.open(ns, K1)
         assert not opened.writable
         assert "read-only" in opened.reason
-        tokens = list(session.pending(f"{database_name}.stats"))
+        tokens = list(session.tokens.pending(f"{database_name}.stats"))
         for write in (
-            lambda: session.save(ns, K1, opened.base, put(opened.base, status="x")),
+            lambda: session.writing.save(ns, K1, opened.base, put(opened.base, status="x")),
             lambda: session.edit(ns, K1, set={"status": "x"}),
-            lambda: session.create(ns, canonical.EMPTY),
-            lambda: session.delete(ns, K1, opened.base),
-            lambda: session.restore(ns, K1, Value.of(1)),
-            lambda: session.create_index(ns),
-            lambda: list(session.finish(tokens)),
-            lambda: session.undo("1"),
+            lambda: session.writing.create(ns, canonical.EMPTY),
+            lambda: session.writing.delete(ns, K1, opened.base),
+            lambda: session.writing.restore(ns, K1, Value.of(1)),
+            lambda: session.writing.create_index(ns),
+            lambda: list(session.tokens.finish(tokens)),
+            lambda: session.way_back.undo("1"),
         ):
             with pytest.raises(NotAllowed, match="read-only"):
                 write()
         assert session.journal.entries() == []
-        session.read_only = False
+        session.trust.read_only = False
         assert session.edit(ns, K1, set={"status": "x"}).kind == "applied"
 
 
 def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, database: Db, database_name: str) -> None:
     ns = f"{database_name}.stats"
-    tokens = list(session.pending())
+    tokens = list(session.tokens.pending())
     assert [t.stale for t in tokens if t.ns == ns] == [True, True, False]
     tokens = [t for t in tokens if t.ns == ns]
-    assert "$inc" in session.preview_finish(tokens[0]).mongosh
-    outcomes = list(session.finish(tokens))
+    assert "$inc" in session.tokens.preview(tokens[0]).mongosh
+    outcomes = list(session.tokens.finish(tokens))
     assert [o.kind for o in outcomes] == ["applied", "applied", "skipped"]
     found = database["stats"].find_one({"_id": "2020-07-04"})
     assert found == {
@@ -599,9 +601,9 @@ def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, datab
         "pending": [],
         "applied": [session_scenes.OLD, session_scenes.OLDER],
     }
-    assert [o.kind for o in session.finish(tokens[:2])] == ["skipped", "skipped"]
+    assert [o.kind for o in session.tokens.finish(tokens[:2])] == ["skipped", "skipped"]
     assert outcomes[1].entry is not None
-    undone = session.undo(outcomes[1].entry)
+    undone = session.way_back.undo(outcomes[1].entry)
     assert undone.kind == "applied"
     found = database["stats"].find_one({"_id": "2020-07-04"})
     assert found == {
@@ -611,7 +613,7 @@ def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, datab
         "applied": [session_scenes.OLD],
     }
     assert undone.entry is not None
-    assert session.undo(undone.entry).kind == "applied"
+    assert session.way_back.undo(undone.entry).kind == "applied"
     found = database["stats"].find_one({"_id": "2020-07-04"})
     assert found is not None
     assert (found["count"], found["pending"]) == (43, [])
@@ -620,16 +622,16 @@ def test_stale_tokens_are_finished_one_by_one_and_undone(session: Session, datab
 def test_a_young_token_is_touched_only_where_a_person_says_so(
     session: Session, database: Db, database_name: str
 ) -> None:
-    young = [t for t in session.pending(f"{database_name}.stats") if not t.stale]
-    assert [o.kind for o in session.finish(young)] == ["skipped"]
+    young = [t for t in session.tokens.pending(f"{database_name}.stats") if not t.stale]
+    assert [o.kind for o in session.tokens.finish(young)] == ["skipped"]
     assert database["stats"].count_documents({"_id": "today", "count": 3}) == 1
-    assert [o.kind for o in session.finish(young, confirmed=True)] == ["applied"]
+    assert [o.kind for o in session.tokens.finish(young, confirmed=True)] == ["applied"]
     assert database["stats"].count_documents({"_id": "today", "count": 4, "pending": []}) == 1
 
 
 def test_pending_asks_for_a_collection_that_keeps_tokens(session: Session, contracts: str) -> None:
     with pytest.raises(Refused, match="No pending tokens were recognised"):
-        list(session.pending(contracts))
+        list(session.tokens.pending(contracts))
 
 
 # --- sources
@@ -637,24 +639,24 @@ def test_pending_asks_for_a_collection_that_keeps_tokens(session: Session, contr
 
 def test_the_sample_opens_and_a_colleague_changes_a_document_behind_ones_back() -> None:
     with Session.open("sample:") as session:
-        assert (session.is_sample, session.is_local, session.read_only) == (True, True, False)
+        assert (session.is_sample, session.is_local, session.trust.read_only) == (True, True, False)
         ns, id = "insurance.contracts", Value.of("K-204117")
-        opened = session.open_document(ns, id)
-        assert session.colleague(ns, id).kind == "applied"
+        opened = session.writing.open(ns, id)
+        assert session.writing.colleague(ns, id).kind == "applied"
         mine = canonical.put(opened.base.content or b"", ("notes",), Value.of("mine"))
-        assert session.save(ns, id, opened.base, mine).kind == "conflict"
-        assert session.conflict(ns, id, opened.base, mine).theirs is not None
+        assert session.writing.save(ns, id, opened.base, mine).kind == "conflict"
+        assert session.writing.conflict(ns, id, opened.base, mine).theirs is not None
         entry = session.edit(ns, id, set={"notes": "mine"}).entry
         assert entry is not None
     with Session.open("sample:") as another:
         assert "in memory" in another.journal.entry(entry).why_not
         with pytest.raises(Refused, match="in memory"):
-            another.undo(entry)
+            another.way_back.undo(entry)
 
 
 def test_a_colleague_exists_in_the_sample_only(session: Session, contracts: str) -> None:
     with pytest.raises(NotAllowed, match="sample"):
-        session.colleague(contracts, K1)
+        session.writing.colleague(contracts, K1)
 
 
 def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:
@@ -662,13 +664,13 @@ def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:
     dump.mkdir(parents=True)
     (dump / "orders.bson").write_bytes(canonical.encode({"_id": 1, "n": 1}))
     with Session.open(str(tmp_path / "dump")) as session:
-        assert (session.read_only, session.name, session.is_local) == (True, "dump", True)
-        session.read_only = False
+        assert (session.trust.read_only, session.name, session.is_local) == (True, "dump", True)
+        session.trust.read_only = False
         with pytest.raises(NotAllowed, match="into memory"):
             session.edit("shop.orders", Value.of(1), set={"n": 2})
     with Session.open(str(tmp_path / "dump"), into_memory=True) as session:
         assert session.edit("shop.orders", Value.of(1), set={"n": 2}).kind == "applied"
-        assert session.version("shop.orders", Value.of(1)).content == canonical.encode({"n": 2})
+        assert session.history.version("shop.orders", Value.of(1)).content == canonical.encode({"n": 2})
     assert (dump / "orders.bson").read_bytes() == canonical.encode({"_id": 1, "n": 1})
 
 
@@ -738,14 +740,14 @@ def test_a_password_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatc
 
 def test_an_outcome_without_an_entry_cannot_be_settled(session: Session) -> None:
     with pytest.raises(Refused, match="journal"):
-        session.settle(Outcome("unknown", "a.b", None, "?"))
+        session.way_back.settle(Outcome("unknown", "a.b", None, "?"))
 
 
 def test_any_version_opens_for_reading_with_what_the_layout_keeps_beside_it(session: Session, contracts: str) -> None:
-    old = next(one for one in session.history(contracts, K1) if one.state == "present" and not one.current)
-    opened = session.open_version(contracts, K1, old.v)
+    old = next(one for one in session.history.versions(contracts, K1) if one.state == "present" and not one.current)
+    opened = session.history.open(contracts, K1, old.v)
     assert not opened.writable
-    assert opened.base.content == session.version(contracts, K1, old.v).content
+    assert opened.base.content == session.history.version(contracts, K1, old.v).content
     names = [name for name, _ in canonical.fields(opened.document)]
     assert names[0] == "_id"
     assert "v" in names

@@ -34,7 +34,7 @@ def _unknown(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def collections(session: Session) -> dict[str, CollectionInfo]:
-    return {info.ns.partition(".")[2]: info for info in session.collections()}
+    return {info.ns.partition(".")[2]: info for info in session.catalogue.collections()}
 
 
 @pytest.mark.parametrize("name", every(3, NAMES, in_slice=True))
@@ -46,8 +46,8 @@ def test_what_an_unknown_library_wrote_is_plain_a_log_or_a_shadow(name: str) -> 
         }
         for info in found.values():
             if info.layout == "log":
-                layout = session._catalogue.layout(info.ns)
-                rows = list(session._catalogue._port.find(info.ns))
+                layout = session.catalogue.layout(info.ns)
+                rows = list(session.catalogue._port.find(info.ns))
                 about = [c.get(raw, tuple(info.fields["id"].split("."))) for raw in rows]
                 for id in {each for each in about if each is not None}:
                     told = [version.raw for version in layout.history(id, contents=True)]
@@ -58,10 +58,10 @@ def test_a_shadow_reads_each_state_as_it_was_written() -> None:
     with Session.open(str(HERE / "eve")) as session:
         info = collections(session)["items"]
         assert info.layout == "shadow"
-        layout = session._catalogue.layout(info.ns)
-        current = {c.get(raw, ("_id",)): raw for raw in session._catalogue._port.find(info.ns)}
+        layout = session.catalogue.layout(info.ns)
+        current = {c.get(raw, ("_id",)): raw for raw in session.catalogue._port.find(info.ns)}
         looked_at = 0
-        for raw in session._catalogue._port.find("shop.items_versions"):
+        for raw in session.catalogue._port.find("shop.items_versions"):
             id, v = c.get(raw, ("_id_document",)), c.get(raw, ("_version",))
             assert isinstance(id, Value)
             if id in current:
@@ -70,7 +70,7 @@ def test_a_shadow_reads_each_state_as_it_was_written() -> None:
                 assert shown.content == c.without(current[id] if newest else raw, OWN)
                 looked_at += 1
         assert looked_at > 100
-        assert not [found for found in session.scan([info.ns]) if getattr(found, "code", "")]
+        assert not [found for found in session.scans.scan([info.ns]) if getattr(found, "code", "")]
 
 
 # --- libraries without a preset
@@ -100,7 +100,9 @@ def test_changes_of_documents_that_cannot_be_told_are_said_to_be_such(name: str,
 def test_the_events_of_a_stream_come_in_the_order_of_their_numbers() -> None:
     with Session.open(str(HERE / "unknown/eventstore")) as session:
         id = Value.of("item-1")
-        shown = [session.version("shop.events", id, each.v) for each in session.history("shop.events", id)]
+        shown = [
+            session.history.version("shop.events", id, each.v) for each in session.history.versions("shop.events", id)
+        ]
         numbers = [c.get(each.content or b"", ("streamRevision",)) for each in shown]
         assert len(numbers) > 5
         assert numbers == sorted(numbers, key=lambda number: -(number.python() if number else 0))
@@ -141,7 +143,7 @@ def test_other_names_of_a_known_library_are_read_right_or_not_known(
     with monkeypatched(written), Session.open(str(renamed(name, tmp_path / "d", names, fields))) as session:
         found = collections(session)["items"]
         assert (found.layout, found.writer) == (layout, writer)
-        assert not [*session.scan([])]
+        assert not [*session.scans.scan([])]
         assert found.read_only or not ({"_etag"} & fields.keys())
 
 

@@ -19,7 +19,7 @@ ROOT = support.ROOT
 def writes_of(case: Case, uri: str, names: str, home: Path) -> int:
     """How many writes repairing one document takes."""
     with place(case, uri, names, 1, home / "count") as here:
-        port = Counting(here.session._opened.server)
+        port = Counting(here.session._connection.opened.server)
         list(here.repairs(port).apply(here.plan()))
         return port.writes
 
@@ -43,7 +43,7 @@ def killed(
                 wrong.append(f"the process ended with {status}")
         else:
             try:
-                list(here.repairs(Counting(here.session._opened.server, at, behind)).apply(plan))
+                list(here.repairs(Counting(here.session._connection.opened.server, at, behind)).apply(plan))
                 wrong.append("nobody was killed")
             except Dead:
                 pass
@@ -64,7 +64,7 @@ def killed(
             wrong.append(f"the damage is still there: {[(each.code, each.detail) for each in left[:3]]}")
         if not case.counts and (lost := kept - contents(here.database, here.names)):
             wrong.append(f"{len(lost)} contents are lost")
-        third = Counting(here.session._opened.server)
+        third = Counting(here.session._connection.opened.server)
         list(here.repairs(third).apply(plan))
         if third.writes:
             wrong.append(f"the third run wrote {third.writes} times")
@@ -99,7 +99,7 @@ def _victim(uri: str, profile: str, home: str, at: int, behind: bool) -> None:
     from model.writing.writer import Writer
 
     with Session.open(uri, profile=profile, home=Path(home)) as session:
-        server = session._opened.server
+        server = session._connection.opened.server
         port = Counting(server, at, behind, lambda: os.kill(os.getpid(), signal.SIGKILL))
         catalogue = Catalogue(server, port, Profile.load(profile), session.source)
         repairs = Repairs(Writer(catalogue, port, session.journal, session.source, "tester"), lambda: None)

@@ -38,7 +38,7 @@ class Place:
 
     def scan(self) -> list[Finding | Unchecked]:
         """What a scan of the collection says."""
-        return list(self.session.scan([f"{self.database.name}.things"]))
+        return list(self.session.scans.scan([f"{self.database.name}.things"]))
 
     def findings(self, told: bool = True) -> list[Finding]:
         """The findings among it; with ``told`` only those that have a repair."""
@@ -57,7 +57,7 @@ class Place:
 
     def repairs(self, port: Port | None = None) -> Repairs:
         """The repair centre over another port, as a process of its own would have it."""
-        server = self.session._opened.server
+        server = self.session._connection.opened.server
         through = port or server
         catalogue = Catalogue(server, through, Profile.load(self.profile), self.session.source)
         return Repairs(Writer(catalogue, through, self.session.journal, self.session.source, "tester"), lambda: None)
@@ -129,7 +129,7 @@ def prove(case: Case, uri: str, names: str, count: int, home: Path) -> list[str]
             wrong.append(f"the damage is still there: {[(each.code, each.detail) for each in left[:3]]}")
         if not case.counts and (lost := kept - contents(here.database, here.names)):
             wrong.append(f"{len(lost)} contents of {sorted({id for id, _ in lost})[:3]} are lost")
-        again = Counting(here.session._opened.server)
+        again = Counting(here.session._connection.opened.server)
         repeated = list(here.repairs(again).apply(plan))
         if again.writes or any(o.kind != "skipped" for _, o in repeated):
             wrong.append(f"the second run wrote {again.writes} times: {[(o.kind, o.detail) for _, o in repeated[:3]]}")
@@ -143,7 +143,7 @@ def prove(case: Case, uri: str, names: str, count: int, home: Path) -> list[str]
 def _round(here: Place, plan: Plan, wrong: list[str]) -> str:
     """A dry run and a run; the run's name."""
     before = snapshot(here.database)
-    port = Counting(here.session._opened.server)
+    port = Counting(here.session._connection.opened.server)
     repairs = here.repairs(port)
     dry = list(repairs.dry_run(plan))
     if port.writes or snapshot(here.database) != before:
@@ -168,7 +168,7 @@ def _as_drawn(here: Place, plan: Plan, dry: list[DryItem]) -> list[str]:
     last = {(change.ns, bson.decode(change.before or change.after or b"")["_id"]): change for change in drawn}
     said = []
     for (ns, id), change in last.items():
-        now = next((raw for raw in here.session._opened.server.find(ns, {"_id": id})), None)
+        now = next((raw for raw in here.session._connection.opened.server.find(ns, {"_id": id})), None)
         if now != change.after and not (now and change.after and reordered(now, change.after)):
             said.append(f"{ns} {id} is not as the dry run drew it")
     return said

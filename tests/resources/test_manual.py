@@ -321,5 +321,14 @@ def test_the_help_command_names_the_pages_that_come_near(capsys: pytest.CaptureF
 
 def test_the_names_of_the_library_are_there() -> None:
     page = manual.page("python")
-    for name in re.findall(r"`(\w+)`", section(page, "# Python").partition("Everything else")[2].partition(".\n")[0]):
-        assert hasattr(Session, name), name
+    parts = re.findall(r"`(\w+)`", section(page, "# Python").partition("Everything else")[2].partition(".\n")[0])
+    assert {"catalogue", "history", "writing", "journal"} <= {*parts}
+    rows = [row for row in section(page, "## A session on the sample").splitlines() if row.startswith("| `session.")]
+    with Session.open("sample:") as session:
+        for part in parts:
+            assert hasattr(session, part), part
+        for row in rows:
+            (first, *_), text = re.findall(r"`session\.(\w+)`", row), row.split("|")[2]
+            for name in re.findall(r"`(\w+)`", text):
+                assert hasattr(getattr(session, first), name), (first, name)
+    assert {name for row in rows for name in re.findall(r"`session\.(\w+)`", row)} == {*parts}

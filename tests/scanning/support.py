@@ -207,13 +207,13 @@ class Scene:
 def scanned(uri: str, scene: Scene, gentle: bool = False) -> list[Finding | Unchecked]:
     """What a scan of the scene's database tells."""
     with opened(uri, scene) as session:
-        return list(session.scan([scene.db], pace="gentle" if gentle else "fast", now=NOW))
+        return list(session.scans.scan([scene.db], pace="gentle" if gentle else "fast", now=NOW))
 
 
 def opened(uri: str, scene: Scene) -> Session:
     """A session with the scene's profile."""
     session = Session.open(uri)
-    session._catalogue._profile = scene.profile()  # a file would say the same
+    session.catalogue._profile = scene.profile()  # a file would say the same
     return session
 
 

@@ -154,24 +154,28 @@ class Worker:
         """
         ns, key, base = self.ns(place), Value.of(id), None
         with contextlib.suppress(NotFound) if new is None else contextlib.nullcontext():
-            base = None if new else session.open_document(ns, key).base
+            base = None if new else session.writing.open(ns, key).base
         content = base.content or canonical.EMPTY if base is not None else canonical.EMPTY
         total = canonical.get(content, ("total",))
         content = canonical.put(content, ("total",), Value.of(1 + int(total.python() if total is not None else 0)))
         for path in self._paths(place, mark):
             content = canonical.put(content, path, Value.of(mark))
-        return session.save(ns, key, base, content) if base is not None else session.create(ns, content, key)
+        return (
+            session.writing.save(ns, key, base, content)
+            if base is not None
+            else session.writing.create(ns, content, key)
+        )
 
     def restore(self) -> None:
         """Make an earlier version the newest."""
         place, id = self.place("hashed", "plain")
 
         def do(session: Session) -> Outcome:
-            current = session.version(self.ns(place), Value.of(id))
+            current = session.history.version(self.ns(place), Value.of(id))
             assert current.v is not None
             v = self.rng.randint(1, int(current.v.python()))
             self._line = self.ledger.begin("restore", place=place, id=id, v=v)
-            return session.restore(self.ns(place), Value.of(id), Value.of(v))
+            return session.writing.restore(self.ns(place), Value.of(id), Value.of(v))
 
         self._noted(do)
 
@@ -191,7 +195,7 @@ class Worker:
                 told = self.command("undo", entry.id, source=False)
                 self.ledger.end(self._line, **told)
                 return None
-            return session.undo(entry.id)
+            return session.way_back.undo(entry.id)
 
         self._noted(do)
 
@@ -217,10 +221,10 @@ class Worker:
         place, id = self.left()
 
         def do(session: Session) -> Outcome:
-            base = session.version(self.ns(place), Value.of(id))
+            base = session.history.version(self.ns(place), Value.of(id))
             self._meanwhile(place, id)
             self._line = self.ledger.begin("delete", place=place, id=id)
-            return session.delete(self.ns(place), Value.of(id), base)
+            return session.writing.delete(self.ns(place), Value.of(id), base)
 
         self._noted(do)
 
@@ -229,10 +233,10 @@ class Worker:
         place, id = self.left()
 
         def do(session: Session) -> Outcome:
-            base = session.last(self.ns(place), Value.of(id))
+            base = session.history.last(self.ns(place), Value.of(id))
             self._meanwhile(place, id)
             self._line = self.ledger.begin("purge", place=place, id=id)
-            return session.purge(self.ns(place), Value.of(id), base)
+            return session.writing.purge(self.ns(place), Value.of(id), base)
 
         self._noted(do)
 
@@ -246,12 +250,12 @@ class Worker:
         place, id = self.left()
 
         def do(session: Session) -> Outcome | None:
-            last = session.last(self.ns(place), Value.of(id))
+            last = session.history.last(self.ns(place), Value.of(id))
             if last.current or last.v is None:
                 return None
             v = self.rng.randint(1, int(last.v.python()))
             self._line = self.ledger.begin("restore", place=place, id=id, v=v)
-            return session.restore(self.ns(place), Value.of(id), Value.of(v), base=last)
+            return session.writing.restore(self.ns(place), Value.of(id), Value.of(v), base=last)
 
         self._noted(do)
 
@@ -273,7 +277,7 @@ class Worker:
 
         def do(session: Session) -> None:
             for entry in session.journal.unsettled()[:20]:
-                session.look_again(entry.id)
+                session.way_back.look_again(entry.id)
 
         self.by_session(do)
 
@@ -318,7 +322,7 @@ class Worker:
         place = self.rng.choice(list(ground.VACATED))
 
         def do(session: Session) -> Outcome | None:
-            rows = session.documents(self.ns(place), limit=20).rows
+            rows = session.documents.page(self.ns(place), limit=20).rows
             mark = f"{self.given.name}x{self.given.life}x{self.done}"
             here = bool(rows) and self.rng.random() < 0.8
             id = str(self.rng.choice(rows).id.python()) if here else mark  # nobody makes a document that was moved
@@ -440,7 +444,7 @@ class Worker:
             self._repair(place)
         with Session.open(self.given.uri, profile=self.given.profile) as session:
             for entry in session.journal.unsettled():
-                if session.look_again(entry.id).kind == "unknown":
+                if session.way_back.look_again(entry.id).kind == "unknown":
                     self._finish(session, entry)
 
     def _finish(self, session: Session, entry: Entry) -> None:
@@ -448,17 +452,17 @@ class Worker:
         undoes = session.journal.record(entry.id).undoes
         with contextlib.suppress(Refused):
             if undoes is not None:
-                session.undo(undoes)
+                session.way_back.undo(undoes)
             elif entry.action == "purge":
                 id = Value.of(json.loads(entry.document))
-                session.purge(entry.ns, id, session.last(entry.ns, id))
-            session.look_again(entry.id)
+                session.writing.purge(entry.ns, id, session.history.last(entry.ns, id))
+            session.way_back.look_again(entry.id)
 
     def goes_on(self) -> None:
         """Edit every document once more: nothing may block it."""
         with Session.open(self.given.uri, profile=self.given.profile) as session:
             for place in ground.PLACES:
-                for row in session.documents(self.ns(place), limit=100_000).rows:
+                for row in session.documents.page(self.ns(place), limit=100_000).rows:
                     id = str(row.id.python())
                     mark = f"{self.given.name}x{self.given.life}x{place}x{id}"
                     number = self.ledger.begin("edit", place=place, id=id, mark=mark)

@@ -55,12 +55,12 @@ def _wrote(
     session: Session, plain: pymongo.MongoClient[dict[str, Any]], way: str, ns: str, id: Value, number: int
 ) -> bool:
     try:
-        there = session.version(ns, id)
+        there = session.history.version(ns, id)
         if way == "delete":
-            return session.delete(ns, id, there).kind == "applied"
+            return session.writing.delete(ns, id, there).kind == "applied"
         if way == "save" and there.content is not None:
             content = canonical.put(there.content, ("elsewhere",), Value.of(number))
-            return session.save(ns, id, there, content).kind == "applied"
+            return session.writing.save(ns, id, there, content).kind == "applied"
         stored = dict(canonical.fields(there.raw or canonical.EMPTY)).get("_id")
     except Refused:
         return False

@@ -60,7 +60,7 @@ class Sequence:
         self.session = world.session
         self.result = Result(seed, PAIRS[seed % len(PAIRS)])
         self.ns = "insurance." + self.random.choice(PLACES)
-        rows = [row for row in self.session.documents(self.ns, limit=20).rows if row.readable]
+        rows = [row for row in self.session.documents.page(self.ns, limit=20).rows if row.readable]
         self.id = self.random.choice(rows).id
         self.ways: dict[str, Callable[[], bool]] = {
             "save": self._save,
@@ -119,13 +119,15 @@ class Sequence:
     def _start(self, view: str, session: Session) -> FieldStart | ConditionStart | PairStart | None:
         """What a view begins with: a field, a condition, another document."""
         if view == "pair":
-            others = [row.id for row in session.documents(self.ns, limit=20).rows if row.readable]
+            others = [row.id for row in session.documents.page(self.ns, limit=20).rows if row.readable]
             sides = [DocumentSide(session, self.ns, id) for id in (self.random.choice(others), self.id)]
             self.random.shuffle(sides)
             return PairStart(*sides)
         if view not in ("field", "bisect"):
             return None
-        names = [name for name, _ in canonical.fields(session.version(self.ns, self.id).content or canonical.EMPTY)]
+        names = [
+            name for name, _ in canonical.fields(session.history.version(self.ns, self.id).content or canonical.EMPTY)
+        ]
         name = self.random.choice([*names, "elsewhere"])
         return FieldStart((name,)) if view == "field" else ConditionStart(condition_on((name,), None))
 
@@ -227,7 +229,7 @@ class Sequence:
 
     def _restore(self) -> bool:
         try:
-            versions = list(self.session.history(self.ns, self.id))
+            versions = list(self.session.history.versions(self.ns, self.id))
         except Refused:
             return False
         old = [each for each in versions if each.state == "present" and not each.current and not each.deleted]
@@ -245,7 +247,7 @@ class Sequence:
         if self.world.other is not None:
             self._other("save")
         else:
-            self.session.colleague(self.ns, self.id)
+            self.session.writing.colleague(self.ns, self.id)
         self.world.settle(lambda: page.editor.is_behind, 5.0)
         page.do_save()
         self.world.settle()
@@ -287,7 +289,7 @@ class Sequence:
         if there is None or there.content is None:
             return False
         content = canonical.put(there.content, ("elsewhere",), Value.of(self.random.randrange(10**6)))
-        return self.session.save(self.ns, self.id, there, content).kind == "applied"
+        return self.session.writing.save(self.ns, self.id, there, content).kind == "applied"
 
     def _other(self, way: str) -> bool:
         assert self.world.other is not None

@@ -51,10 +51,10 @@ def test_a_view_that_hears_no_news_is_convicted(world: World, cut: str, seed: in
 
 
 def _write_past_the_journal(walker: Walker) -> str:
-    id = walker.session.documents("insurance.agents", limit=1).rows[0].id
-    base = walker.session.version("insurance.agents", id)
+    id = walker.session.documents.page("insurance.agents", limit=1).rows[0].id
+    base = walker.session.history.version("insurance.agents", id)
     content = canonical.put(base.content or canonical.EMPTY, ("past",), Value.of(1))
-    walker.session._catalogue.layout("insurance.agents").swap(id, base, content)
+    walker.session.catalogue.layout("insurance.agents").swap(id, base, content)
     return "a write that no journal knows of"
 
 
@@ -64,11 +64,11 @@ def _focus_the_switch(walker: Walker) -> str:
 
 
 def _keep_an_editor_from_news(walker: Walker) -> str:
-    id = walker.session.documents("insurance.agents", limit=1).rows[0].id
+    id = walker.session.documents.page("insurance.agents", limit=1).rows[0].id
     page = walker.window.workspace.open(walker.session, PageRequest("document", "insurance.agents", id))
     walker.world.settle()
     page.shows = lambda _: False  # type: ignore[method-assign]
-    walker.session.colleague("insurance.agents", id)
+    walker.session.writing.colleague("insurance.agents", id)
     return "a write that an editor does not hear of"
 
 

@@ -42,7 +42,7 @@ def stale(page: Page) -> list[str]:
 def now(session: Session, ns: str, id: Value) -> Version | None:
     """The current version; None for a document that is not there."""
     try:
-        return session.version(ns, id)
+        return session.history.version(ns, id)
     except NotFound:
         return None
 
@@ -54,7 +54,9 @@ def _collection(page: CollectionPage) -> Iterator[str]:
     if query.limit:
         most = min(most, query.limit - browser._skip)
     if query.is_of_now:
-        read = session.documents(ns, query.filter, query.sort, query.fields, skip, most, any_version=query.any_version)
+        read = session.documents.page(
+            ns, query.filter, query.sort, query.fields, skip, most, any_version=query.any_version
+        )
     else:
         read = listed(session, ns, query).page(skip, most)
     fresh = read.rows
@@ -65,9 +67,9 @@ def _collection(page: CollectionPage) -> Iterator[str]:
     if row is None or not row.readable or row.id not in {each.id for each in fresh}:
         return
     told = browser.model.outlines.get(row.id)
-    if told is not None and told != next(session.outlines(ns, [row.id])):
+    if told is not None and told != next(session.documents.outlines(ns, [row.id])):
         yield f"the history in miniature of {wording.plain(row.id)}"
-    versions = list(session.history(ns, row.id))
+    versions = list(session.history.versions(ns, row.id))
     if page.timeline.shown_id != row.id or page.timeline.model.versions != versions:
         yield f"the versions of {wording.plain(row.id)}"
         return
@@ -75,10 +77,12 @@ def _collection(page: CollectionPage) -> Iterator[str]:
     shown_b = page.diff.comparison.b if page.diff.comparison is not None and not page.diff.is_alone else None
     if b is None or shown_b is None:
         return
-    if (shown_b.v, shown_b.current) != (b.v, b.current) or shown_b.content != session.version(ns, row.id, b.v).content:
+    if (shown_b.v, shown_b.current) != (b.v, b.current) or shown_b.content != session.history.version(
+        ns, row.id, b.v
+    ).content:
         yield "B of the comparison"
     assert page.diff.comparison is not None
-    if a is not None and page.diff.comparison.a.content != session.version(ns, row.id, a.v).content:
+    if a is not None and page.diff.comparison.a.content != session.history.version(ns, row.id, a.v).content:
         yield "A of the comparison"
 
 
@@ -112,7 +116,7 @@ def _document(page: DocumentPage) -> Iterator[str]:
 
 
 def _locked(page: DocumentPage) -> dict[str, Value]:
-    opened = page.session.open_document(page.ns, page.editor.id)
+    opened = page.session.writing.open(page.ns, page.editor.id)
     return {name: value for name, value in canonical.fields(opened.document) if name in opened.locked}
 
 
@@ -130,7 +134,7 @@ def _merge(page: MergePage) -> Iterator[str]:
 def _map(page: ChangeMapPage) -> Iterator[str]:
     if now(page.session, page.ns, page._id) is None:
         return
-    fresh = page.session.chain(page.ns, page._id)
+    fresh = page.session.history.chain(page.ns, page._id)
     if page.panel.model.chain.versions != fresh.versions:
         yield "the versions of the map"
     elif page.panel.model.chain.blame() != fresh.blame():
@@ -140,7 +144,7 @@ def _map(page: ChangeMapPage) -> Iterator[str]:
 def _blame(page: BlamePage) -> Iterator[str]:
     if now(page.session, page.ns, page._id) is None:
         return
-    chain = page.session.chain(page.ns, page._id)
+    chain = page.session.history.chain(page.ns, page._id)
     identities = {track.key for track in chain.tracks if track.identity}
     fresh, panel = tuple(row for row in chain.blame() if row.key not in identities), page.panel
     if panel._all != fresh or (not panel.search.text() and tuple(panel.model.rows) != fresh):
@@ -151,7 +155,7 @@ def _field(page: FieldPage) -> Iterator[str]:
     panel = page.panel
     if now(page.session, page.ns, page._id) is None or panel.chain is None:
         return
-    chain = page.session.chain(page.ns, page._id)
+    chain = page.session.history.chain(page.ns, page._id)
     wanted = panel.search.text().casefold().strip()
     hidden = {track.key for track in chain.tracks if track.identity} | {()}
     keys = [track.key for track in chain.tracks if track.key not in hidden]
@@ -166,7 +170,7 @@ def _bisect(page: BisectPage) -> Iterator[str]:
     panel = page.panel
     if now(page.session, page.ns, page._id) is None or not panel.ran or panel.found is None:
         return
-    if panel.found != page.session.bisect(page.ns, page._id, panel.ran):
+    if panel.found != page.session.history.bisect(page.ns, page._id, panel.ran):
         yield f"the turns of {panel.ran}"
 
 
@@ -184,8 +188,8 @@ def _activity(page: ActivityPage) -> Iterator[str]:
     if page.id is None:
         return
     try:
-        merges = page.session.merges()
-        fresh = [known(each, merges) for each in page.session.activity([page.ns], id=page.id)]
+        merges = page.session.history.merges()
+        fresh = [known(each, merges) for each in page.session.time.activity([page.ns], id=page.id)]
     except Refused:  # a collection without versions has none
         fresh = []
     if list(page.panel.rows) != fresh:
@@ -213,7 +217,7 @@ def _repair(page: RepairPage) -> Iterator[str]:
     written = {entry.ns for entry in page.session.journal.entries(1000, page.session.source) if not entry.gone}
     places = {page.ns} if "." in page.ns else {ns for ns in written if ns.startswith(page.ns)}
     counters = {SEQUENCES} if any(ns.startswith("insurance.") for ns in places) else set()  # they tell of others too
-    scan = page.session.scan(sorted(places | counters), None if page.id is None else [page.id]) if places else ()
+    scan = page.session.scans.scan(sorted(places | counters), None if page.id is None else [page.id]) if places else ()
     fresh = {(each.code, each.ns, each.id, each.versions) for each in scan if isinstance(each, Finding)}
     findings = [(item, item.finding) for item in panel.plan.items if item.finding.ns in places or page.id is not None]
     left = {item.no for item, each in findings if (each.code, each.ns, each.id, each.versions) in fresh}
@@ -228,9 +232,11 @@ def _repair(page: RepairPage) -> Iterator[str]:
 def _pending(page: PendingPage) -> Iterator[str]:
     if not page.panel.model.ends:
         places = (
-            [page.ns] if page.ns else [ns for ns in COUNTERS if page.session.database in ("", ns.partition(".")[0])]
+            [page.ns]
+            if page.ns
+            else [ns for ns in COUNTERS if page.session.catalogue.database in ("", ns.partition(".")[0])]
         )
-        fresh = [(token.id, token.token) for place in places for token in page.session.pending(place)]
+        fresh = [(token.id, token.token) for place in places for token in page.session.tokens.pending(place)]
         if sorted(map(str, fresh)) != sorted(str((token.id, token.token)) for token in page.panel.tokens):
             yield "the tokens"
 

@@ -155,7 +155,7 @@ class Walker:
 
     def _owner(self, ns: str) -> str:
         try:
-            return self.session.info(ns).belongs_to or ns
+            return self.session.catalogue.info(ns).belongs_to or ns
         except Refused:
             return ns
 
@@ -175,12 +175,12 @@ class Walker:
             popup.close()
         self._held.deleteLater()
         self.world.clear()
-        self.session.read_only = False
+        self.session.trust.read_only = False
 
     # --- steps
 
     def _documents(self, ns: str) -> list[object]:
-        page = self.session.documents(ns, limit=12)
+        page = self.session.documents.page(ns, limit=12)
         found = [row.id for row in page.rows if row.readable]
         if not found and page.total:
             raise AssertionError(f"none of {page.total} documents of {ns} is listed and readable")
@@ -324,7 +324,7 @@ class Walker:
             return self._message()
         before = self._rest()
         try:
-            self.session.colleague(page.ns, id)
+            self.session.writing.colleague(page.ns, id)
         except Refused:
             return "nobody writes"
         self.world.settle()

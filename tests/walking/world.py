@@ -88,10 +88,10 @@ class World:
             self.other = OtherProgram(self._server.uri)
             self.sessions = [Session.open(self._server.uri) for _ in range(windows)]
         self.session = self.sessions[0]
-        self.session.database = database
+        self.session.catalogue.database = database
         self.troubles = troubles
         self.others: set[str] = set()  # collections that were written as a colleague would, which no journal notes
-        self._as_colleague, self.session.colleague = self.session.colleague, self._colleague  # type: ignore[method-assign]
+        self._as_colleague, self.session.writing.colleague = self.session.writing.colleague, self._colleague  # type: ignore[method-assign]
         self.windows = [self._window(session) for session in self.sessions]
         self.settle()
 

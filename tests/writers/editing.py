@@ -45,8 +45,8 @@ class Edits:
 
 def edited(session: Session, id: Value, chance: random.Random) -> Iterator[Outcome]:
     """Writes to a document: some fields, an element, an earlier state, or a write and its way back."""
-    now = canonical.decode(session.version(NS, id).content or canonical.EMPTY)
-    versions = [session.version(NS, id, each.v) for each in session.history(NS, id)]
+    now = canonical.decode(session.history.version(NS, id).content or canonical.EMPTY)
+    versions = [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)]
     versions = [each for each in versions if canonical.decode(each.content or canonical.EMPTY) != now] or versions
     old = chance.choice(versions)
     lines = [*now["lines"]]
@@ -58,12 +58,12 @@ def edited(session: Session, id: Value, chance: random.Random) -> Iterator[Outco
         lambda: session.edit(NS, id, {"tags": [*now["tags"], "edited"]}),
         lambda: session.edit(NS, id, {"lines": lines[: chance.randint(min(1, len(lines)), len(lines))]}),
         lambda: session.edit(NS, id, {"price": now["price"] + 0.25, **({"lines.0.qty": 17} if lines else {})}),
-        lambda: session.restore(NS, id, old.v or Value.of(None)),
+        lambda: session.writing.restore(NS, id, old.v or Value.of(None)),
     ]
     outcome = chance.choice(ways)()
     yield outcome
     if outcome.entry is not None and outcome.kind == "applied" and chance.random() < 0.3:
-        yield session.undo(outcome.entry)
+        yield session.way_back.undo(outcome.entry)
 
 
 def misread(dump: Path, lines: Sequence[str]) -> list[str]:
@@ -79,7 +79,7 @@ def misread(dump: Path, lines: Sequence[str]) -> list[str]:
 
 def _states(session: Session, id: Value, many: int) -> list[Version]:
     """The oldest versions of a document, from the oldest on."""
-    return [session.version(NS, id, each.v) for each in session.history(NS, id)][::-1][:many]
+    return [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)][::-1][:many]
 
 
 def _compared(row: Mapping[str, Any], shown: Sequence[Version]) -> list[str]:

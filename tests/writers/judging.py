@@ -53,7 +53,7 @@ def judged(name: str, folder: Path) -> Verdict:
     """Open the dump of a program and hold every history against what its script said."""
     verdict = Verdict()
     with Session.open(str(folder / name)) as session:
-        known = {info.ns: info for info in session.collections()}
+        known = {info.ns: info for info in session.catalogue.collections()}
         lives: dict[tuple[str, bytes], list[Told]] = {}
         for each in told(name, folder):
             lives.setdefault((each.ns, bson.encode({"": each.id})), []).append(each)
@@ -64,10 +64,10 @@ def judged(name: str, folder: Path) -> Verdict:
             if life[-1].kind == "purged":
                 continue
             id = Value.of(life[0].id)
-            versions = [session.version(ns, id, each.v) for each in session.history(ns, id)][::-1]
-            ignored = session._catalogue.layout(ns).profile.ignored
+            versions = [session.history.version(ns, id, each.v) for each in session.history.versions(ns, id)][::-1]
+            ignored = session.catalogue.layout(ns).profile.ignored
             _compare(ignored, f"{ns} {life[0].id}", versions, life, verdict)
-        verdict.findings = sum(1 for _ in session.scan([]))
+        verdict.findings = sum(1 for _ in session.scans.scan([]))
     return verdict
 
 
@@ -119,8 +119,8 @@ def _difference(shown: Node, wanted: Node) -> str:
 def misjudged(name: str, folder: Path) -> list[str]:
     """What is said of a library's collections that is not so, where there is no preset of it."""
     with Session.open(str(folder / name)) as session:
-        found = {info.ns.partition(".")[2]: info for info in session.collections()}
+        found = {info.ns.partition(".")[2]: info for info in session.catalogue.collections()}
         wrong = [
             f"{ns} is taken for {info.layout}" for ns, info in found.items() if info.layout != LAYOUTS[name].get(ns)
         ]
-        return [*wrong, *(str(each) for each in session.scan([]))]
+        return [*wrong, *(str(each) for each in session.scans.scan([]))]

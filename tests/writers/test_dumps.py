@@ -71,8 +71,8 @@ def changed(path: Path, change: Any) -> None:
 
 def found(dump: Path, ns: str, id: Any) -> list[str]:
     with Session.open(str(dump)) as session:
-        assert {info.ns: info.layout for info in session.collections()}[ns] in ("shadow", "patches")
-        return [each.code for each in session.scan([ns], [Value.of(id)]) if hasattr(each, "code")]
+        assert {info.ns: info.layout for info in session.catalogue.collections()}[ns] in ("shadow", "patches")
+        return [each.code for each in session.scans.scan([ns], [Value.of(id)]) if hasattr(each, "code")]
 
 
 def longest(name: str) -> tuple[str, Any]:
@@ -124,7 +124,7 @@ def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str
         return rows
 
     with Session.open(str(dump)) as session:
-        archive = next(info.fields["archive"] for info in session.collections() if info.ns == ns)
+        archive = next(info.fields["archive"] for info in session.catalogue.collections() if info.ns == ns)
     changed(dump / "shop" / f"{archive.partition('.')[2]}.bson.gz", change)
     assert set(found(dump, ns, id)) & {"V2", "D1", "A2"}
 
@@ -140,13 +140,13 @@ def test_every_version_moves_into_an_archive_of_ours(name: str, capsys: pytest.C
 
 def test_the_globals_of_payload_have_their_histories_and_drafts() -> None:
     with Session.open(str(HERE / "payload")) as session:
-        known = {info.ns: info for info in session.collections()}
+        known = {info.ns: info for info in session.catalogue.collections()}
         assert (known["shop.globals"].layout, known["shop.globals"].writer) == ("shadow", "Payload")
         assert {ns for ns, info in known.items() if info.belongs_to == "shop.globals"} == {
             "shop._header_versions", "shop._footer_versions",
         }  # fmt: skip
         footer = next(each.id for each in told("payload") if each.ns == "shop.globals" and each.kind == "draft")
-        history = list(session.history("shop.globals", Value.of(footer)))
+        history = list(session.history.versions("shop.globals", Value.of(footer)))
         assert [each.detail for each in history] == ["draft", "", "", "draft", "", "", ""]
         assert [each.current for each in history].index(True) == 1
 
@@ -158,7 +158,7 @@ def test_globals_that_are_no_payload_are_not_taken_for_such(dump: Path, name: st
 
     changed(dump / "shop" / "globals.bson.gz", change)
     with Session.open(str(dump)) as session:
-        assert {info.ns: info.layout for info in session.collections()}["shop.globals"] == "plain"
+        assert {info.ns: info.layout for info in session.catalogue.collections()}["shop.globals"] == "plain"
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_models_that_share_a_collection_of_rows_have_each_their_own_histories(du
         lambda rows: [*rows, *({**row, "_id": ObjectId(), "collectionName": "things"} for row in rows)],
     )
     with Session.open(str(dump)) as session:
-        known = {info.ns: info for info in session.collections()}
+        known = {info.ns: info for info in session.catalogue.collections()}
         assert {known[ns].writer for ns in ("shop.items", "shop.things")} == {name}
         ns, id = longest(name)
-        here = [(each.v, each.hash) for each in session.history(ns, Value.of(id))]
-        assert here == [(each.v, each.hash) for each in session.history("shop.things", Value.of(id))]
+        here = [(each.v, each.hash) for each in session.history.versions(ns, Value.of(id))]
+        assert here == [(each.v, each.hash) for each in session.history.versions("shop.things", Value.of(id))]
         assert len(here) > 3
 
 
@@ -185,7 +185,9 @@ def test_an_object_inside_of_an_item_of_javers_is_shown_as_it_was_at_each_commit
     with Session.open(str(HERE / "javers")) as session:
         ns, id = longest("javers")
         saves = [each.state for each in told("javers") if each.id == id and each.state is not None]
-        versions = [session.version(ns, Value.of(id), each.v) for each in session.history(ns, Value.of(id))][::-1]
+        versions = [
+            session.history.version(ns, Value.of(id), each.v) for each in session.history.versions(ns, Value.of(id))
+        ][::-1]
         parts = [bson.decode(each.content or b"")["lines"] for each in versions]
         assert parts == [save["lines"] for save in saves]
         assert len({json.dumps(each) for each in parts}) > 2

@@ -49,7 +49,7 @@ def id(name: str) -> Value:
 
 
 def layout(session: Session) -> Layout:
-    return session._catalogue.layout(NS)
+    return session.catalogue.layout(NS)
 
 
 def rows(session: Session, id: Value) -> list[bytes]:
@@ -73,14 +73,14 @@ def test_some_programs_allow_edits() -> None:
 
 
 def test_an_edit_makes_a_version_and_leaves_all_others_as_they_were(session: Session, id: Value) -> None:
-    before = [session.version(NS, id, each.v) for each in session.history(NS, id)]
+    before = [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)]
     assert session.edit(NS, id, {"title": "edited here", "tags": ["x", "y"]}).kind == "applied"
-    after = [session.version(NS, id, each.v) for each in session.history(NS, id)]
+    after = [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)]
     assert all(same(one, other) for one, other in zip(after[1:], before, strict=True))
     assert [each.v for each in after[1:]] == [each.v for each in before]
     assert c.decode(after[0].content or c.EMPTY)["title"] == "edited here"
     assert (after[0].current, after[0].detail, after[0].state) == (True, "", "present")
-    assert not list(session.scan([]))
+    assert not list(session.scans.scan([]))
 
 
 def test_its_row_is_of_the_shape_of_those_that_the_program_wrote(session: Session, id: Value) -> None:
@@ -92,14 +92,14 @@ def test_its_row_is_of_the_shape_of_those_that_the_program_wrote(session: Sessio
 
 
 def test_an_earlier_state_is_restored_and_that_is_undone(session: Session, id: Value) -> None:
-    versions = [session.version(NS, id, each.v) for each in session.history(NS, id)]
-    outcome = session.restore(NS, id, versions[2].v or Value.of(None))
+    versions = [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)]
+    outcome = session.writing.restore(NS, id, versions[2].v or Value.of(None))
     assert outcome.kind == "applied", outcome
-    assert same(session.version(NS, id), versions[2])
-    assert session.undo(outcome.entry or "").kind == "applied"
-    assert same(session.version(NS, id), versions[0])
-    assert len(list(session.history(NS, id))) == len(versions) + 2
-    assert not list(session.scan([]))
+    assert same(session.history.version(NS, id), versions[2])
+    assert session.way_back.undo(outcome.entry or "").kind == "applied"
+    assert same(session.history.version(NS, id), versions[0])
+    assert len(list(session.history.versions(NS, id))) == len(versions) + 2
+    assert not list(session.scans.scan([]))
 
 
 def same(one: Version, other: Version) -> bool:
@@ -110,9 +110,9 @@ def same(one: Version, other: Version) -> bool:
 def test_an_edit_moves_the_lock_of_the_program(session: Session, id: Value) -> None:
     guard = layout(session).profile.guard
     assert guard is not None
-    before = value_at(session.version(NS, id).raw or c.EMPTY, guard.field)
+    before = value_at(session.history.version(NS, id).raw or c.EMPTY, guard.field)
     assert session.edit(NS, id, {"title": "once more"}).kind == "applied"
-    after = value_at(session.version(NS, id).raw or c.EMPTY, guard.field)
+    after = value_at(session.history.version(NS, id).raw or c.EMPTY, guard.field)
     assert (before and before.python()) + 1 == (after and after.python())
 
 
@@ -139,10 +139,10 @@ READ_ONLY = sorted(name for name in NAMES if name not in EDITABLE)
 def test_where_a_program_allows_no_edit_the_reason_and_the_values_are_told(program: str, tmp_path: Path) -> None:
     life = next(each for each in told(program) if each.kind == "saved")
     with Session.open(str(HERE / program), into_memory=True, home=tmp_path) as opened:
-        before = opened.version(life.ns, Value.of(life.id)).raw
+        before = opened.history.version(life.ns, Value.of(life.id)).raw
         outcome = opened.edit(life.ns, Value.of(life.id), {"title": "edited here"}, "stock")
         assert outcome.kind == "refused"
         title = presets()[program].title
         assert outcome.detail.startswith(f"{title} ")
         assert outcome.detail.endswith('The values to enter there: title = "edited here"; stock is taken out.')
-        assert opened.version(life.ns, Value.of(life.id)).raw == before
+        assert opened.history.version(life.ns, Value.of(life.id)).raw == before

@@ -472,7 +472,7 @@ class ActivityPanel(QWidget):
 
     def _why_not(self) -> str:
         """Why what is picked cannot be taken back; "" where it can."""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to take changes back, allow writes.",
                 name=wording.source(self._session.name, first=True),
@@ -573,12 +573,12 @@ def _read(
     """Hand on the newest changes, more of them each time."""
     ns = place
     if "." in place:
-        ns = session.info(place).belongs_to or place
+        ns = session.catalogue.info(place).belongs_to or place
     if asked.document:
-        id = session.find_id(ns, asked.document)
-    listed = session.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, id)
+        id = session.documents.find_id(ns, asked.document)
+    listed = session.time.activity([ns] if ns else [], asked.since, asked.until, asked.author, asked.path, id)
     listed.checkpoint = _with_total(progress, listed.expected())
-    for each in newest(listed, MOST, zone, session.merges()):
+    for each in newest(listed, MOST, zone, session.history.merges()):
         progress.put(each)
 
 
@@ -590,10 +590,10 @@ def _changes_of(session: Session, ns: str, id: Value, asked: Asked, progress: ta
     """The changes of one document that are asked for; none where its collection keeps no versions."""
     progress(0, None)
     try:
-        if asked.document and session.find_id(ns, asked.document) != id:
+        if asked.document and session.documents.find_id(ns, asked.document) != id:
             return []
-        listed = session.activity([ns], asked.since, asked.until, asked.author, asked.path, id)
-        merges = session.merges()
+        listed = session.time.activity([ns], asked.since, asked.until, asked.author, asked.path, id)
+        merges = session.history.merges()
         return [known(each, merges) for several in listed.as_read() for each in several]
     except Unreachable:
         raise

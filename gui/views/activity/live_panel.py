@@ -213,8 +213,8 @@ class LivePanel(QWidget):
             if followed is None:
                 name = place
                 if "." in place:
-                    name = session.info(place).belongs_to or place
-                followed = session.tail([name] if name else [])
+                    name = session.catalogue.info(place).belongs_to or place
+                followed = session.time.tail([name] if name else [])
             try:
                 return followed, followed.more()
             finally:

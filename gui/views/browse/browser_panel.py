@@ -235,7 +235,7 @@ class BrowserPanel(QWidget):
     def _begin(self) -> None:
         session, ns = self._session, self.ns
         tasks.run(
-            lambda _: session.info(ns),
+            lambda _: session.catalogue.info(ns),
             done=self._info_known,
             failed=self._not_read,
             owner=self,
@@ -301,7 +301,7 @@ class BrowserPanel(QWidget):
             return
         self._reading_fields = True
         tasks.run(
-            lambda _: session.fields(ns),
+            lambda _: session.queries.fields(ns),
             done=self.bar.show_survey,
             failed=self._no_fields,
             owner=self,
@@ -320,7 +320,7 @@ class BrowserPanel(QWidget):
         def count(progress: tasks.Progress) -> tuple[int | None, str]:
             if found is not None:
                 return found.count(progress), ""
-            return session.count(ns, query.filter, query.any_version)
+            return session.documents.count(ns, query.filter, query.any_version)
 
         tasks.run(
             count,
@@ -371,7 +371,7 @@ class BrowserPanel(QWidget):
         choices = [(tr("Back to now"), self.bar.back_to_now)]
         if query.moment:
             choices.append((tr("Another time…"), self.bar.choose_time))
-        elif not self._session.read_only and self._page is not None and self._page.rows:
+        elif not self._session.trust.read_only and self._page is not None and self._page.rows:
             choices.insert(0, (tr("Restore…"), self._restore_chosen))
         self.notices.put("times", "past", said, choices, closable=False, brief=brief if self._is_low else "")
 
@@ -437,7 +437,7 @@ class BrowserPanel(QWidget):
             self.states.show_empty(
                 tr("{name} has no documents yet", name=name),
                 tr("What is inserted shows up here after a refresh."),
-                [(tr("New document…"), self.new_asked.emit)] if not self._session.read_only else [],
+                [(tr("New document…"), self.new_asked.emit)] if not self._session.trust.read_only else [],
             )
             return
         known = self._info.documents if self._info is not None else None
@@ -522,7 +522,7 @@ class BrowserPanel(QWidget):
             return
 
         def read(progress: tasks.Progress) -> None:
-            for outline in session.outlines(ns, ids, progress):
+            for outline in session.documents.outlines(ns, ids, progress):
                 progress.put(outline)
 
         tasks.run(
@@ -543,7 +543,7 @@ class BrowserPanel(QWidget):
             return
 
         def look(progress: tasks.Progress) -> None:
-            for found in session.matching(ns, ids, query.filter, progress):
+            for found in session.documents.matching(ns, ids, query.filter, progress):
                 progress.put(found)
 
         tasks.run(
@@ -682,10 +682,10 @@ class BrowserPanel(QWidget):
 
     def _as_lines(self, rows: Sequence[Row]) -> str:
         session, ns = self._session, self.ns
-        return "\n".join(text.to_text(session.stored(ns, row.raw)) for row in rows if row.readable)
+        return "\n".join(text.to_text(session.history.stored(ns, row.raw)) for row in rows if row.readable)
 
     def _copy(self, row: Row) -> None:
-        copying.copy(self, len(row.raw), lambda: text.to_utf8(self._session.stored(self.ns, row.raw), 2))
+        copying.copy(self, len(row.raw), lambda: text.to_utf8(self._session.history.stored(self.ns, row.raw), 2))
 
     def _fill_json(self) -> None:
         rows = list(self.model.rows)
@@ -743,7 +743,7 @@ def _page(
     if not query.is_of_now:
         found = known or listed(session, ns, query)
         return within(query, found.page(query.skip + skip, most, progress)), found
-    page = session.documents(
+    page = session.documents.page(
         ns,
         query.filter,
         query.sort,

@@ -16,7 +16,9 @@ from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, StateStack, button, hair, words
 from gui.views.browse.query import Query
-from model.session import Explained, Indexes, IndexUse, Session
+from model.browsing.explanation import Explained
+from model.browsing.indexes_in_use import Indexes, IndexUse
+from model.session import Session
 
 WIDTHS = (150, 220, 150, 72)
 HEAD, ROW, AIR = 28, 24, 4  # u
@@ -81,14 +83,16 @@ class ExplainSheet(Sheet):
         self._lay_out()
         self.finished.connect(self._stop)
         self._task = tasks.run(
-            lambda _: session.explain(ns, query.filter, query.sort, query.any_version),
+            lambda _: session.queries.explain(ns, query.filter, query.sort, query.any_version),
             done=self._explained,
             failed=self._not_explained,
             owner=self,
             title=tr("Explaining a query to {ns}", ns=ns),
         )
         self.states.show_loading(tr("Asking the server how it answers this query"), self.reject)
-        tasks.run(lambda _: session.indexes(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes")
+        tasks.run(
+            lambda _: session.queries.indexes(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes"
+        )
 
     def _lay_out(self) -> None:
         foot = QHBoxLayout()

@@ -12,7 +12,8 @@ from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import button
 from gui.views.browse.plan_sheet import HEAD, ROW, PlanSheet
-from model.session import FieldUse, InsertionPlan
+from model.browsing.field_survey import FieldUse
+from model.operations.batches import InsertionPlan
 
 FIELDS, REASONS, GAP = 11, 3, 8  # rows of each list at most, and what is free between them
 

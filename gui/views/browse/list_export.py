@@ -53,8 +53,8 @@ class ListExport(QObject):
 
         def export(progress: tasks.Progress) -> Written:
             if q.is_of_now:
-                return session.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit)
-            return session.export_list(listed(session, ns, q), path, q.skip, q.limit, progress)
+                return session.exchange.export(ns, path, q.filter, q.sort, q.any_version, progress, q.skip, q.limit)
+            return session.exchange.export_list(listed(session, ns, q), path, q.skip, q.limit, progress)
 
         self._start(export, path)
 
@@ -64,8 +64,8 @@ class ListExport(QObject):
 
         def export(progress: tasks.Progress) -> Written:
             if of is not None:
-                return session.export_list(of.only(rows), path, checkpoint=progress)
-            return session.export_rows(ns, path, rows, progress)
+                return session.exchange.export_list(of.only(rows), path, checkpoint=progress)
+            return session.exchange.export_rows(ns, path, rows, progress)
 
         self._start(export, path)
 

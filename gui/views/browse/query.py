@@ -94,8 +94,8 @@ EVERYTHING = Query()
 def listed(session: Session, ns: str, query: Query) -> HistoryList:
     """The list of a query that asks for what is not there now."""
     if query.at is not None:
-        return session.past(ns, query.at, query.filter, query.sort)
-    return session.deleted(ns, query.filter, query.sort)
+        return session.time.past(ns, query.at, query.filter, query.sort)
+    return session.time.deleted(ns, query.filter, query.sort)
 
 
 def sort_words(sort: str) -> str:

@@ -6,15 +6,16 @@ from typing import Protocol
 
 from gui.language import tr, translated
 from gui.parts.document_side import DocumentSide
+from model.catalogue.catalogue import Comparison
 from model.diff import diff
 from model.errors import Unreadable
 from model.foundation.records import Opened, Version
-from model.session import Comparison
+from model.session import Session
 from model.values.canonical import Value
 
 
 class ComparisonSource(Protocol):
-    """A session is one; every method may wait for the server."""
+    """Two versions and what differs between them; every method may wait for the server."""
 
     @property
     def source(self) -> str:
@@ -27,8 +28,28 @@ class ComparisonSource(Protocol):
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference from the first to the second."""
 
-    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+    def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version for reading."""
+
+
+class VersionSource:
+    """Compares versions of one document."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.source = session, session.source
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the session writes nothing."""
+        return self.session.trust.read_only
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions of the document, with their difference."""
+        return self.session.history.compare(ns, id, v, w)
+
+    def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """A version of the document."""
+        return self.session.history.open(ns, id, v)
 
 
 class PairSource:
@@ -42,12 +63,12 @@ class PairSource:
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """The version ``v`` of the left document and ``w`` of the right one, with their difference."""
         sides = ((self.left, v), (self.right, w))
-        a, b = (side.session.version(side.ns, side.id, number) for side, number in sides)
+        a, b = (side.session.history.version(side.ns, side.id, number) for side, number in sides)
         return Comparison(a, b, diff(_content(a, self.left), _content(b, self.right)))
 
-    def open_version(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+    def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """A version of the right document."""
-        return self.right.session.open_version(self.right.ns, self.right.id, v)
+        return self.right.session.history.open(self.right.ns, self.right.id, v)
 
 
 def _content(version: Version, side: DocumentSide) -> bytes:

@@ -34,7 +34,7 @@ from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, theme, wording
 from gui.views.compare import ignored_paths
-from gui.views.compare.comparison_source import ComparisonSource, PairSource
+from gui.views.compare.comparison_source import ComparisonSource, PairSource, VersionSource
 from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.document_view import DocumentView
 from gui.views.compare.hidden_sheet import HiddenSheet
@@ -42,10 +42,11 @@ from gui.views.compare.ignored_paths import IgnoredPaths, Pattern
 from gui.views.compare.take_arrows import TakeArrows
 from gui.views.compare.version_box import VersionChoices
 from model import text
+from model.catalogue.catalogue import Comparison
 from model.diff import Add, Move, Operation, Remove
 from model.errors import Refused
 from model.foundation.records import Opened, Version
-from model.session import Comparison
+from model.session import Session
 from model.values.canonical import Path, Value
 
 NOTHING = tr("Nothing is compared yet")
@@ -72,10 +73,12 @@ class DiffPanel(QWidget):
     take_asked = Signal(object, object, str, str)  # a content, the path that a draft takes from it, its name, a or b
     swap_asked = Signal()  # of two documents
 
-    def __init__(self, source: ComparisonSource, ns: str, parent: QWidget | None = None, pair: bool = False) -> None:
+    def __init__(
+        self, source: Session | PairSource, ns: str, parent: QWidget | None = None, pair: bool = False
+    ) -> None:
         """Show comparisons from a source, of a ``pair`` of documents or of versions of one."""
         super().__init__(parent)
-        self._session, self._ns = source, ns
+        self._source, self._ns = _comparing(source), ns
         self._pair = pair
         self._answers = True
         self.names = ("", "")  # of two documents, before the names of their versions
@@ -188,10 +191,10 @@ class DiffPanel(QWidget):
         self.box_a.again()
         self.box_b.again()
 
-    def set_source(self, source: ComparisonSource, ns: str) -> None:
+    def set_source(self, source: Session | PairSource, ns: str) -> None:
         """Compare two other documents from now on."""
         self.clear()
-        self._session, self._ns = source, ns
+        self._source, self._ns = _comparing(source), ns
 
     def set_sides(self, a: Sequence[Version], b: Sequence[Version]) -> None:
         """Offer the versions of two documents, newest first."""
@@ -207,13 +210,13 @@ class DiffPanel(QWidget):
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
         """Read and compare two versions; without ``a`` the other one is shown by itself."""
         self._asked = (id, a, b)
-        self.ignored = ignored_paths.kept(self._session.source, self._ns)  # another tab may have hidden more
+        self.ignored = ignored_paths.kept(self._source.source, self._ns)  # another tab may have hidden more
         self.box_a.put(a)
         self.box_b.put(b)
         if a is None:
             self.reading.title = tr("This version could not be shown")
             self.reading.ask(
-                partial(_opened, self._session, self._ns, id, b),
+                partial(_opened, self._source, self._ns, id, b),
                 self._compared,
                 tr("Reading {b}", b=name_of(b)),
                 title=tr("Reading a version"),
@@ -221,7 +224,7 @@ class DiffPanel(QWidget):
         else:
             self.reading.title = tr("These versions could not be compared")
             self.reading.ask(
-                partial(_compared, self._session, self._ns, id, a, b, self.ignored),
+                partial(_compared, self._source, self._ns, id, a, b, self.ignored),
                 self._compared,
                 tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b)),
                 title=tr("Comparing versions"),
@@ -442,7 +445,7 @@ class DiffPanel(QWidget):
             return tr("Nothing is compared yet.") if not self.is_alone else tr("One version is shown by itself.")
         if self._pair:
             return tr("These are two documents; an arrow takes single differences over.")
-        if self._session.read_only:
+        if self._source.read_only:
             return tr("This connection is read-only.")
         if not self._answers:
             return tr("This connection does not answer now.")
@@ -616,10 +619,9 @@ class DiffPanel(QWidget):
         """Why the draft of the document takes nothing from A (``a``) or B, one sentence; "" where it can."""
         if self.comparison is None or self.id is None:
             return tr("Nothing is compared yet.")
-        source = self._session
+        source = self._source
         pair = source if isinstance(source, PairSource) else None
-        into = source if pair is None else (pair.right if side == "a" else pair.left).session
-        if into.read_only:
+        if source.read_only if pair is None else (pair.right if side == "a" else pair.left).session.trust.read_only:
             return tr("This connection is read-only.")
         if not self._answers:
             return tr("This connection does not answer now.")
@@ -683,11 +685,11 @@ class DiffPanel(QWidget):
 
     def hide_path(self, path: Path) -> None:
         """Leave the changes at a path and below it out, in this collection, from now on."""
-        self._ignore(ignored_paths.kept(self._session.source, self._ns).with_path(path))
+        self._ignore(ignored_paths.kept(self._source.source, self._ns).with_path(path))
 
     def do_hidden_fields(self) -> None:
         """List the hidden paths."""
-        kept = ignored_paths.kept(self._session.source, self._ns)
+        kept = ignored_paths.kept(self._source.source, self._ns)
         if kept != self.ignored:
             self._ignore(kept)
         found = self.comparison.diff.operations if self.comparison is not None else ()
@@ -698,11 +700,11 @@ class DiffPanel(QWidget):
     def show_again(self, pattern: Pattern | None) -> None:
         """Hide a pattern no longer, or None: nothing."""
         # The list is read again: another tab may have hidden more meanwhile.
-        kept = ignored_paths.kept(self._session.source, self._ns)
+        kept = ignored_paths.kept(self._source.source, self._ns)
         self._ignore(IgnoredPaths() if pattern is None else kept.without(pattern))
 
     def _ignore(self, ignored: IgnoredPaths) -> None:
-        ignored_paths.keep(self._session.source, self._ns, ignored)
+        ignored_paths.keep(self._source.source, self._ns, ignored)
         self.ignored = ignored
         self._say()
         if self.reading.is_on:
@@ -724,9 +726,9 @@ class DiffPanel(QWidget):
                 self._show_rows()
 
 
-def _opened(session: ComparisonSource, ns: str, id: Value, version: Version, _: tasks.Progress) -> Opened:
+def _opened(source: ComparisonSource, ns: str, id: Value, version: Version, _: tasks.Progress) -> Opened:
     """One version by itself."""
-    alone = session.open_version(ns, id, version.v)
+    alone = source.open(ns, id, version.v)
     if alone.base.content is None:
         raise Refused(
             tr(
@@ -739,7 +741,7 @@ def _opened(session: ComparisonSource, ns: str, id: Value, version: Version, _: 
 
 
 def _compared(
-    session: ComparisonSource,
+    source: ComparisonSource,
     ns: str,
     id: Value,
     a: Version,
@@ -748,7 +750,7 @@ def _compared(
     progress: tasks.Progress,
 ) -> tuple[Comparison, Plan]:
     """Two versions compared, and the rows that show it."""
-    found = session.compare(ns, id, a.v, b.v)
+    found = source.compare(ns, id, a.v, b.v)
     return found, planned(found, progress, ignored)
 
 
@@ -774,6 +776,10 @@ def restorable(node: DiffNode, onto_b: bool = True) -> Path:
     if not onto_b:
         path = path[: next((i for i, step in enumerate(path) if isinstance(step, int)), len(path))]
     return path
+
+
+def _comparing(source: Session | PairSource) -> ComparisonSource:
+    return source if isinstance(source, PairSource) else VersionSource(source)
 
 
 def _title(version: Version) -> str:

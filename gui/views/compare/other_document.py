@@ -112,8 +112,8 @@ class OtherDocument(Sheet):
         typed, numbered = self.id.text().strip(), self.version.text().strip()
 
         def find(_: tasks.Progress) -> DocumentSide:
-            id = session.find_id(ns, typed)
-            return DocumentSide(session, ns, id, session.find_version(ns, id, numbered) if numbered else None)
+            id = session.documents.find_id(ns, typed)
+            return DocumentSide(session, ns, id, session.history.find_version(ns, id, numbered) if numbered else None)
 
         self.compare.setEnabled(False)
         tasks.run(

@@ -143,7 +143,7 @@ class PairPanel(QWidget):
 def _histories(left: DocumentSide, right: DocumentSide, progress: tasks.Progress) -> _Histories:
     made = []
     for side in (left, right):
-        made.append(list(side.session.history(side.ns, side.id, progress, changed=False)))
+        made.append(list(side.session.history.versions(side.ns, side.id, progress, changed=False)))
         if not made[-1]:
             raise NotFound(
                 tr("{id} is not in {ns} any more; choose another document.", id=wording.plain(side.id), ns=side.ns)

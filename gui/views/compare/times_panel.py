@@ -287,7 +287,7 @@ def _compare(session: Session, ns: str, first: dt.datetime, then: dt.datetime, p
     """Hand on what differs, some documents at a time."""
     some: list[Compared] = []
     due = time.monotonic() + PAUSE
-    for each in session.as_of_both(ns, first, then, progress):
+    for each in session.time.as_of_both(ns, first, then, progress):
         some.append(each)
         if len(some) >= CHUNK or time.monotonic() > due:
             progress.put(some)

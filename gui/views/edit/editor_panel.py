@@ -26,12 +26,14 @@ from gui.style.wording import version
 from gui.views.edit.draft_panel import LARGE, DraftPanel
 from gui.views.edit.last_set_column import LastSetColumn
 from model import text
+from model.browsing.field_survey import FieldSurvey
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.foundation.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
-from model.session import Conflict, FieldSurvey, Session
+from model.session import Session
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing.edit import Conflict
 
 FEW = 200  # top-level fields up to which the containers among them are opened at once
 GUARDS = (
@@ -62,13 +64,13 @@ def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
         except Refused as refusal:
             trouble = translated(str(refusal))
     try:
-        opened = session.open_document(ns, id)
+        opened = session.writing.open(ns, id)
     except NotFound:
         if draft is None:
             raise
         shown = canonical.document([("_id", id), *canonical.fields(draft.content)])
         return _Loaded(Opened(ns, id, origin_of(draft), ("_id",), True, "", shown), draft, None, trouble, gone=True)
-    missing = None if session.read_only else session.missing_index(ns)
+    missing = None if session.trust.read_only else session.writing.missing_index(ns)
     return _Loaded(opened, draft, missing, trouble)
 
 
@@ -127,7 +129,10 @@ class EditorPanel(DraftPanel):
         self._preview.timeout.connect(self._ask_preview)
         preferences.signals.changed.connect(self._preference)
         self.last_set = LastSetColumn(
-            self.head.last_set, self.tree, self.model, lambda progress: session.chain(ns, id, progress, progress.put)
+            self.head.last_set,
+            self.tree,
+            self.model,
+            lambda progress: session.history.chain(ns, id, progress, progress.put),
         )
         self.keys(("Ctrl+L", self.head.last_set.click))
         self.shown.connect(self._follow_fields)
@@ -223,7 +228,7 @@ class EditorPanel(DraftPanel):
             return
         self._looked_around = True
         session, ns = self._session, self.ns
-        tasks.run(lambda _: session.fields(ns), done=self._looked, failed=_no_hints, owner=self, key="hints")
+        tasks.run(lambda _: session.queries.fields(ns), done=self._looked, failed=_no_hints, owner=self, key="hints")
 
     def _looked(self, survey: FieldSurvey) -> None:
         self.model.set_neighbours(survey)
@@ -310,7 +315,7 @@ class EditorPanel(DraftPanel):
             return
         self._say_writable()
         self._show_foot()
-        if not self._session.read_only:
+        if not self._session.trust.read_only:
             self.reload()  # whether an index that writing needs is missing was not asked so far
 
     def say_answering(self, answers: bool) -> None:
@@ -341,8 +346,8 @@ class EditorPanel(DraftPanel):
 
     def _say_writable(self) -> None:
         opened = self._opened
-        self.set_writable(opened is not None and opened.writable and not self._session.read_only)
-        asks = opened is not None and not self._session.read_only
+        self.set_writable(opened is not None and opened.writable and not self._session.trust.read_only)
+        asks = opened is not None and not self._session.trust.read_only
         lock, doubt = (opened.lock, opened.doubt) if opened is not None and asks else ("", "")
         told = lock or doubt
         if opened is not None and not opened.writable and opened.reason not in ("", self._missing) and not told:
@@ -391,7 +396,7 @@ class EditorPanel(DraftPanel):
         opened = self._opened
         if opened is None:
             return tr("The document is not loaded yet")
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr("This connection is read-only")
         if not self._answers:
             return wording.silent(self._session.name)
@@ -426,7 +431,7 @@ class EditorPanel(DraftPanel):
         self._previewed_for = (base, content, reason)
         session, ns, id = self._session, self.ns, self.id
         tasks.run(
-            lambda _: session.preview(ns, id, base, content, reason),
+            lambda _: session.writing.preview(ns, id, base, content, reason),
             done=self._previewed,
             failed=self._no_preview,
             owner=self,
@@ -483,7 +488,7 @@ class EditorPanel(DraftPanel):
         if reason or base is None:
             messages.why_not(self, reason)
             return
-        if self._opened is not None and self._opened.asks_author and not self._session.author:
+        if self._opened is not None and self._opened.asks_author and not self._session.writing.author:
             ask_author(self, self._session, self.save)
             return
         self.notices.clear("refused")
@@ -510,7 +515,7 @@ class EditorPanel(DraftPanel):
             messages.why_not(self, self.save_reason or tr("This document cannot be written"))
             return
         try:
-            made = self._session.taken_over(source, self.content, [path] if path else None)
+            made = self._session.writing.taken_over(source, self.content, [path] if path else None)
         except Refused as refusal:
             messages.why_not(self, translated(str(refusal)))
             return
@@ -603,7 +608,7 @@ class EditorPanel(DraftPanel):
         """Keep to an answer in this collection from now on, as its documents do."""
         session, ns = self._session, self.ns
         tasks.run(
-            lambda _: session.state_guard(ns, how),
+            lambda _: session.catalogue.state_guard(ns, how),
             done=self._guard_stated,
             failed=self._statement_failed,
             owner=self,
@@ -613,7 +618,7 @@ class EditorPanel(DraftPanel):
     def _accept_layout(self) -> None:
         session, ns = self._session, self.ns
         tasks.run(
-            lambda _: session.accept_layout(ns),
+            lambda _: session.catalogue.accept(ns),
             done=self._layout_accepted,
             failed=self._statement_failed,
             owner=self,
@@ -638,7 +643,7 @@ class EditorPanel(DraftPanel):
             tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
             tr("Create the index"),
             lambda: tasks.run(
-                lambda _: session.create_index(ns),
+                lambda _: session.writing.create_index(ns),
                 done=self._index_made,
                 failed=self._statement_failed,
                 owner=self,

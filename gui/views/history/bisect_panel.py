@@ -17,9 +17,10 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import FieldList, by_cell, when_cell
+from model.browsing.field_survey import FieldSurvey
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.history.chain import Bisection, Turn
-from model.session import FieldSurvey, Session
+from model.session import Session
 from model.values.canonical import Value
 
 VERSION, WHEN, BY, SAYS, BEFORE = range(5)
@@ -140,7 +141,7 @@ class BisectPanel(QWidget):
     def _read_fields(self) -> None:
         session, ns, id = self._session, self.ns, self.id
         tasks.run(
-            lambda _: session.content_fields(ns, id),
+            lambda _: session.queries.content_fields(ns, id),
             done=self._fields_known,
             failed=self._no_fields,
             owner=self,
@@ -181,7 +182,7 @@ class BisectPanel(QWidget):
         session, ns, id = self._session, self.ns, self.id
         self._running = self._wanted = filter
         self.reading.ask(
-            lambda progress: (filter, session.bisect(ns, id, filter, progress)),
+            lambda progress: (filter, session.history.bisect(ns, id, filter, progress)),
             self._done,
             tr("Looking at the versions of {id}", id=wording.plain(id)),
             title=tr("Looking through {id}", id=wording.plain(id)),

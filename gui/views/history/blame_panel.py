@@ -288,9 +288,9 @@ def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]
     """A field's value; a long one was not kept while the versions were followed and is read again."""
     found = row.now.value
     if found is None and any(isinstance(step, int) for step in row.key):  # in an array without keys
-        found = canonical.get(session.version(ns, id).content or canonical.EMPTY, row.path)
+        found = canonical.get(session.history.version(ns, id).content or canonical.EMPTY, row.path)
     elif found is None:
-        found = value_at(session.version(ns, id), row.key, keys)
+        found = value_at(session.history.version(ns, id), row.key, keys)
     if found is None:
         raise Refused(tr("{key} is not there any more; refresh the list.", key=key_text(row.key)))
     return copied(found)

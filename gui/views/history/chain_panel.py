@@ -63,7 +63,7 @@ class ChainPanel(QWidget):
     def _read(self, in_parts: bool) -> None:
         begun = self._begun
         if begun is None:
-            begun = self._begun = self._session.chain_reading(self.ns, self.id)
+            begun = self._begun = self._session.history.chain_reading(self.ns, self.id)
         name = wording.plain(self.id)
         self.reading.ask(
             lambda progress: begun.read(progress, progress.put if in_parts else None),

@@ -282,7 +282,7 @@ class ChangeMapPanel(ChainPanel):
 
     def _why_not(self, row: MapRow, column: int) -> str:
         """Why the value at the crosshair cannot be restored; "" where it can."""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr("{name} is open read-only", name=wording.source(self._session.name, first=True))
         if not self._answers:
             return wording.silent(self._session.name)
@@ -349,7 +349,7 @@ class ChangeMapPanel(ChainPanel):
         session, ns, id, key = self._session, self.ns, self.id, row.track.key
         v, keys = self.model.versions[column].v, self.model.chain.keys
         self._reading_value = tasks.run(
-            lambda _: (title, value_at(session.version(ns, id, v), key, keys)),
+            lambda _: (title, value_at(session.history.version(ns, id, v), key, keys)),
             done=self._open_value,
             failed=partial(messages.fail, self),
             owner=self,

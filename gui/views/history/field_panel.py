@@ -219,7 +219,7 @@ class FieldPanel(ChainPanel):
         (path, v), self._wanted = self._wanted, None
         session, ns, id = self._session, self.ns, self.id
         tasks.run(
-            lambda _: session.field_key(ns, id, path, v),
+            lambda _: session.history.field_key(ns, id, path, v),
             done=self._found,
             failed=self._not_found,
             owner=self,
@@ -383,7 +383,7 @@ def _whole(
     seen: SeenValue, session: Session, ns: str, id: Value, version: Version, key: Key, keys: Sequence[str]
 ) -> str:
     """A value; a long one was not kept while the versions were followed and is read again."""
-    found = seen.value if seen.value is not None else value_at(session.version(ns, id, version.v), key, keys)
+    found = seen.value if seen.value is not None else value_at(session.history.version(ns, id, version.v), key, keys)
     if found is None:
         raise Refused(tr("{key} is not there any more; read the history again.", key=key_text(key)))
     return copied(found)

@@ -31,8 +31,9 @@ from gui.views.merge.result_tree import ResultModel, ResultTree
 from model import text
 from model.errors import Refused
 from model.foundation.records import Outcome
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import Path, Value
+from model.writing.edit import Conflict
 
 LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
 NARROW = 1160
@@ -365,7 +366,7 @@ class ResolverPanel(QWidget):
     @property
     def save_reason(self) -> str:
         """Why the result cannot be saved; "" where it can."""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr("This connection is read-only")
         if not self._answers:
             return wording.silent(self._session.name)
@@ -433,7 +434,7 @@ class ResolverPanel(QWidget):
         session, ns, id = self._session, self.ns, self.id
         base, mine = self._resolution.conflict.base, self._resolution.mine
         tasks.run(
-            lambda _: session.conflict(ns, id, base, mine),
+            lambda _: session.writing.conflict(ns, id, base, mine),
             done=done,
             failed=failed,
             owner=self,

@@ -206,7 +206,7 @@ class RepairPanel(QWidget):
         findings, unchecked = list(scanner.findings), list(scanner.unchecked)
 
         def plan(_: tasks.Progress) -> tuple[Plan, dict[str, Mapping[str, str]]]:
-            known = {ns: session.info(ns).fields for ns in {each.ns for each in findings}}
+            known = {ns: session.catalogue.info(ns).fields for ns in {each.ns for each in findings}}
             return session.repairs.plan(findings, unchecked), known
 
         tasks.run(
@@ -290,7 +290,7 @@ class RepairPanel(QWidget):
         def look(progress: tasks.Progress) -> set[Hashable]:
             found = set()
             for ns, ids in written.items():
-                scan = session.scan([ns], None if ids is None else list(ids), checkpoint=progress)
+                scan = session.scans.scan([ns], None if ids is None else list(ids), checkpoint=progress)
                 found |= {_key(each) for each in scan if isinstance(each, Finding)}
             return found
 
@@ -538,7 +538,7 @@ class RepairPanel(QWidget):
         return "" if self._answers else wording.unread(self._session.name)
 
     def _why_not(self, ticked: Sequence[Item]) -> str:
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to repair, allow writes.",
                 name=wording.source(self._session.name, first=True),
@@ -618,7 +618,7 @@ class RepairPanel(QWidget):
             for no, outcome in run:
                 if no in mine:
                     progress.put((no, outcome))
-            return session.way_back(run.id)
+            return session.way_back.lacking(run.id)
 
         self._task = tasks.run(
             write,

@@ -132,7 +132,7 @@ class ScanConsent(QWidget):
         self._found = None
         self._say()
         tasks.run(
-            lambda progress: session.scan_estimate([place] if place else [], progress),
+            lambda progress: session.scans.estimate([place] if place else [], progress),
             done=self._estimated,
             failed=self._unknown,
             owner=self,

@@ -110,8 +110,8 @@ class Scanner(QObject):
                 while not free.wait(HELD):
                     progress(done, total)  # raises once it is to be stopped
 
-            scan = session.scan(places, ids, "gentle" if pace == "gentle" else "fast", step, None, mark)
-            watched = session.watched(places, ids, step, pace == "gentle")
+            scan = session.scans.scan(places, ids, "gentle" if pace == "gentle" else "fast", step, None, mark)
+            watched = session.time.watched(places, ids, step, pace == "gentle")
             parcel: list[Finding | Unchecked] = []
             said = time.monotonic()
             try:

@@ -22,8 +22,9 @@ from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.foundation.records import Outcome
 from model.operations.taking_back import Chosen, TakenBack
-from model.session import Conflict, Session
+from model.session import Session
 from model.values.canonical import EMPTY, Value
+from model.writing.edit import Conflict
 
 MANY = 100  # documents from which on their number must be typed
 
@@ -53,7 +54,9 @@ class TakingBackPanel(QWidget):
         self.model = TakingBackModel()
         self.model.ticked_changed.connect(self._say)
         self._assemble()
-        tasks.run(lambda _: session.info(ns).fields, done=self._known, failed=self._unknown, owner=self, key="info")
+        tasks.run(
+            lambda _: session.catalogue.info(ns).fields, done=self._known, failed=self._unknown, owner=self, key="info"
+        )
         self.put(chosen)
 
     # --- its parts
@@ -265,7 +268,7 @@ class TakingBackPanel(QWidget):
             return
         session, ns = self._session, self._ns
         tasks.run(
-            lambda _: session.taking_back.conflict(ns, drawn),
+            lambda _: session.writing.taking_back.conflict(ns, drawn),
             done=partial(self._to_decide, drawn.id),
             failed=partial(messages.fail, self),
             owner=self,
@@ -326,7 +329,7 @@ class TakingBackPanel(QWidget):
 
     def _why_not(self) -> str:
         """Why nothing can be written, whatever is ticked; "" where it can."""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to take changes back, allow writes.",
                 name=wording.source(self._session.name, first=True),
@@ -372,7 +375,7 @@ class TakingBackPanel(QWidget):
         found: list[str] = []
 
         def write(progress: tasks.Progress) -> None:
-            done = session.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
+            done = session.writing.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
             found.append(done.id)
             for outcome in done:
                 progress.put(outcome)
@@ -422,7 +425,9 @@ class TakingBackPanel(QWidget):
     def _check(self, unknown: Sequence[Outcome]) -> None:
         session = self._session
         tasks.run(
-            lambda _: [(each.id, session.look_again(each.entry)) for each in unknown if each.entry is not None],
+            lambda _: [
+                (each.id, session.way_back.look_again(each.entry)) for each in unknown if each.entry is not None
+            ],
             done=self._checked,
             failed=self._doubt,
             owner=self,
@@ -450,7 +455,7 @@ class TakingBackPanel(QWidget):
         """Undo all writes of a run."""
         session = self._session
         tasks.run(
-            lambda progress: list(session.undo_run(run, progress)),
+            lambda progress: list(session.way_back.undo_run(run, progress)),
             done=self._undone,
             failed=partial(messages.fail, self),
             owner=self,
@@ -476,7 +481,7 @@ class TakingBackPanel(QWidget):
 
 def _draw(session: Session, ns: str, wanted: Sequence[Chosen], progress: tasks.Progress) -> None:
     """Hand on how taking back each document would end."""
-    for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
+    for drawn in session.writing.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
         progress.put(drawn)
 
 

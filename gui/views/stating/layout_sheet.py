@@ -219,7 +219,7 @@ class LayoutSheet(Sheet):
         self.grounds.setText(grounds(info, self._statement.stated))
         self.forget.setVisible(self._statement.stated)
         self.layout_choice.blockSignals(True)
-        for name, about in self._session.layouts.items():
+        for name, about in self._session.statements.layouts.items():
             self.layout_choice.addItem(name, name)
             self.layout_choice.setItemData(self.layout_choice.count() - 1, translated(about), ABOUT)
         self.layout_choice.setCurrentIndex(self.layout_choice.findData(info.layout))
@@ -454,7 +454,7 @@ class LayoutSheet(Sheet):
 
     def pick_file(self) -> None:
         """Ask for the file; it is merged into and never written over, so nothing is asked about that."""
-        start = self._session.profile_file or Path.cwd() / FILE
+        start = self._session.catalogue.profile_file or Path.cwd() / FILE
         path, _ = QFileDialog.getSaveFileName(
             self.window(),
             tr("Save as profile"),
@@ -499,7 +499,7 @@ class LayoutSheet(Sheet):
         if edit is not None:
             self._ready(False)
             tasks.run(
-                lambda _: (edit.path, session.keep_profile(edit, ns)),
+                lambda _: (edit.path, session.statements.keep(edit, ns)),
                 done=self._kept,
                 failed=self._failed,
                 owner=self,
@@ -508,7 +508,7 @@ class LayoutSheet(Sheet):
 
     def _kept(self, kept: tuple[Path, bool]) -> None:
         path, in_use = kept
-        other = self._session.profile_file
+        other = self._session.catalogue.profile_file
         also = "" if in_use or other is None else tr("; all else is read by {name} as before", name=other.name)
         self._end(tr("{ns} is stated in {path}{also}", ns=self._ns, path=path, also=also))
 

@@ -210,7 +210,7 @@ class TimelinePanel(QWidget):
         def read(progress: tasks.Progress) -> int:
             batch: list[Version] = []
             total, due = 0, time.monotonic() + PAUSE
-            for one in session.history(ns, id, progress):
+            for one in session.history.versions(ns, id, progress):
                 _ = one.state, one.changed  # read here, and not by the window that shows all of them
                 batch.append(one)
                 total += 1
@@ -363,12 +363,12 @@ class TimelinePanel(QWidget):
     def _judge(self) -> None:
         """Find where the conditions turned that the profile watches, where it watches any."""
         id = self._shown_id
-        if id is None or not self.model.marks or not self._session.is_watched(self._ns):
+        if id is None or not self.model.marks or not self._session.time.is_watched(self._ns):
             return
         session, ns = self._session, self._ns
 
         def judge(progress: tasks.Progress) -> tuple[list[WatchTurn], list[str]]:
-            found = session.watched([ns], [id], progress)
+            found = session.time.watched([ns], [id], progress)
             return list(found), found.unread
 
         tasks.run(
@@ -538,7 +538,7 @@ class TimelinePanel(QWidget):
     def _may_take_back(self, row: int) -> tuple[bool, str]:
         """Whether a version can be taken back, and why not."""
         one, before = self.model.version_at(row), self.model.before(row)
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return False, tr("This connection is read-only.")
         if one is None or one.v is None or one.deleted or before is None:
             return False, tr("No version is there before it.")
@@ -576,8 +576,8 @@ class TimelinePanel(QWidget):
         why = (
             tr("This version says that the document is deleted.") if one.deleted else tr("This is the current version.")
         )
-        why = tr("This connection is read-only.") if self._session.read_only else why
-        may = not self._session.read_only and not one.current and not one.deleted and one.v is not None
+        why = tr("This connection is read-only.") if self._session.trust.read_only else why
+        may = not self._session.trust.read_only and not one.current and not one.deleted and one.v is not None
         add(tr("Restore {name}…", name=name), lambda: self.restore_asked.emit(id, one.v, None), may, "" if may else why)
         add(tr("Take back {name}…", name=name), lambda: self.take_back_asked.emit(id, one.v), *self._may_take_back(row))
         add(tr("Show as stored…"), lambda: self._show_stored(id, one))
@@ -590,8 +590,8 @@ class TimelinePanel(QWidget):
         session, ns, v = self._session, self._ns, one.v
 
         def read_raw(progress: tasks.Progress) -> bytes | None:
-            raw = session.version(ns, id, v).raw
-            return None if raw is None else session.stored(ns, raw)
+            raw = session.history.version(ns, id, v).raw
+            return None if raw is None else session.history.stored(ns, raw)
 
         tasks.run(read_raw, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title=tr("Reading a version"))
         dialog.open()

@@ -15,7 +15,8 @@ from gui.language import tr, translated
 from gui.parts.reading import Reading
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, StateStack, button, words
-from model.session import Guarantee, Session
+from model.guarantees import Guarantee
+from model.session import Session
 
 MARKS = {
     "safe": ("check-circle", "acc", tr("Holds")),
@@ -112,7 +113,7 @@ class CheckPanel(QWidget):
 
     def _say(self) -> None:
         """Say what is known at this moment."""
-        source, known = wording.source(self._session.source, first=True), self._session.measured
+        source, known = wording.source(self._session.source, first=True), self._session.trust.measured
         if self.reading.is_on or self.states.kind == "loading":
             said = tr("{source} is being measured now.", source=source)
             if self.reading.is_on and not self.found and self.states.kind == "content":
@@ -131,7 +132,7 @@ class CheckPanel(QWidget):
     def say_writable(self) -> None:
         """Offer to measure, which writes, or not, as the connection allows now and its server answers."""
         why = ""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             why = tr(
                 "{name} is open read-only; measuring writes to a scratch database.",
                 name=wording.source(self._session.name, first=True),
@@ -262,7 +263,7 @@ class CheckPanel(QWidget):
 
 
 def _measure(session: Session, progress: tasks.Progress) -> None:
-    for each in session.check(False, progress):
+    for each in session.trust.check(False, progress):
         progress.put(each)
 
 

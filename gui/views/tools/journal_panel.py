@@ -258,7 +258,7 @@ class JournalPanel(QWidget):
         self.undo.setToolTip(wording.tip(why))
         self.undo_run.setVisible(entry is not None and bool(entry.run))
         mine = entry is not None and entry.source == self._session.source
-        self.undo_run.setEnabled(mine and not self._session.read_only and self._answers)
+        self.undo_run.setEnabled(mine and not self._session.trust.read_only and self._answers)
         self.check.setEnabled(self._answers)
         self.check.setToolTip(wording.tip("" if self._answers else wording.silent(self._session.name)))
 
@@ -293,7 +293,7 @@ class JournalPanel(QWidget):
             return translated(entry.why_not)
         if entry.source != self._session.source:
             return tr("It was written to {source}; open that to undo it.", source=entry.source)
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr("{name} is open read-only.", name=wording.source(self._session.name, first=True))
         return "" if self._answers else wording.silent(self._session.name)
 
@@ -309,7 +309,7 @@ class JournalPanel(QWidget):
             return
         session, id = self._session, entry.id
         tasks.run(
-            lambda _: session.undo(id),
+            lambda _: session.way_back.undo(id),
             done=partial(self._undo_ended, entry),  # another may be chosen by then
             failed=partial(messages.fail, self),
             owner=self,
@@ -351,7 +351,7 @@ class JournalPanel(QWidget):
     def _undo_run(self, run: str) -> None:
         session = self._session
         tasks.run(
-            lambda progress: list(session.undo_run(run, progress)),
+            lambda progress: list(session.way_back.undo_run(run, progress)),
             done=partial(self._run_undone, run),
             failed=partial(messages.fail, self),
             owner=self,
@@ -375,7 +375,7 @@ class JournalPanel(QWidget):
     def _merge(self, entry: Entry) -> None:
         session = self._session
         tasks.run(
-            lambda _: session.undo_conflict(entry.id),
+            lambda _: session.way_back.conflict(entry.id),
             done=partial(self.conflict_found.emit, entry),
             failed=partial(messages.fail, self),
             owner=self,
@@ -390,7 +390,7 @@ class JournalPanel(QWidget):
     def _look_again_at(self, entry: str) -> None:
         session = self._session
         tasks.run(
-            lambda _: session.look_again(entry),
+            lambda _: session.way_back.look_again(entry),
             done=partial(self._looked, entry),
             failed=partial(messages.fail, self),
             owner=self,

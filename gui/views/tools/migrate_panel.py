@@ -71,8 +71,8 @@ class MigratePanel(QWidget):
         self.layout_choice = DropDown()
         self.layout_choice.setProperty("tall", True)
         self.layout_choice.setAccessibleName(tr("The new layout"))
-        now = session.info(ns).layout
-        for name, about in session.histories.items():
+        now = session.catalogue.info(ns).layout
+        for name, about in session.exchange.layouts.items():
             if name != now:
                 self.layout_choice.addItem(f"{name}: {translated(about)}", name)
         self.target = QLineEdit()
@@ -187,7 +187,7 @@ class MigratePanel(QWidget):
         """A call that makes the move asked for now; for a task, which must not look at the window."""
         session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
         target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
-        return lambda: session.migration(ns, name, target, None, newest)
+        return lambda: session.exchange.migration(ns, name, target, None, newest)
 
     @property
     def _misnamed(self) -> str:
@@ -219,7 +219,7 @@ class MigratePanel(QWidget):
         busy = self.reading.is_on
         why = (
             tr("{name} is open read-only; to copy, allow writes.", name=wording.source(self._session.name, first=True))
-            if self._session.read_only
+            if self._session.trust.read_only
             else ""
         )
         name = self._session.name

@@ -192,7 +192,7 @@ class PendingPanel(QWidget):
         if self.busy:
             return
         session, ns, said = self._session, self.ns, tr("Looking for pending tokens")
-        self.reading.ask(lambda progress: list(session.pending(ns, None, progress)), done, said, title=said)
+        self.reading.ask(lambda progress: list(session.tokens.pending(ns, None, progress)), done, said, title=said)
 
     def _stopped(self) -> None:
         if not self._is_listed:
@@ -295,7 +295,7 @@ class PendingPanel(QWidget):
 
     def _why_not(self) -> str:
         """Why nothing can be written, whatever is ticked; "" where it can."""
-        if self._session.read_only:
+        if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to finish or drop tokens, allow writes.",
                 name=wording.source(self._session.name, first=True),
@@ -401,7 +401,7 @@ class PendingPanel(QWidget):
 
     def _write(self, what: What, ticked: Sequence[PendingToken], confirmed: bool) -> None:
         session = self._session
-        send = session.finish if what == "finish" else session.drop
+        send = session.tokens.finish if what == "finish" else session.tokens.drop
 
         def write(progress: tasks.Progress) -> None:
             for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
@@ -486,5 +486,5 @@ def _undo(session: Session, entries: Sequence[str], progress: tasks.Progress) ->
     ended = []
     for at, entry in enumerate(reversed(entries)):
         progress(at, len(entries))
-        ended.append(session.undo(entry))
+        ended.append(session.way_back.undo(entry))
     return ended

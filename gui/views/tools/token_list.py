@@ -15,8 +15,8 @@ from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from model import text
+from model.counting.pending import in_turn
 from model.foundation.records import Outcome, PendingToken
-from model.session import in_turn
 from model.values.canonical import Value
 
 AGES = (

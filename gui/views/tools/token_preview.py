@@ -85,9 +85,9 @@ class TokenPreview(QWidget):
         session, drop = self._session, self._what == "drop"
 
         def preview(_: tasks.Progress) -> tuple[PendingToken, Mapping[str, str], Sending, Sending]:
-            fields = session.info(token.ns).fields
-            finish = session.preview_finish(token)
-            return token, fields, session.preview_finish(token, drop=True) if drop else finish, finish
+            fields = session.catalogue.info(token.ns).fields
+            finish = session.tokens.preview(token)
+            return token, fields, session.tokens.preview(token, drop=True) if drop else finish, finish
 
         tasks.run(preview, done=self._previewed, failed=self._no_preview, owner=self, key="preview")
 

@@ -55,7 +55,7 @@ def pages(above: type[Page] = Page) -> set[type[Page]]:
 
 def n_of(session: Session, ns: str, id: Value) -> Value | None:
     """The number in a document that a test has made."""
-    return canonical.get(session.version(ns, id).content or canonical.EMPTY, ("n",))
+    return canonical.get(session.history.version(ns, id).content or canonical.EMPTY, ("n",))
 
 
 def kinds_asked_for() -> set[str]:
@@ -198,7 +198,7 @@ def test_a_collection_that_comes_back_knows_that_mistakes_are_dear(session: Sess
 
 def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session: Session, qtbot: QtBot) -> None:
     for ns, id, v in (("insurance.claims", Value.of("C-1"), 1), (NS, Value.of("K-9001"), 2)):
-        assert session.create(ns, canonical.encode({"n": 1}), id).kind == "applied"
+        assert session.writing.create(ns, canonical.encode({"n": 1}), id).kind == "applied"
         assert session.edit(ns, id, {"n": 2}).kind == "applied"
         area = tabs(qtbot)
         page = area.open(session, PageRequest("document", ns, id))
@@ -212,7 +212,7 @@ def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session
         question.verb.click()
         wait_idle(qtbot)
         with pytest.raises(NotFound):
-            session.version(ns, id)
+            session.history.version(ns, id)
         page.writes.restore(id, Value.of(v))
         wait_idle(qtbot)
         restoring = sheet(area)
@@ -225,7 +225,7 @@ def test_a_delete_says_what_stays_and_a_restore_brings_the_document_back(session
 @pytest.mark.deep
 def test_a_purge_is_done_only_once_the_name_is_typed(session: Session, qtbot: QtBot) -> None:
     id = Value.of("K-9002")
-    assert session.create(NS, canonical.encode({"n": 1}), id).kind == "applied"
+    assert session.writing.create(NS, canonical.encode({"n": 1}), id).kind == "applied"
     assert session.edit(NS, id, {"n": 2}).kind == "applied"
     area = tabs(qtbot)
     page = area.open(session, PageRequest("collection", NS, id))
@@ -241,10 +241,10 @@ def test_a_purge_is_done_only_once_the_name_is_typed(session: Session, qtbot: Qt
     question.verb.click()
     wait_idle(qtbot)
     with pytest.raises(NotFound):
-        session.last(NS, id)
+        session.history.last(NS, id)
     entry = session.journal.entries(limit=1)[0]
     assert (entry.action, entry.kind) == ("purge", "applied")
-    assert session.undo(entry.id).kind == "applied"
+    assert session.way_back.undo(entry.id).kind == "applied"
     assert n_of(session, NS, id) == Value.of(2)
 
 
@@ -301,9 +301,9 @@ def test_what_may_not_be_restored_here_is_offered_to_be_copied(qtbot: QtBot, tmp
         (copied,) = line.buttons
         assert copied.text() == "Copy the values"
         copied.click()
-        now, old = session.version("shop.posts", id), session.version("shop.posts", id, Value.of(1))
-        assert QApplication.clipboard().text() == session.spelled(now.content or b"", old.content or b"")
+        now, old = session.history.version("shop.posts", id), session.history.version("shop.posts", id, Value.of(1))
+        assert QApplication.clipboard().text() == session.writing.spelled(now.content or b"", old.content or b"")
         assert "stock = " in QApplication.clipboard().text()
-        assert session.version("shop.posts", id).raw == now.raw
+        assert session.history.version("shop.posts", id).raw == now.raw
         wait_idle(qtbot)
         area.close()

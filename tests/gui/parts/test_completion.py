@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gui.parts.completion import in_fields, in_filter, in_order
-from model.session import FieldUse
+from model.browsing.field_survey import FieldUse
 
 
 def use(path: str, kind: str) -> FieldUse:

@@ -16,6 +16,7 @@ from gui.views.tools.journal_panel import JournalPanel
 from gui.views.tools.pending_panel import PendingPanel
 from model.errors import Refused, Unreachable
 from model.session import Session
+from model.session.way_back import WayBack
 
 NS = "insurance.contracts"
 EDITED = "K-204118"
@@ -31,13 +32,13 @@ def session() -> Iterator[Session]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The entries of the journal that somebody looked for again."""
     found: list[str] = []
-    look_again = Session.look_again
+    look_again = WayBack.look_again
 
     def noted(session: Session, entry: str) -> object:
         found.append(entry)
         return look_again(session, entry)
 
-    monkeypatch.setattr(Session, "look_again", noted)
+    monkeypatch.setattr(WayBack, "look_again", noted)
     return found
 
 
@@ -70,7 +71,7 @@ def test_a_delete_in_doubt_is_told_with_its_document(
     page, outage = QWidget(), Outage(session)
     shown(qtbot, page, idle)
     writes = DocumentWrites(session, NS, page)
-    writes.delete(session.find_id(NS, EDITED))
+    writes.delete(session.documents.find_id(NS, EDITED))
     idle()
     outage.lose_write(NS)
     page.findChildren(Question)[-1].verb.click()
@@ -139,7 +140,7 @@ def test_a_silent_server_keeps_nobody_from_the_journal(session: Session) -> None
     outage.silence()
     assert session.journal.entries() == []
     with pytest.raises(Unreachable):
-        session.documents(NS)
+        session.documents.page(NS)
     outage.deny()
     with pytest.raises(Refused, match="cannot be used"):
         session.journal.entries()

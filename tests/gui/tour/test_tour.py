@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 
 from gui import app, language
 from gui.tour import tour
-from model.session import Connections
+from model.userdata.connections import Connections
 from tests.support import ROOT
 
 VIEWS = {

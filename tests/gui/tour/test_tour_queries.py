@@ -10,10 +10,10 @@ from tests.model.command_log import is_bounded, listening
 
 def test_long_reads_have_a_time_as_well(home: Path) -> None:
     with listening() as log, Session.open("sample:", home=home) as session:
-        assert list(session.scan(["insurance.contracts"]))
-        assert session.activity(["insurance.contracts"])
-        for id in [row.id for row in session.documents("insurance.claims", limit=3).rows]:
-            session.chain("insurance.claims", id)
+        assert list(session.scans.scan(["insurance.contracts"]))
+        assert session.time.activity(["insurance.contracts"])
+        for id in [row.id for row in session.documents.page("insurance.claims", limit=3).rows]:
+            session.history.chain("insurance.claims", id)
     assert log.names.count("find") > 20
     assert log.unbounded == []
 

@@ -28,6 +28,7 @@ from model.localserver import LocalServer
 from model.over_time.activity import Activity
 from model.over_time.newest import Newest
 from model.session import Session
+from model.session.through_time import ThroughTime
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
@@ -286,9 +287,9 @@ def test_a_written_document_is_read_again_and_nothing_else_moves(qtbot: QtBot, s
 @pytest.mark.deep
 def test_a_merge_that_an_open_list_follows_is_told_as_one(qtbot: QtBot, session: Session) -> None:
     panel = shown(qtbot, session)
-    now = session.version(NS, Value.of("A"))
+    now = session.history.version(NS, Value.of("A"))
     content = canonical.put(now.content or canonical.EMPTY, ("total",), Value.of(5))
-    assert session.save(NS, Value.of("A"), now, content, action="merge").kind == "applied"
+    assert session.writing.save(NS, Value.of("A"), now, content, action="merge").kind == "applied"
     panel.follow({(NS, Value.of("A"))})
     idle(qtbot, panel)
     assert listed(panel)[0][1] == ["A5 merged"]
@@ -316,14 +317,14 @@ def test_reading_can_be_stopped_and_what_is_there_stays(
 ) -> None:
     panel = shown(qtbot, session)
     going, gate = threading.Event(), threading.Event()
-    real = Session.activity
+    real = ThroughTime.activity
 
     def held(self: Session, *args: Any, **more: Any) -> Any:
         going.set()
         assert gate.wait(60)
         return real(self, *args, **more)
 
-    monkeypatch.setattr(Session, "activity", held)
+    monkeypatch.setattr(ThroughTime, "activity", held)
     panel.look()
     qtbot.waitUntil(going.is_set)
     panel.stop()
@@ -494,6 +495,6 @@ def test_changes_of_one_collection_are_offered_to_be_taken_back_and_of_several_n
     assert {row.ns for row in panel.tree.picked()} == {NS, "shop.tariffs"}
     assert not panel.take_back_button.isEnabled()
     assert "several collections" in panel.take_back_button.toolTip()
-    session.read_only = True
+    session.trust.read_only = True
     panel.say_writable()
     assert "read-only" in panel.take_back_button.toolTip()

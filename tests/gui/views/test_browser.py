@@ -19,6 +19,7 @@ from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.query import Query, field_names, sort_words
 from model import text
 from model.session import Session
+from model.session.document_lists import DocumentLists
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
@@ -136,10 +137,10 @@ def test_a_query_that_fails_while_a_write_is_followed_leaves_no_old_rows(
 ) -> None:
     at = row_of(panel, "K-204109")
     row = panel.model.rows[at]
-    base = session.version(NS, row.id)
+    base = session.history.version(NS, row.id)
     assert base.content is not None
     said = Value.of(f"written meanwhile, {is_first}")
-    session.save(NS, row.id, base, canonical.put(base.content, ("note",), said))
+    session.writing.save(NS, row.id, base, canonical.put(base.content, ("note",), said))
     steps = [lambda: panel.set_filter('{ "status": { "$nonsense": 1 } }'), lambda: panel.follow({row.id})]
     for step in steps if is_first else steps[::-1]:
         step()
@@ -155,7 +156,7 @@ def test_a_refresh_that_was_stopped_is_said_until_the_next_one(
     panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "documents", going_on)
+        patched.setattr(DocumentLists, "page", going_on)
         panel.refresh()
         panel.stop()
         wait_idle(qtbot)
@@ -413,7 +414,7 @@ def test_a_document_that_does_not_decode_is_listed_and_says_so(qtbot: QtBot, tmp
     bad[-8:-1] = b"\xff" * 7
     (tmp_path / "people.bson").write_bytes(good + bytes(bad))
     with Session.open(str(tmp_path / "people.bson")) as session:
-        ns = next(info.ns for info in session.collections())
+        ns = next(info.ns for info in session.catalogue.collections())
         panel = shown(session, ns, qtbot)
         found = [cells(panel, row)["health"] for row in range(len(panel.model.rows))]
         assert [[badge.text for badge in cell.badges] for cell in found] == [[], ["Does not decode"]]
@@ -517,11 +518,11 @@ def test_a_search_in_any_version_names_the_versions_that_it_finds(panel: Browser
 
 def test_versions_are_found_by_what_the_layout_keeps_beside_the_content_too(session: Session) -> None:
     id = Value.of("K-204117")
-    (found,) = session.matching(NS, [id], '{ "_id": "K-204117", "v": { "$in": [2, 3, 12] } }')
+    (found,) = session.documents.matching(NS, [id], '{ "_id": "K-204117", "v": { "$in": [2, 3, 12] } }')
     assert [one.v for one in found.versions] == [Value.of(12), Value.of(3), Value.of(2)]
     assert [(a.v, b.v) for a, b in found.runs] == [(Value.of(12), Value.of(12)), (Value.of(2), Value.of(3))]
     assert found.looked == 11
-    (none,) = session.matching(NS, [id], '{ "_id": "another" }')
+    (none,) = session.documents.matching(NS, [id], '{ "_id": "another" }')
     assert none.versions == ()
 
 
@@ -533,7 +534,7 @@ def test_nothing_is_said_of_rows_that_could_not_be_read_again(
     chosen = panel.row
     assert panel.pager.text == "1–50 of 2,483 documents"
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "documents", denied)
+        patched.setattr(DocumentLists, "page", denied)
         panel.refresh()
         wait_idle(qtbot)
         assert panel.pager.text == ""

@@ -30,9 +30,11 @@ Idle = Callable[[], None]
 def session(homes: Path) -> Iterator[Session]:
     stated = {"ns": NS, "layout": "embedded", "keys": ["sku"]}
     with LocalServer() as server, Session.open(server.uri, Profile.read({"collection": [stated]}, "x")) as made:
-        assert made.create(NS, canonical.encode({"lines": [{"sku": "ink", "text": LONG}]}), ID).kind == "applied"
+        assert (
+            made.writing.create(NS, canonical.encode({"lines": [{"sku": "ink", "text": LONG}]}), ID).kind == "applied"
+        )
         later = canonical.encode({"lines": [{"sku": "ink", "text": LONG + "y"}]})
-        assert made.save(NS, ID, made.version(NS, ID), later).kind == "applied"
+        assert made.writing.save(NS, ID, made.history.version(NS, ID), later).kind == "applied"
         yield made
 
 
@@ -50,7 +52,7 @@ def test_a_long_value_in_the_map_is_read_again_by_the_same_key(session: Session,
     qtbot.waitUntil(lambda: bool(shown))
     assert shown == [Value.of(LONG + "y")]
     key, keys = rows[row].track.key, page.panel.model.chain.keys
-    old, now = session.version(NS, ID, Value.of(1)), session.version(NS, ID)
+    old, now = session.history.version(NS, ID, Value.of(1)), session.history.version(NS, ID)
     assert restorable(old, now, key, keys) == ("lines", 0, "text")
 
 
@@ -72,11 +74,11 @@ def test_the_prompt_and_the_result_of_a_merge_know_elements_by_the_key_that_merg
         return canonical.encode({"lines": [{"sku": sku, "count": n, "unit": unit} for sku, n, unit in each]})
 
     at = Value.of("B-1")
-    assert session.create(NS, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "c")), at).kind == "applied"
-    base = session.version(NS, at)
+    assert session.writing.create(NS, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "c")), at).kind == "applied"
+    base = session.history.version(NS, at)
     theirs = lines(("pad", 9, "c"), ("ink", 1, "a"), ("pen", 2, "b"))
-    assert session.save(NS, at, base, theirs).kind == "applied"
-    conflict = session.conflict(NS, at, base, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "z")))
+    assert session.writing.save(NS, at, base, theirs).kind == "applied"
+    conflict = session.writing.conflict(NS, at, base, lines(("ink", 1, "a"), ("pen", 2, "b"), ("pad", 3, "z")))
     assert {clash.theirs.op for clash in clashes(conflict)} == {"move", "replace"}
     assert not any(clash.needs_choice for clash in clashes(conflict))
     result = drawn(Resolution(conflict))

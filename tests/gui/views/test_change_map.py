@@ -30,7 +30,9 @@ from model.errors import NotFound, Refused
 from model.foundation.records import Version
 from model.history.chain import Chain, Follower
 from model.history.chain_reading import ChainReading
-from model.session import Session, things
+from model.session import Session
+from model.session.history_reading import HistoryReading
+from model.things_to_try import THINGS
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import shown
@@ -641,7 +643,7 @@ def test_the_menu_and_the_welcome_page_know_the_way() -> None:
     items = {item.id: item for item in ACTIONS}
     assert items["blame"].keys == ("Ctrl+Shift+B",)
     assert items["change-map"].menu == "Compare"
-    second = things()[1]
+    second = THINGS[1]
     assert (second.title, second.key, second.action) == ("See who changed what, and when", "Ctrl+Shift+B", "map")
 
 
@@ -734,7 +736,7 @@ def test_a_right_that_is_missing_is_no_fault_of_the_condition(
     idle()
     assert panel.summary.isVisible()
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "bisect", denied)
+        patched.setattr(HistoryReading, "bisect", denied)
         panel.run()
         idle()
         assert not panel.summary.isVisible()

@@ -14,8 +14,10 @@ from pytestqt.qtbot import QtBot
 from gui.style import theme
 from gui.views.tools.check_panel import CheckPanel
 from model.foundation.records import Checkpoint
+from model.guarantees import Guarantee
 from model.localserver import LocalServer
-from model.session import Guarantee, Session
+from model.session import Session
+from model.session.trust import Trust
 
 
 @pytest.mark.deep
@@ -53,7 +55,7 @@ def until_stopped(_: Session, quick: bool, checkpoint: Checkpoint) -> Iterator[G
 def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "check", until_stopped)
+    monkeypatch.setattr(Trust, "check", until_stopped)
     with LocalServer() as server, Session.open(server.uri) as session:
         panel = CheckPanel(session)
         qtbot.addWidget(panel)
@@ -83,12 +85,12 @@ def test_the_sample_is_named_without_its_colon_in_a_sentence(qtbot: QtBot) -> No
 
 def test_nothing_is_measured_where_nothing_may_be_written_and_one_button_offers_it(qtbot: QtBot) -> None:
     with LocalServer() as server, Session.open(server.uri) as session:
-        session.read_only = True
+        session.trust.read_only = True
         panel = CheckPanel(session)
         qtbot.addWidget(panel)
         assert not panel.run.isEnabled()
         assert "read-only" in panel.run.toolTip()
-        session.read_only = False
+        session.trust.read_only = False
         panel.say_writable()
         assert panel.run.isEnabled()
         assert panel.run.toolTip() == ""

@@ -19,9 +19,9 @@ from pytestqt.qtbot import QtBot
 from gui.style import theme
 from gui.style.cells import CELL, full_width
 from gui.views.merge.conflict_prompt import ConflictPrompt, _ByPlace, clashes
-from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 from tests.gui.document_scenes import ID, MINE, NS, OPENED, Desk, put, shown, theirs
 
 

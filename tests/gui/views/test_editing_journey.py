@@ -29,7 +29,7 @@ def session(home: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def marta(session: Session) -> Value:
-    return session.find_id(NS, "K-204117")
+    return session.documents.find_id(NS, "K-204117")
 
 
 def opened(qtbot: QtBot, session: Session, id: Value) -> EditorPanel:
@@ -49,7 +49,7 @@ def type_value(panel: EditorPanel, path: tuple[str | int, ...], said: str) -> No
 
 
 def stored(session: Session, id: Value, *path: str) -> str:
-    content = session.version(NS, id).content
+    content = session.history.version(NS, id).content
     assert content is not None
     found = canonical.get(content, path)
     assert found is not None
@@ -58,7 +58,7 @@ def stored(session: Session, id: Value, *path: str) -> str:
 
 def test_an_edit_is_previewed_saved_and_found_in_the_database(qtbot: QtBot, session: Session, marta: Value) -> None:
     panel = opened(qtbot, session, marta)
-    before = session.version(NS, marta)
+    before = session.history.version(NS, marta)
     type_value(panel, ("billing", "interval"), '"quarterly"')
     qtbot.waitUntil(lambda: "quarterly" in panel.side.code.whole)
     assert panel.side.explanation.text()
@@ -66,7 +66,7 @@ def test_an_edit_is_previewed_saved_and_found_in_the_database(qtbot: QtBot, sess
         panel.save()
     assert saved.args is not None
     assert saved.args[0].kind == "applied"
-    after = session.version(NS, marta)
+    after = session.history.version(NS, marta)
     assert (before.v, after.v) == (Value.of(14), Value.of(15))
     assert stored(session, marta, "billing", "interval") == '"quarterly"'
     assert before.content is not None
@@ -81,17 +81,17 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     qtbot: QtBot, session: Session, marta: Value, idle: Callable[[], None]
 ) -> None:
     panel = opened(qtbot, session, marta)
-    mine = session.version(NS, marta).content
+    mine = session.history.version(NS, marta).content
     assert mine is not None
     type_value(panel, ("notes",), "Call in the morning.")
-    assert session.colleague(NS, marta).kind == "applied"
-    overtaken = session.version(NS, marta)
+    assert session.writing.colleague(NS, marta).kind == "applied"
+    overtaken = session.history.version(NS, marta)
     with qtbot.waitSignal(panel.conflict_found) as found:
         panel.save()
     assert found.args is not None
     conflict = found.args[0]
     assert conflict.kind == "changed"
-    assert session.version(NS, marta).v == overtaken.v
+    assert session.history.version(NS, marta).v == overtaken.v
     resolver = ResolverPanel(session, NS, marta, conflict)
     shown(qtbot, resolver, 1392, 795)
     idle()
@@ -102,7 +102,7 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     assert saved.args is not None
     assert saved.args[0].kind == "applied"
     assert stored(session, marta, "notes") == '"Call in the morning."'
-    after = session.version(NS, marta).content
+    after = session.history.version(NS, marta).content
     assert after is not None
     for path in conflict.changed_by_them:
         if path not in conflict.both:
@@ -113,10 +113,10 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
 
 def test_every_layout_of_the_sample_opens_and_edits_a_field(qtbot: QtBot, session: Session) -> None:
     done = []
-    for info in session.collections("insurance"):
+    for info in session.catalogue.collections("insurance"):
         if info.belongs_to is not None or info.layout in ("stream", "deltas", "flagged"):
             continue
-        page = session.documents(info.ns, limit=5)
+        page = session.documents.page(info.ns, limit=5)
         row = next((row for row in page.rows if row.readable), None)
         if row is None:
             continue
@@ -129,7 +129,7 @@ def test_every_layout_of_the_sample_opens_and_edits_a_field(qtbot: QtBot, sessio
         panel.menus._apply(canonical.put(panel.content, ("written by the test",), Value.of(1)), "add", None)
         with qtbot.waitSignal(panel.saved):
             panel.save()
-        now = session.version(info.ns, row.id).content
+        now = session.history.version(info.ns, row.id).content
         assert now is not None
         assert canonical.get(now, ("written by the test",)) == Value.of(1)
         done.append(info.layout)

@@ -405,7 +405,7 @@ def test_no_field_is_added_to_a_document_that_is_not_there(
     qtbot: QtBot, desk: Desk, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(desk, "open_document", denied)
+        patched.setattr(desk, "open", denied)
         panel = EditorPanel(desk.as_session(), NS, ID)
         shown(qtbot, panel)
         assert not panel.head.add.isEnabled()
@@ -414,7 +414,7 @@ def test_no_field_is_added_to_a_document_that_is_not_there(
     try_again(panel.states)
     idle()
     assert panel.head.add.isEnabled()
-    monkeypatch.setattr(desk, "open_document", denied)
+    monkeypatch.setattr(desk, "open", denied)
     panel.reload()
     idle()
     assert not panel.head.add.isEnabled()

@@ -192,7 +192,7 @@ def test_the_menus_and_the_repair_centre_lead_to_it_and_it_leads_back(qtbot: QtB
 def test_a_scan_from_the_page_counts_the_documents_in_which_watched_conditions_hold(
     qtbot: QtBot, session: Session
 ) -> None:
-    known = session._catalogue.known(TARIFFS)[1]
+    known = session.catalogue.known(TARIFFS)[1]
     watches = [{"name": "Has rates", "filter": "{rates: {$exists: true}}"}, {"name": "Never", "filter": "{rates: 1}"}]
     stated = Profile.read({"collection": [{"ns": TARIFFS, **table(known), "watch": watches}]}, "watching")
     with Session.open("sample:", stated) as watching:

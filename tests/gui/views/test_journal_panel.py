@@ -86,7 +86,7 @@ def test_an_older_entry_stays_chosen_and_open_while_others_are_written(
     assert panel.entry == chosen
     assert panel.list.verticalScrollBar().value() == place
     assert not compared  # what it changed is on show as it was
-    assert session.undo(panel.model.rows[0].id).kind == "applied"
+    assert session.way_back.undo(panel.model.rows[0].id).kind == "applied"
     panel.list.setCurrentIndex(panel.model.index(0, 0))
     idle()
     compared.clear()
@@ -135,9 +135,9 @@ def test_undo_is_a_new_version_with_the_old_content(
 ) -> None:
     panel.undo.click()
     idle()
-    now = session.version(NS, ID)
+    now = session.history.version(NS, ID)
     assert now.v == Value.of(3)
-    first = session.version(NS, ID, Value.of(1))
+    first = session.history.version(NS, ID, Value.of(1))
     assert now.content is not None
     assert first.content is not None
     assert canonical.without(now.content, {"changedBy"}) == canonical.without(first.content, {"changedBy"})
@@ -152,11 +152,11 @@ def test_undo_is_a_new_version_with_the_old_content(
 def test_undoing_what_others_changed_since_is_offered_as_a_merge(
     panel: JournalPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
-    assert session.colleague(NS, ID).kind == "applied"
-    before = session.version(NS, ID).raw
+    assert session.writing.colleague(NS, ID).kind == "applied"
+    before = session.history.version(NS, ID).raw
     panel.undo.click()
     idle()
-    assert session.version(NS, ID).raw == before
+    assert session.history.version(NS, ID).raw == before
     undone = panel.entry
     (line,) = area(panel).lines
     assert session.edit(NS, "K-118240", set={"status": "suspended"}).kind == "applied"
@@ -176,8 +176,8 @@ def test_undoing_what_others_changed_since_is_offered_as_a_merge(
 def test_each_token_of_a_document_is_kept_with_the_counter_that_it_met(
     session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
-    stale = [token for token in session.pending("insurance.stats") if token.stale and token.counter is None]
-    assert [end.kind for end in session.finish(stale)] == ["applied", "applied"]
+    stale = [token for token in session.tokens.pending("insurance.stats") if token.stale and token.counter is None]
+    assert [end.kind for end in session.tokens.finish(stale)] == ["applied", "applied"]
     made = JournalPanel(session)
     qtbot.addWidget(made)
     idle()
@@ -195,7 +195,7 @@ def test_a_session_that_wrote_nothing_says_so(session: Session, qtbot: QtBot, id
 
 
 def test_drafts_are_listed_opened_and_discarded(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
-    base = session.version(NS, ID)
+    base = session.history.version(NS, ID)
     assert base.content is not None
     content = canonical.put(base.content, ("status",), Value.of("suspended"))
     session.drafts.keep(Draft(session.source, NS, ID, base.v, base.content, content, dt.datetime.now(dt.UTC)))
@@ -290,7 +290,7 @@ def test_a_comparison_that_takes_long_can_be_stopped(
 def test_reading_many_drafts_can_be_stopped(
     session: Session, qtbot: QtBot, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = session.version(NS, ID).content
+    content = session.history.version(NS, ID).content
     assert content is not None
     for id in ("K-204118", "K-204119"):
         session.drafts.keep(Draft(session.source, NS, Value.of(id), None, content, content, dt.datetime.now(dt.UTC)))

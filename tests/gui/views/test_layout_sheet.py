@@ -24,7 +24,8 @@ from gui.window.window import Window
 from model.catalogue.layout_statements import LayoutStatements, Trial
 from model.errors import Cancelled
 from model.profile import Profile
-from model.session import Connections, Session
+from model.session import Session
+from model.userdata.connections import Connections
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
 from tests.support import naming
 
@@ -105,7 +106,7 @@ def test_one_click_on_the_badge_shows_what_a_collection_is_taken_for_and_why(
     settled(qtbot, found)
     assert found.title.text() == f"Layout of {shop}.orders"
     assert found.badge.said == "archive"
-    info = session.info(f"{shop}.orders")
+    info = session.catalogue.info(f"{shop}.orders")
     assert info.why in found.grounds.text()
     assert f"{round(100 * info.confidence)} % sure" in found.grounds.text()
     assert window.workspace.tab_area.page is None  # the click opened no collection
@@ -358,7 +359,7 @@ def test_what_is_used_is_how_the_collection_is_read_at_once(
     found.use.click()
     wait_idle(qtbot)
     assert not [each for each in window.findChildren(LayoutSheet) if each.isVisible()]
-    assert session.info(ns).layout == "versions"
+    assert session.catalogue.info(ns).layout == "versions"
     assert badge_of(window, ns, session)[1] == "versions"
     page = window.workspace.tab_area.page
     assert page is not None
@@ -370,7 +371,7 @@ def test_what_is_used_is_how_the_collection_is_read_at_once(
 def test_a_stated_collection_can_be_left_to_recognition_again(
     qtbot: QtBot, session: Session, opened: Callable[[str], LayoutSheet], shop: str
 ) -> None:
-    before = session.info(f"{shop}.sheets").layout
+    before = session.catalogue.info(f"{shop}.sheets").layout
     assert not opened("sheets").forget.isVisible()
     session.statements.use(f"{shop}.sheets", {"layout": "hashed", "hash": "by"})
     for open_sheet in [found for found in opened("sheets").window().findChildren(LayoutSheet) if found.isVisible()]:
@@ -378,7 +379,7 @@ def test_a_stated_collection_can_be_left_to_recognition_again(
     assert "Stated by hand" in last.grounds.text()
     last.forget.click()
     wait_idle(qtbot)
-    assert session.info(f"{shop}.sheets").layout == before
+    assert session.catalogue.info(f"{shop}.sheets").layout == before
 
 
 def test_a_statement_is_saved_as_a_profile_and_the_connection_keeps_it(
@@ -393,7 +394,7 @@ def test_a_statement_is_saved_as_a_profile_and_the_connection_keeps_it(
     wait_idle(qtbot)
     file = file.with_suffix(".toml")
     assert Profile.load(file).get(f"{shop}.sheets") is not None
-    assert session.profile_file == file
+    assert session.catalogue.profile_file == file
     assert window.status.profile.text() == "Profile layouts.toml"
     assert [saved.profile for saved in Connections().all()] == [str(file)]
     assert any(str(file) in said for said in told(window))

@@ -18,6 +18,7 @@ from model.errors import Unreachable
 from model.foundation.records import Kind, Outcome
 from model.operations.migration import Migration
 from model.session import Session
+from model.session.data_exchange import DataExchange
 from model.values.canonical import Value
 from tests.gui.refusals import silent, try_again
 
@@ -82,27 +83,29 @@ def test_a_dry_run_writes_nothing_and_names_what_cannot_be_held(
     idle(qtbot)
     assert "10 documents would be copied, 2 cannot be held" in panel.report.text()
     assert [row.kind for row in panel.model.rows[:3]] == ["refused", "refused", "applied"]
-    assert "insurance.tariffs_archive" not in [info.ns for info in session.collections("insurance")]
+    assert "insurance.tariffs_archive" not in [info.ns for info in session.catalogue.collections("insurance")]
     assert 'layout = "archive"' in panel.toml.toPlainText()
 
 
 def test_copying_compares_every_version_and_can_be_taken_back(
     qtbot: QtBot, session: Session, panel: MigratePanel
 ) -> None:
-    id = next(row.id for row in session.documents(NS).rows if row.id not in (Value.of("BIKE"), Value.of("HH-BASIC")))
+    id = next(
+        row.id for row in session.documents.page(NS).rows if row.id not in (Value.of("BIKE"), Value.of("HH-BASIC"))
+    )
     panel.go.click()
     idle(qtbot)
     assert "versions of 10 documents are equal in both places, 2 documents cannot be held" in panel.report.text()
     assert "are not" not in panel.report.text()
-    old = [v.v for v in session.history(NS, id)]
-    session.set_layout("insurance.tariffs_archive", "archive")
-    assert [v.v for v in session.history("insurance.tariffs_archive", id)] == old
+    old = [v.v for v in session.history.versions(NS, id)]
+    session.catalogue.set_layout("insurance.tariffs_archive", "archive")
+    assert [v.v for v in session.history.versions("insurance.tariffs_archive", id)] == old
     panel.back.click()
     (question,) = panel.window().findChildren(Question)
     question.verb.click()
     idle(qtbot)
     assert panel.report.text().startswith("10 documents taken back")
-    assert session.documents(NS).rows
+    assert session.documents.page(NS).rows
 
 
 @pytest.mark.deep
@@ -184,7 +187,7 @@ def test_the_window_is_not_looked_at_from_a_task(
 
 
 def test_a_read_only_connection_can_look_and_not_copy(qtbot: QtBot, session: Session) -> None:
-    session.read_only = True
+    session.trust.read_only = True
     made = MigratePanel(session, NS)
     qtbot.addWidget(made)
     idle(qtbot)
@@ -209,7 +212,7 @@ def test_a_dry_run_that_broke_off_shows_no_empty_list_as_what_it_found(
     idle(qtbot)
     said_before = panel.report.text()
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "migration", silent)
+        patched.setattr(DataExchange, "migration", silent)
         panel.try_it()
         assert not panel.layout_choice.isEnabled()
         idle(qtbot)

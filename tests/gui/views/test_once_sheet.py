@@ -51,7 +51,7 @@ def said(page: CollectionPage) -> str:
 
 
 def stored(session: Session, ns: str, id: object, field: str) -> object:
-    raw = session.version(ns, Value.of(id)).raw
+    raw = session.history.version(ns, Value.of(id)).raw
     assert raw is not None
     found = canonical.get(raw, (field,))
     return None if found is None else found.python()

@@ -21,6 +21,8 @@ from gui.window.opening import Opened, Opening
 from model.errors import Cancelled, Unreachable
 from model.foundation.records import Checkpoint, Kind, Outcome, PendingToken
 from model.session import Session
+from model.session.left_tokens import LeftTokens
+from model.session.way_back import WayBack
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.refusals import denied, going_on, silent, try_again
@@ -52,7 +54,7 @@ def question(panel: PendingPanel) -> Question:
 
 
 def count(session: Session, id: str) -> object:
-    raw = session.version(NS, Value.of(id)).raw
+    raw = session.history.version(NS, Value.of(id)).raw
     assert raw is not None
     counter = canonical.get(raw, ("count",))
     return None if counter is None else counter.python()
@@ -89,13 +91,13 @@ def test_finishing_asks_then_reports_each_and_undo_brings_the_tokens_back(
     for id in before:
         tokens = sum(row.amount for row in chosen if row.id == id)
         assert count(session, id.python()) == (before[id] or 0) + tokens
-    assert [token.stale for token in session.pending(NS)] == [False]
+    assert [token.stale for token in session.tokens.pending(NS)] == [False]
     assert not panel.go.isEnabled()
     entries = [end.entry for end in panel.model.ends.values() if end.entry is not None]
     assert len(entries) == 5
     panel._undo(entries)
     idle()
-    assert {row.token for row in session.pending(NS) if row.stale} == {row.token for row in chosen}
+    assert {row.token for row in session.tokens.pending(NS) if row.stale} == {row.token for row in chosen}
     assert {id: count(session, id.python()) or 0 for id in before} == {id: n or 0 for id, n in before.items()}
 
 
@@ -112,7 +114,7 @@ def test_space_unticks_and_the_button_counts(panel: PendingPanel, qtbot: QtBot) 
 def test_a_read_only_session_says_why_nothing_can_be_finished(
     session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
-    session.read_only = True
+    session.trust.read_only = True
     made = PendingPanel(session, NS)
     qtbot.addWidget(made)
     idle()
@@ -121,7 +123,9 @@ def test_a_read_only_session_says_why_nothing_can_be_finished(
 
 
 def test_a_collection_without_tokens_says_so(session: Session, qtbot: QtBot, idle: Callable[[], None]) -> None:
-    assert [end.kind for end in session.finish([t for t in session.pending(NS) if t.stale])] == ["applied"] * 5
+    assert [end.kind for end in session.tokens.finish([t for t in session.tokens.pending(NS) if t.stale])] == [
+        "applied"
+    ] * 5
     made = PendingPanel(session, NS)
     qtbot.addWidget(made)
     made.ages.setCurrentIndex(2)
@@ -155,7 +159,7 @@ def test_a_young_token_is_touched_only_once_its_collection_has_been_typed(
     asked.verb.click()
     idle()
     assert [end.kind for end in panel.model.ends.values()] == ["applied"]
-    assert young.token not in [token.token for token in session.pending(NS)]
+    assert young.token not in [token.token for token in session.tokens.pending(NS)]
 
 
 @pytest.mark.deep
@@ -183,10 +187,10 @@ def test_dropping_leaves_the_total_and_undo_brings_the_tokens_back(
     assert "5 dropped" in panel.report.text()
     assert {panel.model.verdict(row)[2] for row in chosen} == {"Dropped"}
     assert {id: count(session, str(id.python())) for id in before} == before
-    assert [token.stale for token in session.pending(NS)] == [False]
+    assert [token.stale for token in session.tokens.pending(NS)] == [False]
     panel._undo([end.entry for end in panel.model.ends.values() if end.entry is not None])
     idle()
-    assert {token.token for token in session.pending(NS) if token.stale} == {row.token for row in chosen}
+    assert {token.token for token in session.tokens.pending(NS) if token.stale} == {row.token for row in chosen}
 
 
 @pytest.mark.deep
@@ -202,7 +206,7 @@ def test_of_several_collections_the_number_is_typed() -> None:
     from msgspec.structs import replace
 
     with Session.open("sample:") as session:
-        token = next(iter(session.pending(NS)))
+        token = next(iter(session.tokens.pending(NS)))
     other = replace(token, ns="insurance.other")
     assert to_type([token, other], production=True) == "2"
     assert to_type([token] * 300, production=False) is None, "one document is not many"
@@ -272,7 +276,7 @@ def test_all_older_than_an_age_are_looked_at_and_then_finished(
     assert question(panel).verb.text() == "Finish 5 tokens"
     question(panel).verb.click()
     idle()
-    assert [token.stale for token in session.pending(NS)] == [False]
+    assert [token.stale for token in session.tokens.pending(NS)] == [False]
 
 
 @pytest.mark.deep
@@ -288,7 +292,7 @@ def test_an_age_that_reaches_into_the_grace_period_has_to_be_typed_for(panel: Pe
 def test_stopping_leaves_the_rest_and_says_how_far_it_came(
     panel: PendingPanel, session: Session, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Session.finish
+    real = LeftTokens.finish
 
     def one_then_stop(self: Session, tokens: object, checkpoint: Checkpoint, confirmed: bool = False) -> object:
         for at, outcome in enumerate(real(self, tokens, checkpoint, confirmed)):  # type: ignore[arg-type]
@@ -296,7 +300,7 @@ def test_stopping_leaves_the_rest_and_says_how_far_it_came(
             if at == 1:
                 raise Cancelled
 
-    monkeypatch.setattr(Session, "finish", one_then_stop)
+    monkeypatch.setattr(LeftTokens, "finish", one_then_stop)
     ask(panel, "finish").verb.click()
     idle()
     assert "2 finished" in panel.report.text()
@@ -311,7 +315,7 @@ def test_while_tokens_are_finished_nothing_is_read_and_stop_stops_the_finishing(
         progress.stop.wait()
         raise Cancelled
 
-    monkeypatch.setattr(Session, "finish", one_then_on)
+    monkeypatch.setattr(LeftTokens, "finish", one_then_on)
     asked = ask(panel, "finish")
     panel.refresh()  # its answer comes after the first token is written
     asked.verb.click()
@@ -362,7 +366,7 @@ def test_a_write_of_somebody_else_leaves_how_the_tokens_ended_and_one_that_is_un
     assert "5 finished" in panel.report.text()
     assert [panel.model.key(row) for row in panel.model.rows] == keys
     entries = [end.entry for end in panel.model.ends.values() if end.entry is not None]
-    session.undo(entries[0])
+    session.way_back.undo(entries[0])
     panel.follow()
     idle()
     assert "4 finished" in panel.report.text()
@@ -383,7 +387,7 @@ def test_a_server_that_falls_silent_is_told_once_with_the_write_in_doubt_or_by_i
         yield Outcome(last, NS, tokens[0].id, "So it ended.")
         raise Unreachable("db:27017 does not answer.")
 
-    monkeypatch.setattr(Session, "finish", one_then_silence)
+    monkeypatch.setattr(LeftTokens, "finish", one_then_silence)
     ask(panel, "finish").verb.click()
     idle()
     (line,) = [each.text for each in area(panel).lines if "does not answer" in each.text]
@@ -395,7 +399,7 @@ def test_an_undo_that_breaks_off_says_so_and_not_that_tokens_were_finished(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel.model.ends = {panel.model.key(token): Outcome("applied", NS, token.id, "") for token in panel.model.ticked()}
-    monkeypatch.setattr(Session, "undo", silent)
+    monkeypatch.setattr(WayBack, "undo", silent)
     panel._undo(["one"])
     idle()
     (line,) = [each.text for each in area(panel).lines]
@@ -471,7 +475,7 @@ def test_nothing_is_offered_for_tokens_that_could_not_be_read_again(
 ) -> None:
     assert len(offered(panel)) == 4
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "pending", denied)
+        patched.setattr(LeftTokens, "pending", denied)
         panel.refresh()
         idle()
         assert offered(panel) == []
@@ -487,10 +491,10 @@ def test_a_reading_that_is_stopped_before_anything_was_listed_says_so(
     panel: PendingPanel, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "pending", denied)
+        patched.setattr(LeftTokens, "pending", denied)
         panel.refresh()
         idle()
-    monkeypatch.setattr(Session, "pending", going_on)
+    monkeypatch.setattr(LeftTokens, "pending", going_on)
     try_again(panel.states)
     panel.reading.stop()
     idle()

@@ -32,6 +32,8 @@ from model.repair.plan import Plan
 from model.repair.running import IN_VAIN
 from model.repair.steps import RepairContext
 from model.session import Session
+from model.session.scans import Scans
+from model.session.way_back import WayBack
 from tests.gui.refusals import silent, try_again
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 
@@ -84,7 +86,7 @@ def shown(qtbot: QtBot, panel: RepairPanel) -> RepairPanel:
 
 
 def phantoms(qtbot: QtBot, session: Session, production: bool = False) -> RepairPanel:
-    ids = [session.find_id(CONTRACTS, id) for id in PHANTOMS]
+    ids = [session.documents.find_id(CONTRACTS, id) for id in PHANTOMS]
     panel = shown(qtbot, RepairPanel(session, [CONTRACTS], ids, production))
     choose(qtbot, panel, "A3")
     return panel
@@ -105,7 +107,7 @@ def click(qtbot: QtBot, button: object) -> None:
 
 
 def found(session: Session, ns: str, code: str) -> list[Finding]:
-    return [each for each in session.scan([ns]) if isinstance(each, Finding) and each.code == code]
+    return [each for each in session.scans.scan([ns]) if isinstance(each, Finding) and each.code == code]
 
 
 def said(panel: RepairPanel, row: int) -> str:
@@ -199,7 +201,7 @@ def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot
 def test_once_a_silent_server_answers_again_ticks_and_the_report_are_as_they_were(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = RepairPage(session, CONTRACTS, session.find_id(CONTRACTS, PHANTOMS[0]))
+    page = RepairPage(session, CONTRACTS, session.documents.find_id(CONTRACTS, PHANTOMS[0]))
     qtbot.addWidget(page)
     panel = shown(qtbot, page.panel)
     choose(qtbot, panel, "A3")
@@ -242,7 +244,7 @@ def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = "2 writes of this cannot be undone on this server. This server cannot count fields."
-    monkeypatch.setattr(Session, "way_back", lambda *_: (lacking, False))
+    monkeypatch.setattr(WayBack, "lacking", lambda *_: (lacking, False))
     panel = phantoms(qtbot, session)
     click(qtbot, panel.go)
     lines = panel.findChildren(MessageArea)[0].lines
@@ -254,10 +256,10 @@ def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
 @pytest.mark.deep
 def test_a_document_that_changed_since_the_scan_is_skipped(qtbot: QtBot, session: Session) -> None:
     panel = phantoms(qtbot, session)
-    id = session.find_id(CONTRACTS, PHANTOMS[0])
-    session.set_layout(CONTRACTS, "plain")  # an edit past the archive, as other programs do it
+    id = session.documents.find_id(CONTRACTS, PHANTOMS[0])
+    session.catalogue.set_layout(CONTRACTS, "plain")  # an edit past the archive, as other programs do it
     assert session.edit(CONTRACTS, id, {"notes": "changed meanwhile"}).kind == "applied"
-    session.set_layout(CONTRACTS, "archive")
+    session.catalogue.set_layout(CONTRACTS, "archive")
     click(qtbot, panel.again)
     assert "changed since the scan" in said(panel, 0)
     assert panel.go.text() == "Remove 1 phantom version"
@@ -321,7 +323,7 @@ def test_a_production_connection_asks_for_its_name(qtbot: QtBot, session: Sessio
 def test_a_read_only_connection_shows_everything_and_says_why_nothing_can_be_done(
     qtbot: QtBot, session: Session
 ) -> None:
-    session.read_only = True
+    session.trust.read_only = True
     panel = phantoms(qtbot, session)
     assert said(panel, 0) == "Would be removed"
     assert not panel.go.isEnabled()
@@ -371,7 +373,7 @@ def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agr
     panel.pane.plan.save(path)
     data = json.loads(path.read_text("utf-8"))
     item = next(each for each in data["items"] if each["id"] == PHANTOMS[1])
-    raw = next(iter(session._opened.server.find("insurance.agents", limit=1)))
+    raw = next(iter(session._connection.opened.server.find("insurance.agents", limit=1)))
     strange = {"ns": "insurance.agents", "id": bson.decode(raw)["_id"], "sha256": hashlib.sha256(raw).hexdigest()}
     item["rests on"].append(strange)
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -561,7 +563,7 @@ def test_a_scan_that_broke_off_shows_no_empty_list_as_what_it_found(
     panel = phantoms(qtbot, session)
     found = len(panel.model.rows)
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "scan", silent)
+        patched.setattr(Scans, "scan", silent)
         panel.scan()
         idle(qtbot)
         assert panel.pane.done.text().startswith("Failed after 0 documents")

@@ -17,9 +17,9 @@ from gui.views.merge.resolution import Resolution, drawn
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.errors import Refused
-from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 from tests import support
 from tests.gui.document_scenes import ID, NS, Desk, shown
 

@@ -20,9 +20,9 @@ from gui.views.merge.resolution import Resolution, drawn, leaves
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
 from model.foundation.records import Draft, Outcome
-from model.session import Conflict
 from model.values import canonical
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 from tests.gui import document_scenes as desks
 from tests.gui.document_scenes import ID, NS, OPENED, UNKNOWN, Desk, decimal, put, shown, theirs
 

@@ -22,8 +22,10 @@ from model.errors import Unreachable
 from model.foundation.records import Outcome
 from model.localserver import LocalServer
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
-from model.session import Conflict, Session
+from model.session import Session
+from model.session.way_back import WayBack
 from model.values.canonical import Value
+from model.writing.edit import Conflict
 from tests.gui.activity_scenes import imported, newest
 from tests.gui.refusals import denied, try_again
 
@@ -164,11 +166,11 @@ def test_a_field_that_all_documents_have_is_named_before_it_goes(
 def test_read_only_and_production_are_minded(qtbot: QtBot, session: Session, database: Database) -> None:
     before = newest(database)
     panel = shown(qtbot, session, production=True)
-    session.read_only = True
+    session.trust.read_only = True
     panel.say_writable()
     assert not panel.go.isEnabled()
     assert "read-only" in panel.go.toolTip()
-    session.read_only = False
+    session.trust.read_only = False
     panel.say_writable()
     QTest.mouseClick(panel.go, LEFT)
     question = panel.findChild(Question)
@@ -271,7 +273,7 @@ def test_check_again_looks_for_each_write_that_is_in_doubt(
         asked.append(entry)
         return Outcome(kind, NS, id, "Found out.", entry=entry)
 
-    monkeypatch.setattr(Session, "look_again", look_again)
+    monkeypatch.setattr(WayBack, "look_again", look_again)
     panel._ended(["r1"])
     (check,) = [each for each in area(panel).findChildren(QPushButton) if each.text() == "Check again"]
     check.click()
@@ -291,7 +293,7 @@ def test_check_again_at_a_silent_server_says_both_in_one_message(
     def silent(_: Session, entry: str) -> Outcome:
         raise Unreachable("db:27017 does not answer.")
 
-    monkeypatch.setattr(Session, "look_again", silent)
+    monkeypatch.setattr(WayBack, "look_again", silent)
     panel._ended(["r1"])
     (line,) = area(panel).lines
     before = line.text

@@ -106,7 +106,7 @@ def test_the_contract_in_the_pictures_looks_as_in_the_pictures(qtbot: QtBot, sam
 )
 def test_every_layout_can_be_looked_at(qtbot: QtBot, sample: Session, ns: str) -> None:
     both = Both(qtbot, sample, f"insurance.{ns}")
-    rows = sample.documents(f"insurance.{ns}", limit=3).rows
+    rows = sample.documents.page(f"insurance.{ns}", limit=3).rows
     assert rows
     for row in rows:
         both.show(row.id)
@@ -126,7 +126,7 @@ def test_every_layout_can_be_looked_at(qtbot: QtBot, sample: Session, ns: str) -
 @pytest.mark.deep
 def test_every_type_of_bson_can_be_shown(qtbot: QtBot, sample: Session) -> None:
     both = Both(qtbot, sample, "reporting.bson_types")
-    for row in sample.documents("reporting.bson_types", limit=50).rows:
+    for row in sample.documents.page("reporting.bson_types", limit=50).rows:
         both.show(row.id)
         both.diff.only.setChecked(False)
         for n in range(both.diff.model.rowCount()):

@@ -16,10 +16,11 @@ from gui.views.compare.times_panel import LOOKS, TimesPanel
 from model.errors import Unreachable
 from model.over_time.as_of import Compared, Difference
 from model.session import Session
+from model.session.through_time import ThroughTime
 from tests.gui.refusals import denied, try_again
 
 NS = "insurance.contracts"
-as_of_both = Session.as_of_both
+as_of_both = ThroughTime.as_of_both
 
 
 def broken(*given: Any) -> Iterator[Compared]:
@@ -58,7 +59,7 @@ def test_rows_of_a_comparison_that_broke_off_do_not_stand_for_it(
         panel = shown(session, qtbot)
         panel.then.put(dt.datetime(2026, 11, 20, 20, tzinfo=dt.UTC))
         with monkeypatch.context() as patched:
-            patched.setattr(Session, "as_of_both", broken)
+            patched.setattr(ThroughTime, "as_of_both", broken)
             panel.compare()
             idle()
             assert panel.model.rows == []
@@ -100,7 +101,7 @@ def test_a_comparison_that_is_read_again_stays_until_all_is_there_with_what_is_c
         idle()
         stays(said=panel.said.text())
         with monkeypatch.context() as patched:
-            patched.setattr(Session, "as_of_both", broken)
+            patched.setattr(ThroughTime, "as_of_both", broken)
             panel.refresh()
             idle()
         assert any("did not answer" in text for text in visible(panel))
@@ -130,7 +131,7 @@ def test_a_comparison_that_may_not_be_read_again_is_listed_no_more(
         panel.compare()
         idle()
         assert told[-1] is not None
-        monkeypatch.setattr(Session, "as_of_both", denied)
+        monkeypatch.setattr(ThroughTime, "as_of_both", denied)
         panel.refresh()
         idle()
         assert panel.states.kind == "failed"

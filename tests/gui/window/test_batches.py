@@ -92,7 +92,7 @@ def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: Q
     page = pick(window, qtbot, 3)
     before = [row.id for row in page.browser.picked]
     session = window.sessions[0]
-    session.create(NS, canonical.encode({"status": "new"}), Value.of("A-0"))  # now the first of the list
+    session.writing.create(NS, canonical.encode({"status": "new"}), Value.of("A-0"))  # now the first of the list
     page.browser.refresh()
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-0")) == 0)
     assert [row.id for row in page.browser.picked] == before
@@ -139,7 +139,7 @@ def test_picked_documents_are_exported_as_they_are_stored(
 def test_picked_documents_are_deleted_by_a_plan_and_come_back_with_undo(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 3)
     session, gone = window.sessions[0], [row.id for row in page.browser.picked]
-    before = {id: session.version(NS, id).raw for id in gone}
+    before = {id: session.history.version(NS, id).raw for id in gone}
     window.actions_.trigger("delete-picked")
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
@@ -151,7 +151,7 @@ def test_picked_documents_are_deleted_by_a_plan_and_come_back_with_undo(window: 
     wait_idle(qtbot, lambda: not set(gone) & {row.id for row in page.browser.model.rows})
     undo(line)
     message(window, "Undone: 3 documents as before", qtbot)
-    assert {id: session.version(NS, id).raw for id in gone} == before
+    assert {id: session.history.version(NS, id).raw for id in gone} == before
     wait_idle(qtbot, lambda: set(gone) <= {row.id for row in page.browser.model.rows})
 
 
@@ -163,10 +163,10 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
     wait_idle(qtbot, lambda: len(asked.model.rows) == 2)
-    assert session.colleague(NS, moved).kind == "applied"
+    assert session.writing.colleague(NS, moved).kind == "applied"
     asked.go.click()
     line = message(window, "1 document deleted, 1 changed meanwhile and stayed", qtbot)
-    assert session.version(NS, moved).content
+    assert session.history.version(NS, moved).content
     assert [made.text() for made in line.buttons] == ["Undo"]
 
 
@@ -183,11 +183,11 @@ def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot
     qtbot.keyClicks(asked.field, "contracts")
     assert asked.go.isEnabled()
     asked.cancel.click()
-    assert window.sessions[0].count(NS)[0] == 2483
+    assert window.sessions[0].documents.count(NS)[0] == 2483
 
 
 def test_read_only_nothing_is_offered_that_writes(window: Window, qtbot: QtBot) -> None:
-    window.sessions[0].read_only = True
+    window.sessions[0].trust.read_only = True
     page = pick(window, qtbot, 2)
     window.update_state()
     assert not window.actions_.by_id["delete-picked"].isEnabled()
@@ -223,7 +223,7 @@ def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
     assert types["v"] == "left out: the layout's own"
     asked.go.click()
     line = message(window, "2 documents inserted, 1 refused", qtbot)
-    found = session.version(NS, Value.of("A-1"))
+    found = session.history.version(NS, Value.of("A-1"))
     assert found.v == Value.of(1)
     assert canonical.get(found.content or b"", ("premium", "gross")).kind == "Decimal128"  # type: ignore[union-attr]
     page = collection(window)
@@ -257,12 +257,12 @@ def test_a_stopped_import_says_what_it_did_and_can_be_taken_back(window: Window,
     running = next(line for line in window.messages.lines if "Inserting" in line.text)
     next(made for made in running.buttons if made.text() == "Stop").click()
     line = message(window, "Stopped: ", qtbot)
-    left = session.count(NS, '{ "_id": { "$regex": "^A-" } }')[0]
+    left = session.documents.count(NS, '{ "_id": { "$regex": "^A-" } }')[0]
     assert left is not None
     assert 0 < left < 400
     undo(line)
     message(window, "Undone: ", qtbot)
-    assert session.count(NS, '{ "_id": { "$regex": "^A-" } }')[0] == 0
+    assert session.documents.count(NS, '{ "_id": { "$regex": "^A-" } }')[0] == 0
 
 
 # --- pasting
@@ -283,7 +283,7 @@ def test_several_documents_pasted_as_json_go_through_the_same_plan(window: Windo
     wait_idle(qtbot, lambda: plan.go.isEnabled())
     plan.go.click()
     message(window, "2 documents inserted", qtbot)
-    found = window.sessions[0].version("insurance.agents", Value.of("Z-1"))
+    found = window.sessions[0].history.version("insurance.agents", Value.of("Z-1"))
     assert canonical.get(found.content or b"", ("n",)).kind == "Int64"  # type: ignore[union-attr]
 
 
@@ -299,7 +299,7 @@ def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) 
     asked.id.clear()
     asked.insert.click()
     wait_idle(qtbot, lambda: bool(told(window)))
-    made = window.sessions[0].version(NS, Value.of("A-7"))
+    made = window.sessions[0].history.version(NS, Value.of("A-7"))
     assert made.v == Value.of(1)
     assert canonical.get(made.content or b"", ("status",)) == Value.of("new")
 
@@ -311,7 +311,7 @@ def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) 
 def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     session, gone = window.sessions[0], [row.id for row in page.browser.picked]
-    run = session.batches.delete(session.batches.deletion(NS, gone))
+    run = session.writing.batches.delete(session.writing.batches.deletion(NS, gone))
     assert [outcome.kind for outcome in run] == ["applied", "applied"]
     journal = window.workspace.open(session, PageRequest("journal"))
     assert isinstance(journal, JournalPage)
@@ -323,7 +323,7 @@ def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(win
     assert run.id in question.text
     question.verb.click()
     message(window, f"2 writes of {run.id} taken back", qtbot)
-    assert all(session.version(NS, id).content for id in gone)
+    assert all(session.history.version(NS, id).content for id in gone)
     panel.list.setCurrentIndex(panel.model.index(len(panel.model.rows) - 1, 0))
     wait_idle(qtbot)
     assert panel.undo_run.isVisible()

@@ -22,8 +22,10 @@ from gui.window.connect_dialog import ConnectDialog, PasswordPrompt
 from gui.window.opening import Opener, Opening, keep
 from gui.window.window import Window
 from model.errors import Unreachable
-from model.session import DOTS, Connections, Session
+from model.foundation.address import DOTS
+from model.session import Session
 from model.userdata import connections
+from model.userdata.connections import Connections
 from tests.certificates import Authority
 from tests.guarded_server import GuardedServer
 from tests.gui.window.windows import new_window, open_sample, sheet, told, wait_idle
@@ -467,7 +469,7 @@ def test_a_dump_opens_read_only_and_says_so(window: Window, qtbot: QtBot, tmp_pa
     window.title.badge.click()
     asked = sheet(window)
     asked.verb.click()  # type: ignore[attr-defined]
-    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
+    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].trust.read_only)
     assert window.title.badge.text() == "Writes allowed"
 
 
@@ -477,7 +479,7 @@ def test_a_dump_is_opened_into_memory_by_a_button(window: Window, qtbot: QtBot, 
     wait_idle(qtbot, lambda: bool(window.sessions))
     assert window.title.memory.isVisible()
     window.title.memory.click()
-    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].read_only)
+    wait_idle(qtbot, lambda: bool(window.sessions) and not window.sessions[0].trust.read_only)
     assert not window.title.memory.isVisible()
     assert window.title.badge.text() == "Writes allowed"
 

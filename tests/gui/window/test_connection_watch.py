@@ -117,8 +117,8 @@ def test_an_edit_made_without_a_connection_is_kept_and_saved_once_it_is_back(
     qtbot: QtBot, window: Window, door: Door
 ) -> None:
     session, _ = opened(qtbot, window, door.uri)
-    session.set_layout(NS, "plain")
-    window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, "a1")))
+    session.catalogue.set_layout(NS, "plain")
+    window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, "a1")))
     page = document(window)
     qtbot.waitUntil(lambda: page.editor.is_loaded)
     door.shut()
@@ -173,7 +173,7 @@ def test_disconnecting_from_a_lost_server_ends_the_watch(qtbot: QtBot, window: W
 def test_a_server_is_measured_once_and_only_after_a_word(qtbot: QtBot, window: Window, door: Door) -> None:
     session, _ = opened(qtbot, window, door.uri)
     (asked,) = lines(window, "Nobody has measured")
-    assert session.measured is None
+    assert session.trust.measured is None
     press(qtbot, asked, "Measure")
     qtbot.waitUntil(lambda: bool(lines(window, "keeps writers apart")))
     window.connecting.disconnect_session(session)
@@ -200,14 +200,14 @@ def test_an_unsafe_server_is_warned_of_and_edited_only_after_its_name_is_typed(
         session, _ = opened(qtbot, window, door.uri)
         press(qtbot, lines(window, "Nobody has measured")[0], "Measure")
         qtbot.waitUntil(lambda: bool(lines(window, "is unsafe to write to")))
-        assert not session.open_document(NS, session.find_id(NS, "a1")).writable
+        assert not session.writing.open(NS, session.documents.find_id(NS, "a1")).writable
         press(qtbot, lines(window, "is unsafe to write to")[0], "Allow editing…")
         (question,) = window.findChildren(Question)
         assert not question.verb.isEnabled()
         assert question.field is not None
         question.field.setText("staging")
         question.verb.click()
-        assert session.open_document(NS, session.find_id(NS, "a1")).writable
+        assert session.writing.open(NS, session.documents.find_id(NS, "a1")).writable
         window.connecting.disconnect_session(session)
 
 

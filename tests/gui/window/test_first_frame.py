@@ -17,7 +17,7 @@ from gui.window.sidebar import Sidebar
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.tab_area import TabArea
 from gui.window.window import Window
-from model.session import Connections, SavedConnection
+from model.userdata.connections import Connections, SavedConnection
 from tests import support
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 

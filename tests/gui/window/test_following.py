@@ -74,12 +74,12 @@ def test_undo_takes_the_editor_along_and_says_which_content_is_there(window: Win
     line.buttons[0].click()
     wait_idle(qtbot, lambda: any("Undone" in text for text in told(window)))
     assert "Undone: v16 has the content of v14." in told(window)
-    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
     put(page, "status", '"paused"')
     page.editor.save()
     wait_idle(qtbot, lambda: not page.dirty)
     assert page.prompt is None  # no conflict with oneself
-    assert session.version(NS, DOCUMENT).v == Value.of(17)
+    assert session.history.version(NS, DOCUMENT).v == Value.of(17)
 
 
 @pytest.mark.deep
@@ -88,7 +88,7 @@ def test_undo_in_the_message_before_a_delete_says_that_the_document_is_gone(wind
     put(page, "status", '"lapsed"')
     page.editor.save()
     wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
-    assert session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT)).kind == "applied"
+    assert session.writing.delete(NS, DOCUMENT, session.history.version(NS, DOCUMENT)).kind == "applied"
     wait_idle(qtbot, lambda: page.editor.states.kind == "failed")
     line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
     line.buttons[0].click()
@@ -98,10 +98,10 @@ def test_undo_in_the_message_before_a_delete_says_that_the_document_is_gone(wind
 
 def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
-    session.colleague(NS, DOCUMENT)
-    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    session.writing.colleague(NS, DOCUMENT)
+    wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
     put(page, "status", '"lapsed"')
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert page.editor.head.now.accessibleName() == "v16 in the database"
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
@@ -114,10 +114,10 @@ def test_a_history_follows_when_somebody_writes_a_row_of_its_archive(window: Win
     assert isinstance(page, ChangeMapPage)
     wait_idle(qtbot, lambda: page.panel.model.chain is not None)
     archive = f"{NS}_history"
-    (row,) = session.documents(archive, f'{{ "docId": "{ID}", "v": 1 }}').rows
+    (row,) = session.documents.page(archive, f'{{ "docId": "{ID}", "v": 1 }}').rows
     before = page.panel.model.chain.versions
-    assert session.colleague(archive, row.id).kind == "applied"
-    now = session.chain(NS, DOCUMENT).versions
+    assert session.writing.colleague(archive, row.id).kind == "applied"
+    now = session.history.chain(NS, DOCUMENT).versions
     assert now != before
     wait_idle(qtbot, lambda: page.panel.model.chain.versions == now)
 
@@ -128,7 +128,7 @@ def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badg
 ) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     page.editor.undo()
     wait_idle(qtbot)
@@ -137,8 +137,8 @@ def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badg
     page.editor.redo()
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
     page.editor.undo()
-    session.colleague(NS, DOCUMENT)  # what is written after the undo is followed again
-    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    session.writing.colleague(NS, DOCUMENT)  # what is written after the undo is followed again
+    wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
 
 
 @pytest.mark.deep
@@ -146,11 +146,11 @@ def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed
     session, page = window.sessions[0], editor_page(window, qtbot)
     tree = page.editor.tree
     assert tree.edit_cell(page.editor.model.find(("status",), VALUE))
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert tree.has_editor
     tree.give_up()
-    wait_idle(qtbot, lambda: stands_on(page, session.version(NS, DOCUMENT)))
+    wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
 
 
 def test_every_page_of_two_windows_follows_one_save(window: Window, qtbot: QtBot) -> None:
@@ -168,7 +168,7 @@ def test_every_page_of_two_windows_follows_one_save(window: Window, qtbot: QtBot
     put(page, "status", '"lapsed"')
     page.editor.save()
     wait_idle(qtbot, lambda: not page.dirty and still(window) and still(other))
-    now = session.version(NS, DOCUMENT)
+    now = session.history.version(NS, DOCUMENT)
     assert stands_on(page, now)
     assert stands_on(second, now)
     for each in opened:
@@ -205,13 +205,13 @@ def test_two_versions_that_were_chosen_stay_and_only_the_current_one_follows(win
     page = window.workspace.open(session, PageRequest("collection", NS, DOCUMENT, start))
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(15))
     assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(11), Value.of(15)]
     page.show_document(DOCUMENT, Value.of(3), Value.of(7))
     wait_idle(qtbot)
     shown = page.diff.comparison
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(16))
     assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(3), Value.of(7)]
     assert page.diff.comparison is shown  # nothing of it is another now, so not even the place in it is lost
@@ -226,7 +226,7 @@ def test_a_deleted_row_leaves_the_choice_where_it_stood(window: Window, qtbot: Q
     page.browser.list.setCurrentIndex(page.browser.model.index(5, 0))
     wait_idle(qtbot)
     row, following = page.browser.model.rows[5], page.browser.model.rows[6]
-    session.delete(NS, row.id, session.version(NS, row.id))
+    session.writing.delete(NS, row.id, session.history.version(NS, row.id))
     wait_idle(qtbot, lambda: page.browser.model.row_of(row.id) < 0)
     assert page.browser.row is not None
     assert page.browser.row.id == following.id
@@ -306,7 +306,7 @@ def test_text_that_is_still_typed_into_a_field_stays_when_somebody_deletes_the_d
     tree = page.editor.tree
     assert tree.edit_cell(page.editor.model.find(("status",), VALUE))
     QTest.keyClicks(tree.editor.widget, '"lapsed"')
-    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    session.writing.delete(NS, DOCUMENT, session.history.version(NS, DOCUMENT))
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert page.editor.head.now.accessibleName() == "deleted in the database"
     assert tree.editor.widget is not None
@@ -333,7 +333,7 @@ def test_text_that_is_no_value_keeps_no_focus_when_another_page_comes_in_front(w
 def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    session.writing.delete(NS, DOCUMENT, session.history.version(NS, DOCUMENT))
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert page.editor.head.now.accessibleName() == "deleted in the database"
     assert page.dirty
@@ -343,14 +343,14 @@ def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: W
 def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     base = page.editor.base
     assert base is not None
-    conflict = session.conflict(NS, DOCUMENT, base, page.editor.content)
+    conflict = session.writing.conflict(NS, DOCUMENT, base, page.editor.content)
     merge = window.workspace.open(session, PageRequest("merge", NS, DOCUMENT, conflict, "instead"))
     wait_idle(qtbot)
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     resolver = merge.resolver  # type: ignore[attr-defined]
     wait_idle(qtbot, lambda: resolver.resolution.conflict.theirs.v == Value.of(16))
     assert "moved again" in resolver.notices.lines["moved"].text
@@ -385,7 +385,7 @@ def test_findings_go_down_as_they_are_repaired_the_quarantine_is_listed_and_undo
             qtbot, lambda sidebar=sidebar: "insurance.quarantine" in {info.ns for info in sidebar.ns_known(session)}
         )  # type: ignore[misc]
     entry = session.journal.entries(1)[0]
-    session.undo(entry.id)
+    session.way_back.undo(entry.id)
     wait_idle(qtbot, lambda: mine.pane.total == others.pane.total == total - phantoms + 1)
 
 
@@ -399,7 +399,7 @@ def test_a_clean_editor_says_that_its_document_is_gone_though_another_window_has
     clean, page = editor_page(other, qtbot), editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
     wait_idle(qtbot, lambda: session.drafts.get(session.source, NS, DOCUMENT) is not None)
-    session.delete(NS, DOCUMENT, session.version(NS, DOCUMENT))
+    session.writing.delete(NS, DOCUMENT, session.history.version(NS, DOCUMENT))
     wait_idle(qtbot, lambda: clean.editor.states.kind == "failed")
     assert page.editor.head.now.accessibleName() == "deleted in the database"
 
@@ -438,7 +438,7 @@ def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_wha
     table.verticalScrollBar().setValue(table.verticalScrollBar().maximum() - 31)
     before, field, bar = fields_at(table), table.currentIndex().data(), table.verticalScrollBar().value()
     assert bar > 0
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
     assert table.currentIndex().data() == field
     assert fields_at(table)[1:] == before[1:]
@@ -459,7 +459,7 @@ def test_undo_in_the_message_of_a_closed_tab_says_how_it_ended_and_the_page_goes
     line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
     line.buttons[0].click()
     wait_idle(qtbot, lambda: "Undone: v16 has the content of v14." in told(window))
-    assert session.version(NS, DOCUMENT).v == Value.of(16)
+    assert session.history.version(NS, DOCUMENT).v == Value.of(16)
     assert isValid(page)  # the message has the way back of the undo
     for line in list(window.messages.lines):
         line.leave()
@@ -475,7 +475,7 @@ def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_
     page.editor.save()
     wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
     window.workspace.tab_area.close_page(page)
-    assert session.colleague(NS, DOCUMENT).kind == "applied"
+    assert session.writing.colleague(NS, DOCUMENT).kind == "applied"
     line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
     line.buttons[0].click()
     wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, MergePage))
@@ -490,7 +490,7 @@ def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: Q
     tree.verticalScrollBar().setValue(60)
     rows = [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)]
     token = model.find(("_w",), VALUE).data()
-    session.colleague(NS, DOCUMENT)
+    session.writing.colleague(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)] == rows
     assert model.find(("_w",), VALUE).data() == token  # of the version that the edit began from

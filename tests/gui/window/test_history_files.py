@@ -33,7 +33,7 @@ def window(qtbot: QtBot) -> Window:
 def history(page: CollectionPage, ns: str) -> list[tuple[object, ...]]:
     """The versions of the chosen document, in one collection or another."""
     assert page.id is not None
-    return [(each.v, each.at, each.hash, each.author) for each in page.session.history(ns, page.id)]
+    return [(each.v, each.at, each.hash, each.author) for each in page.session.history.versions(ns, page.id)]
 
 
 @pytest.mark.deep
@@ -69,7 +69,7 @@ def test_a_history_goes_out_to_git_and_comes_back_into_another_collection(
     assert history(page, "insurance.again") == history(page, NS)
     undo(line)
     message(window, "Undone", qtbot)
-    assert page.session.count("insurance.again")[0] == 0
+    assert page.session.documents.count("insurance.again")[0] == 0
 
 
 @pytest.mark.deep
@@ -109,7 +109,7 @@ def test_an_import_that_the_server_cannot_take_back_says_so_and_offers_no_undo(
     page, path = collection(window), tmp_path / "h.jsonl"
     page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
     wait_idle(qtbot)
-    for _ in page.session.export_history(NS, path, "jsonl", page.id):
+    for _ in page.session.exchange.export_history(NS, path, "jsonl", page.id):
         pass
     monkeypatch.setattr(guards, "abilities", lambda *_: guards.Abilities())  # as of a server without $expr
     asked = page.batches.read_history("insurance.again", str(path))

@@ -85,7 +85,7 @@ def test_a_newcomer_resolves_a_conflict_in_the_field_that_the_hint_names_by_keys
     for letter in "mine":  # on the chosen row, as the hint says; from the first letter on its editor has the focus
         QTest.keyClick(here(window), letter)
     press(window, Qt.Key.Key_Return)
-    wait_idle(qtbot, lambda: window.sessions[0].version(NS, Value.of(ID)).v == Value.of(15))
+    wait_idle(qtbot, lambda: window.sessions[0].history.version(NS, Value.of(ID)).v == Value.of(15))
     press(window, Qt.Key.Key_S, control)
     wait_idle(qtbot, lambda: page.prompt is not None)
     assert page.prompt is not None
@@ -101,7 +101,7 @@ def test_a_newcomer_resolves_a_conflict_in_the_field_that_the_hint_names_by_keys
     wait_idle(qtbot, lambda: merge.resolver.unresolved == 0)
     press(window, Qt.Key.Key_S, control)
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, DocumentPage))
-    after = window.sessions[0].version(NS, Value.of(ID))
+    after = window.sessions[0].history.version(NS, Value.of(ID))
     assert after.v == Value.of(16)
     assert after.content is not None
     assert canonical.get(after.content, path) == Value.of("mine")

@@ -83,7 +83,7 @@ def test_the_first_documents_are_shown_while_a_large_dump_is_read(
     page = page_of(qtbot, window)
     assert page.browser.model.rowCount() == 20
     gate.set()
-    qtbot.waitUntil(lambda: not window.sessions[-1].unread, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.sessions[-1].dump.unread, timeout=PATIENCE)
     wait_idle(qtbot, lambda: page.browser.model.rowCount() > 20)
     assert not any("is being read" in said for said in texts(window))
 
@@ -95,10 +95,10 @@ def test_the_reading_can_be_stopped_and_gone_on_with(
     press(window, "Stop reading")
     qtbot.waitUntil(lambda: any("was stopped" in said for said in texts(window)), timeout=PATIENCE)
     wait_idle(qtbot, lambda: not tasks.tasks.running)
-    assert window.sessions[-1].unread
+    assert window.sessions[-1].dump.unread
     gate.set()
     press(window, "Read on")
-    qtbot.waitUntil(lambda: not window.sessions[-1].unread, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.sessions[-1].dump.unread, timeout=PATIENCE)
     wait_idle(qtbot, lambda: not tasks.tasks.running)
     assert texts(window) == []
 

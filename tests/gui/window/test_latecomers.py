@@ -33,12 +33,14 @@ OTHER = Value.of("K-118240")
 class Slowly:
     """A session whose reading waits until the gate is open."""
 
-    def __init__(self, session: Session) -> None:
-        self._session, self.gate = session, threading.Event()
+    def __init__(self, session: Any, gate: threading.Event | None = None) -> None:
+        self._session, self.gate = session, gate or threading.Event()
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._session, name)
-        if name not in ("history", "compare", "version"):
+        if name == "history":
+            return Slowly(found, self.gate)
+        if name not in ("versions", "compare", "version"):
             return found
 
         def wait(*args: Any, **more: Any) -> Any:
@@ -181,8 +183,8 @@ def test_what_can_be_done_with_a_comparison_is_offered_when_it_comes_and_not_bef
     page.changed.connect(lambda: offered.append(page.facts() & {"diff", "pair", "restorable"}))
     page.diff.clear()
     assert offered[-1] == set()
-    with Slowly(page.diff._session) as slow:
-        page.diff._session = slow
+    with Slowly(page.diff._source.session) as slow:
+        page.diff._source.session = slow
         page.timeline.set_ab(page.timeline.model.versions[1].v, page.timeline.model.versions[-1].v)
         assert not page.diff.comparison
     qtbot.waitUntil(lambda: not tasks.running)

@@ -70,10 +70,10 @@ def test_saving_with_nothing_changed_says_so_and_writes_nothing(window: Window, 
     page = document(window)
     wait_idle(qtbot, lambda: page.editor.is_loaded)
     page.editor.tree.setFocus()
-    before = session.version(NS, Value.of(ID)).v
+    before = session.history.version(NS, Value.of(ID)).v
     press(window, "Ctrl+S")
     wait_idle(qtbot)
-    assert session.version(NS, Value.of(ID)).v == before
+    assert session.history.version(NS, Value.of(ID)).v == before
     assert told(window) == ["Nothing is changed"]
 
 
@@ -159,7 +159,7 @@ def test_rows_are_picked_by_mouse_exported_compared_deleted_by_a_plan_and_brough
     click_row(browser.list, model.index(1, 0))
     click_row(browser.list, model.index(3, 0), SHIFT)
     ids = [row.id for row in model.rows[1:4]]
-    before = [session.version(NS, id).raw for id in ids]
+    before = [session.history.version(NS, id).raw for id in ids]
     assert "3 picked" in read(browser.pager)
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "three.jsonl"), ""))
@@ -179,7 +179,7 @@ def test_rows_are_picked_by_mouse_exported_compared_deleted_by_a_plan_and_brough
     wait_idle(qtbot, lambda: not set(ids) & {row.id for row in model.rows})
     click(button(window.messages, "Undo"))
     wait_idle(qtbot, lambda: "Undone: 3 documents as before" in told(window))
-    assert [session.version(NS, id).raw for id in ids] == before
+    assert [session.history.version(NS, id).raw for id in ids] == before
     wait_idle(qtbot, lambda: set(ids) <= {row.id for row in model.rows})
 
     click_row(browser.list, model.index(1, 0))
@@ -205,7 +205,7 @@ def test_documents_come_in_by_pasting_and_by_a_file_and_go_with_undo(
     press(window, "Ctrl+V")
     click(button(sheet(window), "Insert 1 document"))
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-1")) >= 0)
-    made = session.version(NS, Value.of("A-1"))
+    made = session.history.version(NS, Value.of("A-1"))
     assert made.v == Value.of(1)
     gross = canonical.get(made.content or b"", ("premium", "gross"))
     assert gross is not None
@@ -241,7 +241,7 @@ def test_fields_are_edited_in_the_tree_and_as_json_replaced_moved_retyped_and_sa
 ) -> None:
     editor, session, id = opened(window, qtbot, "K-204111"), window.sessions[0], Value.of("K-204111")
     tree, model, written = editor.tree, editor.model, editor.json.text
-    before = session.version(NS, id).content
+    before = session.history.version(NS, id).content
 
     click_row(tree, model.find(("status",), VALUE))
     click(button(editor.head, "Both"))
@@ -281,7 +281,7 @@ def test_fields_are_edited_in_the_tree_and_as_json_replaced_moved_retyped_and_sa
 
     press(window, "Ctrl+S")
     wait_idle(qtbot, lambda: any("v4" in said for said in told(window)))
-    after = session.version(NS, id).content
+    after = session.history.version(NS, id).content
     assert before is not None
     assert after is not None
     assert {op.path for op in diff(before, after)} == {
@@ -321,7 +321,10 @@ def test_what_cannot_be_undone_looks_so_and_the_write_that_decides_is_in_sight(w
 def test_only_the_ticked_fields_of_an_older_version_come_back(window: Window, qtbot: QtBot) -> None:
     page, session, id = collection(window), window.sessions[0], Value.of(ID)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
-    now, old = session.version(NS, id), session.version(NS, id, session.find_version(NS, id, "11"))
+    now, old = (
+        session.history.version(NS, id),
+        session.history.version(NS, id, session.history.find_version(NS, id, "11")),
+    )
     click_version(page, "v11")
     wait_idle(qtbot, lambda: page.diff.model.titles[0].startswith("v11"))
     click(button(page.diff, "Restore from A…"))
@@ -335,7 +338,7 @@ def test_only_the_ticked_fields_of_an_older_version_come_back(window: Window, qt
     click_row(table, shown.index(row, FIELD))
     click(button(asked, "Restore 1 change"))
     wait_idle(qtbot, lambda: any("v15" in said for said in told(window)))
-    after = session.version(NS, id).content or b""
+    after = session.history.version(NS, id).content or b""
     way = ("billing", "interval")
     assert canonical.get(after, way) == canonical.get(old.content or b"", way)
     assert canonical.get(after, ("riders",)) == canonical.get(now.content or b"", ("riders",))

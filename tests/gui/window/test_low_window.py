@@ -350,7 +350,7 @@ def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebo
     first = collection(window)
     wait_idle(qtbot, lambda: first.diff.comparison is not None)
     assert down.value() == 0  # nobody asked for it here
-    a, b = (session.find_version(NS, Value.of(ID), v) for v in ("9", "12"))
+    a, b = (session.history.find_version(NS, Value.of(ID), v) for v in ("9", "12"))
     start = CollectionStart(a=a, b=b)
     page = window.workspace.open(session, PageRequest("collection", NS, Value.of(ID), start, "beside"))
     assert isinstance(page, CollectionPage)
@@ -413,8 +413,8 @@ def test_in_narrow_lists_times_of_versions_classes_and_verdicts_are_read(qtbot: 
     assert isinstance(health, HealthPage)
     wait_idle(qtbot, lambda: bool(health.panel.classes.rows))
     qtbot.waitUntil(lambda: is_whole(health.panel.class_list, 0))
-    chosen = tuple(Chosen(session.find_id(NS, id), (session.find_version(NS, session.find_id(NS, id), v),))
-                   for id, v in ((ID, "14"), ("K-204109", "6")))  # fmt: skip
+    ids = [(session.documents.find_id(NS, id), v) for id, v in ((ID, "14"), ("K-204109", "6"))]
+    chosen = tuple(Chosen(id, (session.history.find_version(NS, id, v),)) for id, v in ids)
     plan = window.workspace.open(session, PageRequest("taking-back", NS, None, TakingBackStart(chosen)))
     assert isinstance(plan, TakingBackPage)
     wait_idle(qtbot, lambda: bool(plan.panel.model.drawn))
@@ -445,7 +445,7 @@ def test_in_a_narrow_window_classes_of_damage_and_fields_stand_above_or_below_wh
     wait_idle(qtbot, lambda: sound.panel.states.kind == "empty")
     assert not sound.panel.pane.tree.isVisible()  # there is nothing in it
     start = FieldStart(("premium", "gross"))
-    followed = window.workspace.open(session, PageRequest("field", NS, session.find_id(NS, ID), start))
+    followed = window.workspace.open(session, PageRequest("field", NS, session.documents.find_id(NS, ID), start))
     assert isinstance(followed, FieldPage)
     wait_idle(qtbot, lambda: followed.panel.chain is not None)
     split = followed.panel.split
@@ -462,7 +462,7 @@ def test_with_text_twice_as_large_times_in_the_history_of_a_field_are_read(qtbot
     window = new_window(qtbot, 1440, 900)
     session = open_sample(qtbot, window)
     start = FieldStart(("premium", "gross"))
-    page = window.workspace.open(session, PageRequest("field", NS, session.find_id(NS, "K-118240"), start))
+    page = window.workspace.open(session, PageRequest("field", NS, session.documents.find_id(NS, "K-118240"), start))
     assert isinstance(page, FieldPage)
     wait_idle(qtbot, lambda: bool(page.panel.model.rows))
     table, model = page.panel.settings, page.panel.model
@@ -477,7 +477,7 @@ def test_with_text_twice_as_large_the_editor_shows_all_of_a_notice_and_square_ic
 ) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    page = window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, ID)))
     assert isinstance(page, DocumentPage)
     editor = page.editor
     wait_idle(qtbot, lambda: editor.is_loaded)
@@ -521,7 +521,7 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
     try:
         window = new_window(qtbot, 1024, 640)
         session = open_sample(qtbot, window)
-        page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+        page = window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, ID)))
         assert isinstance(page, DocumentPage)
         wait_idle(qtbot, lambda: page.editor.is_loaded)
         qtbot.waitUntil(lambda: page.editor.foot.save.isVisible())
@@ -544,7 +544,7 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
 def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    collection(window).writes.restore(Value.of(ID), session.find_version(NS, Value.of(ID), "11"))
+    collection(window).writes.restore(Value.of(ID), session.history.find_version(NS, Value.of(ID), "11"))
     wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
     asked = sheet(window)
     assert isinstance(asked, RestoreSheet)
@@ -579,7 +579,7 @@ def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_
     session = open_sample(qtbot, window)
     outcome = session.edit(NS, "K-204111", set={"status": "lapsed"})
     assert outcome.entry is not None
-    session.undo(outcome.entry)  # so that the end of an entry has many words
+    session.way_back.undo(outcome.entry)  # so that the end of an entry has many words
 
     def is_whole(view: CellTree, row: int, column: int) -> bool:
         index = view.model().index(row, column)
@@ -611,8 +611,8 @@ def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_
 
 def edited_from_v12(session: Session) -> Draft:
     """An edit of the sample's document that meets what others have changed since."""
-    id = session.find_id(NS, ID)
-    base = session.version(NS, id, session.find_version(NS, id, "12"))
+    id = session.documents.find_id(NS, ID)
+    base = session.history.version(NS, id, session.history.find_version(NS, id, "12"))
     assert base.content is not None
     mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
     return Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC))
@@ -653,7 +653,7 @@ def test_questions_about_a_version_and_a_query_are_no_wider_than_the_window(qtbo
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
     page = collection(window)
-    page.writes.restore(Value.of(ID), session.find_version(NS, Value.of(ID), "11"))
+    page.writes.restore(Value.of(ID), session.history.find_version(NS, Value.of(ID), "11"))
     wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
     asked = sheet(window)
     qtbot.waitUntil(lambda: asked.width() < window.width())
@@ -725,7 +725,7 @@ def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
     mine = edited_from_v12(session)
-    conflict = session.conflict(NS, mine.id, session.version(NS, mine.id, mine.base_v), mine.content)
+    conflict = session.writing.conflict(NS, mine.id, session.history.version(NS, mine.id, mine.base_v), mine.content)
     prompt = ConflictPrompt(window, conflict, NS, mine.id)
     prompt.open()
     for _ in range(2):
@@ -754,7 +754,7 @@ def test_the_buttons_of_a_conflict_and_of_an_entry_are_in_sight_in_a_low_window(
 def test_in_a_narrow_list_of_blame_fields_times_and_authors_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    page = window.workspace.open(session, PageRequest("blame", NS, session.find_id(NS, "K-118240")))
+    page = window.workspace.open(session, PageRequest("blame", NS, session.documents.find_id(NS, "K-118240")))
     assert isinstance(page, BlamePage)
     view, model = page.panel.list, page.panel.model
     wait_idle(qtbot, lambda: len(model.rows) > 3)
@@ -822,7 +822,7 @@ def test_in_a_narrow_conflict_headers_and_both_sides_are_read_and_screen_readers
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
     mine = edited_from_v12(session)
-    conflict = session.conflict(NS, mine.id, session.version(NS, mine.id, mine.base_v), mine.content)
+    conflict = session.writing.conflict(NS, mine.id, session.history.version(NS, mine.id, mine.base_v), mine.content)
     prompt = ConflictPrompt(window, conflict, NS, mine.id)
     prompt.open()
     view = prompt.table

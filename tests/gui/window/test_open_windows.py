@@ -143,7 +143,7 @@ def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
         assert one.workspace.tab_area.pages == []
         two.close_quietly()
         assert [window.number for window in again.all] == [1]
-        assert one.sessions[0].databases(), "the other one goes on"
+        assert one.sessions[0].catalogue.databases(), "the other one goes on"
     finally:
         for window in list(again.all):
             window.close_quietly()
@@ -172,7 +172,7 @@ def test_a_file_that_the_system_hands_over_is_opened_in_the_window_in_front(
     finally:
         application.removeEventFilter(windows)
     wait_idle(qtbot, lambda: [session.name for session in windows.in_front.sessions] == ["dropped.json"])
-    assert windows.in_front.sessions[0].read_only
+    assert windows.in_front.sessions[0].trust.read_only
 
 
 IMPORTED_IN_A_THREAD = """

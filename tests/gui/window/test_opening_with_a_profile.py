@@ -11,7 +11,7 @@ from gui.pages.page_request import PageRequest
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.opening import Opening
 from gui.window.window import Window
-from model.session import Connections, SavedConnection
+from model.userdata.connections import Connections, SavedConnection
 from tests.gui.window.windows import new_window, open_source, wait_idle
 
 PROFILE = """
@@ -41,8 +41,8 @@ def test_the_window_reads_a_source_by_the_profile_it_was_opened_with_and_names_i
     window.connecting.open_source("sample:", profile=str(profile))
     wait_idle(qtbot, lambda: bool(window.sessions))
     session = window.sessions[-1]
-    assert session.info("insurance.agents").layout == "hashed"
-    assert session.profile_file == profile
+    assert session.catalogue.info("insurance.agents").layout == "hashed"
+    assert session.catalogue.profile_file == profile
     window.workspace.open(session, PageRequest("collection", "insurance.agents"))
     wait_idle(qtbot)
     assert window.status.profile.isVisible()
@@ -80,7 +80,7 @@ def test_a_saved_connection_opens_again_with_its_profile_and_its_marks(
     wait_idle(qtbot)
     window.connecting.open_source(str(dump))
     wait_idle(qtbot, lambda: bool(window.sessions))
-    assert window.sessions[-1].profile_file == profile
+    assert window.sessions[-1].catalogue.profile_file == profile
     assert Connections(home).all() == [
         SavedConnection("orders", str(dump), False, True, Connections(home).all()[0].last_used, str(profile))
     ]

@@ -86,8 +86,8 @@ def test_columns_that_come_while_a_divider_is_dragged_are_not_taken_for_sized_by
 
 @pytest.mark.deep
 def test_the_size_in_the_editor_is_that_of_the_stored_document(qtbot: QtBot, window: Window, sample: Session) -> None:
-    row = sample.documents("insurance.customers", limit=1).rows[0]  # the history is inside
-    raw = sample.version("insurance.customers", row.id).raw or b""
+    row = sample.documents.page("insurance.customers", limit=1).rows[0]  # the history is inside
+    raw = sample.history.version("insurance.customers", row.id).raw or b""
     window.workspace.open(window.sessions[0], PageRequest("document", "insurance.customers", row.id))
     page = document(window)
     wait_idle(qtbot, lambda: page.editor.is_loaded)
@@ -96,8 +96,8 @@ def test_the_size_in_the_editor_is_that_of_the_stored_document(qtbot: QtBot, win
 
 
 def test_the_hash_in_a_row_of_an_archive_is_no_damage_of_the_row(sample: Session) -> None:
-    row = sample.documents("insurance.contracts_history", limit=1).rows[0]
-    assert sample.version("insurance.contracts_history", row.id).state == "present"
+    row = sample.documents.page("insurance.contracts_history", limit=1).rows[0]
+    assert sample.history.version("insurance.contracts_history", row.id).state == "present"
 
 
 @pytest.mark.deep
@@ -146,20 +146,20 @@ def test_a_line_drawn_by_hand_stays_where_it_is(qtbot: QtBot, window: Window) ->
 @pytest.mark.deep
 def test_sizes_of_versions_are_those_of_the_stored_documents(qtbot: QtBot, window: Window) -> None:
     session, layouts = window.sessions[0], set()
-    for info in session.collections():
-        row = next(iter(session.documents(info.ns).rows), None) if info.keeps_history else None
+    for info in session.catalogue.collections():
+        row = next(iter(session.documents.page(info.ns).rows), None) if info.keeps_history else None
         if row is None or info.layout in layouts:
             continue
         layouts.add(info.layout)
-        for one in session.history(info.ns, row.id, changed=False):
+        for one in session.history.versions(info.ns, row.id, changed=False):
             if one.state == "present":
-                whole = session.version(info.ns, row.id, one.v)
+                whole = session.history.version(info.ns, row.id, one.v)
                 assert whole.raw is not None
                 assert one.stored_bytes == len(whole.raw), (info.ns, one.v)
     assert {"archive", "embedded", "flagged", "deltas"} <= layouts
     page = show(qtbot, window, "insurance.contracts", "K-204117")
     sizes = page.timeline.model
-    current = session.version("insurance.contracts", Value.of("K-204117"))
+    current = session.history.version("insurance.contracts", Value.of("K-204117"))
     cell = sizes.cell(sizes.index(0, SIZE))
     assert cell.text == wording.size(len(current.raw or b""))
     assert cell.text != wording.size(len(current.content or b""))

@@ -131,9 +131,9 @@ def test_what_is_shown_as_it_is_stored_is_not_read_again(qtbot: QtBot, monkeypat
         made = new_window(qtbot)
         open_source(qtbot, made, Opening(server.uri))
         session = made.sessions[0]
-        namespaces = [info.ns for info in session.collections() if info.ns.startswith("insurance.")]
+        namespaces = [info.ns for info in session.catalogue.collections() if info.ns.startswith("insurance.")]
         for ns in namespaces:
-            row = next(row for row in session.documents(ns, limit=5).rows if row.readable)
+            row = next(row for row in session.documents.page(ns, limit=5).rows if row.readable)
             for kind in ("collection", "document"):
                 made.workspace.open(session, PageRequest(kind, ns, row.id))
         pages = made.workspace.tab_area.pages
@@ -148,20 +148,20 @@ def test_a_mark_is_another_once_its_document_was_written(
 ) -> None:
     session = window.sessions[0]
     ids = [Value.of(n) for n in range(5)]
-    small = session.marks("remote_watch.people", ids)
+    small = session.documents.marks("remote_watch.people", ids)
     assert set(small) == set(ids)
     client.remote_watch.people.update_one({"_id": 1}, {"$set": {"name": "changed"}})
-    again = session.marks("remote_watch.people", ids)
+    again = session.documents.marks("remote_watch.people", ids)
     assert [id for id in ids if small[id] != again[id]] == [Value.of(1)]
     client.remote_watch.people.delete_one({"_id": 2})
-    assert Value.of(2) not in session.marks("remote_watch.people", ids)
+    assert Value.of(2) not in session.documents.marks("remote_watch.people", ids)
 
 
 def test_large_documents_are_told_by_version_and_token_alone(homes: Path) -> None:
     with Session.open("sample:", home=homes / "marks") as session:
         for ns in ("insurance.claims", "insurance.contracts"):
-            ids = [row.id for row in session.documents(ns, limit=5).rows]
-            before = session.marks(ns, ids, 10**8)
-            session.colleague(ns, ids[1])
-            after = session.marks(ns, ids, 10**8)
+            ids = [row.id for row in session.documents.page(ns, limit=5).rows]
+            before = session.documents.marks(ns, ids, 10**8)
+            session.writing.colleague(ns, ids[1])
+            after = session.documents.marks(ns, ids, 10**8)
             assert [id for id in ids if before[id] != after[id]] == [ids[1]]

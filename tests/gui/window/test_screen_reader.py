@@ -56,7 +56,7 @@ def test_a_conflict_is_met_and_resolved_by_a_screen_reader_alone(qtbot: QtBot) -
     reader.press("Save as v16")
     wait_idle(qtbot, lambda: reader.hears("Saved as v16"))
 
-    content = window.sessions[0].version(NS, Value.of(ID)).content
+    content = window.sessions[0].history.version(NS, Value.of(ID)).content
     assert content is not None
     assert canonical.get(content, tuple(field[1].split("."))) == Value.of("weekly")
 
@@ -148,8 +148,8 @@ def test_every_control_of_the_first_page_and_of_the_sheets_has_a_name(window: Wi
 
 def test_a_comparison_is_read_aloud_row_by_row(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    id = session.find_id(NS, ID)
-    a, b = (session.find_version(NS, id, v) for v in ("11", "14"))
+    id = session.documents.find_id(NS, ID)
+    a, b = (session.history.find_version(NS, id, v) for v in ("11", "14"))
     window.workspace.open(session, PageRequest("collection", NS, id, CollectionStart(a=a, b=b)))
     wait_idle(qtbot)
     reader = ScreenReader(window)

@@ -23,7 +23,7 @@ from model.foundation.records import CollectionInfo
 from model.localserver import LocalServer
 from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
-from model.session import SavedConnection
+from model.userdata.connections import SavedConnection
 from tests.gui.window.windows import (
     NS,
     collection,

@@ -18,8 +18,8 @@ from gui.views.repair.scan_consent import ScanConsent
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.open_windows import OpenWindows
 from gui.window.opening import Opening
+from model.foundation.address import DOTS
 from model.localserver import LocalServer
-from model.session import DOTS
 from model.values.canonical import Value
 from tests.gui.window.hands import button, click, click_row, read, strike
 from tests.gui.window.windows import document, new_window, open_source, press, sheet, wait_idle

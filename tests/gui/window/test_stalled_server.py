@@ -111,9 +111,9 @@ def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int
 ) -> None:
     window, session = over(qtbot, server, tmp_path)
-    base = session.version(NS, ID, Value.of(1))
+    base = session.history.version(NS, ID, Value.of(1))
     mine = canonical.put(base.content or canonical.EMPTY, ("mine",), Value.of(1))
-    page = window.workspace.open(session, PageRequest("merge", NS, ID, session.conflict(NS, ID, base, mine)))
+    page = window.workspace.open(session, PageRequest("merge", NS, ID, session.writing.conflict(NS, ID, base, mine)))
     assert isinstance(page, MergePage)
     wait_idle(qtbot, lambda: not page.resolver.save_reason)
     asking.clear()

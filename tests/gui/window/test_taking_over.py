@@ -62,7 +62,7 @@ def edited(qtbot: QtBot, window: Window) -> DocumentPage:
 def test_an_arrow_takes_one_value_after_the_other_and_undo_takes_it_back(
     qtbot: QtBot, window: Window, sample: Session
 ) -> None:
-    now, old = sample.version(NS, ID), sample.version(NS, ID, Value.of(11))
+    now, old = sample.history.version(NS, ID), sample.history.version(NS, ID, Value.of(11))
     page = compare(qtbot, window, 11, 14)
     go_to(page.diff, ("premium", "gross"))
     arrow = page.diff.arrows.buttons["a"]
@@ -82,7 +82,7 @@ def test_an_arrow_takes_one_value_after_the_other_and_undo_takes_it_back(
     qtbot.keyClick(page.diff.table, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
     editor = edited(qtbot, window).editor
     wait_idle(qtbot, lambda: editor.changed_count == 2)
-    assert sample.version(NS, ID).content == now.content
+    assert sample.history.version(NS, ID).content == now.content
     editor.undo()
     editor.undo()
     assert editor.content == now.content
@@ -98,7 +98,7 @@ def test_where_a_is_the_current_version_the_arrow_leads_from_b(qtbot: QtBot, win
     page.diff.arrows.buttons["b"].click()
     editor = edited(qtbot, window).editor
     wait_idle(qtbot, lambda: editor.is_dirty)
-    old = sample.version(NS, ID, Value.of(11)).content or b""
+    old = sample.history.version(NS, ID, Value.of(11)).content or b""
     assert canonical.get(editor.content, ("premium", "gross")) == canonical.get(old, ("premium", "gross"))
 
 
@@ -110,7 +110,7 @@ def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_poi
     arrow, seen = page.diff.arrows.buttons["a"], page.diff.table.viewport()
     go_to(page.diff, ("premium", "gross"))
     QCursor.setPos(arrow.mapToGlobal(arrow.rect().center()))
-    sample.colleague(NS, ID)
+    sample.writing.colleague(NS, ID)
     wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
     assert page.diff.table.currentIndex().isValid()
     assert not arrow.isVisible()
@@ -122,7 +122,7 @@ def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_poi
 @pytest.mark.deep
 def test_nothing_is_taken_where_nothing_may_be_written(qtbot: QtBot, window: Window, sample: Session) -> None:
     page = compare(qtbot, window, 11, 14)
-    sample.read_only = True
+    sample.trust.read_only = True
     page.diff.say_writable()
     go_to(page.diff, ("premium", "gross"))
     assert not page.diff.arrows.buttons["a"].isVisible()

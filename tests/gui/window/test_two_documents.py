@@ -21,6 +21,7 @@ from gui.window.opening import Opening
 from gui.window.window import Window
 from model.localserver import LocalServer
 from model.session import Session
+from model.session.history_reading import HistoryReading
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.refusals import going_on, silent, try_again
@@ -116,8 +117,8 @@ def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_differ
     diff = two.panel.diff
     assert diff.comparison is not None
     assert (diff.comparison.a.content, diff.comparison.b.content) == (
-        other.version("insurance.agents", Value.of("A-02")).content,
-        sample.version("insurance.agents", Value.of("A-02")).content,
+        other.history.version("insurance.agents", Value.of("A-02")).content,
+        sample.history.version("insurance.agents", Value.of("A-02")).content,
     )
     plan = diff._plan
     assert plan is not None
@@ -137,7 +138,7 @@ def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_differ
     assert canonical.get(document(window).editor.content, ("region",)) == Value.of("Mitte")
     window.workspace.tab_area.show_page(two)
     window.commands.do_allow_writes()  # of the connection in front, which is B's
-    assert (other.read_only, sample.read_only) == (False, True)
+    assert (other.trust.read_only, sample.trust.read_only) == (False, True)
     assert [diff.arrows.buttons[side].isVisible() for side in ("a", "b")] == [False, True]
 
 
@@ -156,8 +157,8 @@ def test_a_document_that_is_gone_says_so(qtbot: QtBot, window: Window, sample: S
     other = open_source(qtbot, window, Opening(server))
     page = show(qtbot, window, other, "insurance.agents", "A-02")
     page.do_remember()
-    there = other.version("insurance.agents", Value.of("A-02"))
-    assert other.delete("insurance.agents", Value.of("A-02"), there).kind == "applied"
+    there = other.history.version("insurance.agents", Value.of("A-02"))
+    assert other.writing.delete("insurance.agents", Value.of("A-02"), there).kind == "applied"
     page = show(qtbot, window, sample, "insurance.agents", "A-03")
     page.do_compare_remembered()
     wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, PairPage))
@@ -257,7 +258,7 @@ def test_reading_two_documents_again_that_is_stopped_leaves_what_was_read_before
 ) -> None:
     page, left, other = one_of_two_pairs(qtbot, window, sample)
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "history", going_on)
+        patched.setattr(HistoryReading, "versions", going_on)
         page.panel.refresh()
         page.panel.reading.stop()
         wait_idle(qtbot)
@@ -275,7 +276,7 @@ def test_two_other_documents_that_cannot_be_read_are_not_shown_as_those_before(
 ) -> None:
     page, left, other = one_of_two_pairs(qtbot, window, sample)
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "history", silent)
+        patched.setattr(HistoryReading, "versions", silent)
         page.panel.show_pair(left, other)
         wait_idle(qtbot)
     try_again(page.panel.stack)

@@ -13,7 +13,8 @@ from gui.style import wording
 from gui.window.opening import Opening
 from gui.window.welcome_panel import WelcomeLine, WelcomePanel
 from model.errors import Refused
-from model.session import SavedConnection, things
+from model.things_to_try import THINGS
+from model.userdata.connections import SavedConnection
 
 NOW = dt.datetime.now(dt.UTC)
 SAVED = (
@@ -54,11 +55,11 @@ def test_a_recent_connection_opens_as_it_was_saved(panel: WelcomePanel, qtbot: Q
 
 
 def test_five_things_lead_into_the_sample(panel: WelcomePanel, qtbot: QtBot) -> None:
-    assert [line.text() for line in panel.things] == [thing.title for thing in things()]
+    assert [line.text() for line in panel.things] == [thing.title for thing in THINGS]
     assert len(panel.things) == 5
     with qtbot.waitSignal(panel.thing_asked) as asked:
         panel.things[2].click()
-    assert asked.args == [things()[2]]
+    assert asked.args == [THINGS[2]]
 
 
 def test_connect_waits_for_an_address(panel: WelcomePanel, qtbot: QtBot) -> None:

@@ -45,12 +45,14 @@ from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs, shortened
 from gui.window.window import Window
 from model import text
+from model.foundation.address import DOTS
 from model.foundation.news import News, tell
 from model.foundation.records import Draft, Outcome
 from model.local_process import ServerProcess
 from model.localserver import LocalServer
-from model.session import DOTS, Journal, Session, things
-from model.userdata.journal import Intent
+from model.session import Session
+from model.things_to_try import THINGS
+from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.window.windows import (
@@ -96,8 +98,8 @@ def choose(window: Window, id: str, qtbot: QtBot) -> None:
 def edit(window: Window, qtbot: QtBot, id: str = "K-204109") -> None:
     """Open a document with an edit that is not saved."""
     session = window.sessions[0]
-    found = session.find_id(NS, id)
-    base = session.version(NS, found)
+    found = session.documents.find_id(NS, id)
+    base = session.history.version(NS, found)
     assert base.content is not None
     content = canonical.put(base.content, ("status",), Value.of("lapsed"))
     session.drafts.keep(Draft(session.source, NS, found, base.v, base.content, content, dt.datetime.now(dt.UTC)))
@@ -420,7 +422,7 @@ def test_a_command_that_cannot_be_done_is_found_with_the_reason(window: Window, 
 @pytest.mark.deep
 def test_keys_of_what_cannot_be_done_say_why(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    page = window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    page = window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, ID)))
     wait_idle(qtbot, lambda: "readable" in page.facts())
     page.setFocus()
     qtbot.keyClick(window.focusWidget(), Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
@@ -466,7 +468,7 @@ def test_f10_opens_the_first_menu_and_arrows_lead_on(window: Window, qtbot: QtBo
 @pytest.mark.deep
 def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    window.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    window.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, ID)))
     for kind in ("pending", "journal", "drafts"):
         window.workspace.open(session, PageRequest(kind))
     wait_idle(qtbot)
@@ -506,7 +508,7 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
     QApplication.instance().installEventFilter(watch)
     window = new_window(qtbot)
     adopt(qtbot, window, sample)
-    window.workspace.open(sample, PageRequest("document", NS, sample.find_id(NS, ID)))
+    window.workspace.open(sample, PageRequest("document", NS, sample.documents.find_id(NS, ID)))
     window.workspace.open(sample, PageRequest("pending"))
     wait_idle(qtbot)
     QApplication.instance().removeEventFilter(watch)
@@ -584,16 +586,16 @@ def test_every_icon_alone_has_a_tooltip(window: Window) -> None:
 def test_read_only_is_one_press_and_writing_again_is_asked(own: Window, qtbot: QtBot) -> None:
     session = own.sessions[0]
     own.title.badge.click()
-    assert session.read_only
+    assert session.trust.read_only
     assert own.title.badge.text() == "read-only"
     assert not own.actions_.by_id["delete"].isEnabled()
     assert own.actions_.by_id["delete"].toolTip() == "The sample is open read-only"
     own.title.badge.click()
     asked = sheet(own)
     assert isinstance(asked, Question)
-    assert session.read_only
+    assert session.trust.read_only
     asked.verb.click()
-    assert not session.read_only
+    assert not session.trust.read_only
     assert own.actions_.by_id["delete"].isEnabled()
 
 
@@ -618,7 +620,7 @@ def _set_writes(window: Window, session: Session, allowed: bool) -> None:
         asked = sheet(window)
         assert isinstance(asked, Question)
         asked.verb.click()
-    assert session.read_only is not allowed
+    assert session.trust.read_only is not allowed
 
 
 @pytest.mark.deep
@@ -631,12 +633,12 @@ def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "c.bson").write_bytes(canonical.encode({"_id": 1}))
     other = open_source(qtbot, own, Opening(str(tmp_path), into_memory=True))
-    other.read_only = True
+    other.trust.read_only = True
     own.workspace.open(other, PageRequest("collection", "db.c"))
     assert own.workspace.session is other
     line.buttons[0].click()
-    assert other.read_only
-    assert not first.read_only
+    assert other.trust.read_only
+    assert not first.trust.read_only
 
 
 # --- writes and the way back
@@ -664,7 +666,7 @@ def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot
 @pytest.mark.deep
 def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, qtbot: QtBot) -> None:
     page = collection(own)
-    page.writes.restore(Value.of("K-204109"), own.sessions[0].find_version(NS, Value.of("K-204109"), "3"))
+    page.writes.restore(Value.of("K-204109"), own.sessions[0].history.find_version(NS, Value.of("K-204109"), "3"))
     wait_idle(qtbot)
     asked = sheet(own)
     assert isinstance(asked, RestoreSheet)
@@ -690,7 +692,7 @@ def test_a_new_document_is_asked_for_as_json_and_a_mistake_stays_typed(own: Wind
     asked.editor.setPlainText('{ "status": "new" }')
     asked.insert.click()
     wait_idle(qtbot, lambda: not isValid(asked) or not asked.isVisible())
-    assert own.sessions[0].version(NS, Value.of("K-900001")).v == Value.of(1)
+    assert own.sessions[0].history.version(NS, Value.of("K-900001")).v == Value.of(1)
 
 
 @pytest.mark.deep
@@ -748,7 +750,7 @@ def test_a_connection_s_tabs_come_back_in_the_next_run(qtbot: QtBot) -> None:
     first = new_window(qtbot)
     session = open_sample(qtbot, first)
     first.workspace.open(session, PageRequest("collection", "insurance.claims"))
-    first.workspace.open(session, PageRequest("document", NS, session.find_id(NS, ID)))
+    first.workspace.open(session, PageRequest("document", NS, session.documents.find_id(NS, ID)))
     wait_idle(qtbot)
     first.close_quietly()
     second = new_window(qtbot)
@@ -785,7 +787,7 @@ def test_what_nobody_caught_is_shown_and_can_be_copied(window: Window) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("thing", things(), ids=lambda thing: thing.action)
+@pytest.mark.parametrize("thing", THINGS, ids=lambda thing: thing.action)
 def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, thing: object) -> None:
     own.workspace.show_welcome()
     own.connecting.try_thing(thing)  # type: ignore[arg-type]
@@ -809,7 +811,9 @@ def test_each_of_the_five_things_leads_to_its_place(own: Window, qtbot: QtBot, t
         assert a is not None
         assert a.v == Value.of(3)
     if action == "race":
-        assert own.sessions[0].version(NS, Value.of(ID)).v == Value.of(14)  # the colleague waits for the first letter
+        assert own.sessions[0].history.version(NS, Value.of(ID)).v == Value.of(
+            14
+        )  # the colleague waits for the first letter
 
 
 @pytest.mark.deep
@@ -840,7 +844,7 @@ def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qt
 
 @pytest.mark.deep
 def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -> None:
-    thing = next(thing for thing in things() if thing.action == "map")
+    thing = next(thing for thing in THINGS if thing.action == "map")
     own.connecting.try_thing(thing)
     wait_idle(qtbot, lambda: any("Full ink" in said for said in told(own)))
     own.actions_.trigger("journal")
@@ -849,7 +853,7 @@ def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -
 
 @pytest.mark.deep
 def test_the_hint_of_the_race_names_a_field_that_will_conflict(own: Window, qtbot: QtBot) -> None:
-    thing = next(thing for thing in things() if thing.action == "race")
+    thing = next(thing for thing in THINGS if thing.action == "race")
     own.connecting.try_thing(thing)
     wait_idle(qtbot, lambda: any("colleague" in said for said in told(own)))
     page = document(own)
@@ -911,7 +915,7 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
 @pytest.mark.deep
 def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
-    id = session.find_id(NS, ID)
+    id = session.documents.find_id(NS, ID)
     page = window.workspace.open(session, PageRequest("document", NS, id))
     assert isinstance(page, DocumentPage)
     wait_idle(qtbot, lambda: page.editor.is_loaded)
@@ -920,7 +924,7 @@ def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Win
     qtbot.keyClick(tree, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
     wait_idle(qtbot)
     assert not tree.isColumnHidden(LAST_SET)
-    expected = {one.path: one for one in session.blame(NS, id)}
+    expected = {one.path: one for one in session.history.blame(NS, id)}
     for path in (("status",), ("holder", "phone"), ("premium", "net"), ("riders", 2, "premium")):
         said = str(model.find(path, LAST_SET).data())
         assert said.split(" · ")[0].split("–")[-1].removesuffix(" or before") == f"v{expected[path].version.v.python()}"  # type: ignore[union-attr]

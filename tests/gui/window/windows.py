@@ -120,19 +120,21 @@ def told(window: Window) -> list[str]:
 
 def every_page(session: Session) -> Iterator[PageRequest]:
     """A request for each kind of page, with what it begins with."""
-    id = session.find_id(NS, ID)
+    id = session.documents.find_id(NS, ID)
     yield PageRequest("collection", NS, id)
     yield from (PageRequest(kind, NS, id) for kind in ("document", "blame", "map"))
     yield PageRequest("bisect", NS, id, ConditionStart('{ "premium.gross": { "$gte": 450 } }'))
     yield PageRequest("field", NS, id, FieldStart(("premium", "gross")))
-    other = session.find_id(NS, "K-204111")
+    other = session.documents.find_id(NS, "K-204111")
     yield PageRequest("pair", NS, id, PairStart(DocumentSide(session, NS, id), DocumentSide(session, NS, other)))
-    base = session.version(NS, id, session.find_version(NS, id, "12"))
+    base = session.history.version(NS, id, session.history.find_version(NS, id, "12"))
     mine = canonical.put(base.content or canonical.EMPTY, ("deductible",), Value.of(250))
-    yield PageRequest("merge", NS, id, session.conflict(NS, id, base, mine))
+    yield PageRequest("merge", NS, id, session.writing.conflict(NS, id, base, mine))
     yield PageRequest("times", NS)
     yield from (PageRequest(kind, "insurance.claims") for kind in ("activity", "migrate"))
-    yield PageRequest("taking-back", NS, None, TakingBackStart((Chosen(id, (session.find_version(NS, id, "14"),)),)))
+    yield PageRequest(
+        "taking-back", NS, None, TakingBackStart((Chosen(id, (session.history.find_version(NS, id, "14"),)),))
+    )
     yield from (PageRequest(kind) for kind in ("pending", "drafts", "journal", "check"))
     yield from (PageRequest(kind, "insurance") for kind in ("repair", "health"))
 
@@ -155,8 +157,8 @@ def filled_page(qtbot: QtBot, window: Window, session: Session, kind: str) -> Pa
 
 def with_traces(session: Session) -> None:
     """Let the sample have an entry of the journal and a draft, of which pages tell."""
-    id = session.find_id(NS, "K-204111")
+    id = session.documents.find_id(NS, "K-204111")
     session.edit(NS, "K-204111", set={"status": "lapsed"})
-    base = session.version(NS, id)
+    base = session.history.version(NS, id)
     content = canonical.put(base.content or canonical.EMPTY, ("status",), Value.of("active"))
     session.drafts.keep(Draft(session.source, NS, id, base.v, base.content, content, dt.datetime.now(dt.UTC)))

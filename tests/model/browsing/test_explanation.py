@@ -11,10 +11,10 @@ import pymongo
 import pytest
 
 from model import text
-from model.browsing.explanation import Read, explained, missing_index
+from model.browsing.explanation import Explained, Read, explained, missing_index
 from model.catalogue.catalogue import filter_terms, sort_terms
 from model.errors import Refused
-from model.session import Explained, Session
+from model.session import Session
 from tests import support
 
 
@@ -26,7 +26,7 @@ def session(server_uri: str, database: pymongo.database.Database) -> Iterator[Se
 
 
 def words(session: Session, database: Any, filter: str, sort: str = "") -> Explained:
-    (only,) = session.explain(f"{database.name}.things", filter, sort)
+    (only,) = session.queries.explain(f"{database.name}.things", filter, sort)
     return only
 
 
@@ -64,8 +64,8 @@ def test_the_filter_that_the_layout_sends_is_explained_and_not_the_one_that_was_
         {"_id": i, "current": {"v": 2, "_w": None, "name": "Ada"}, "prev": [{"v": 1, "name": "A"}]} for i in range(120)
     )
     ns = f"{database.name}.people"
-    assert session.set_layout(ns, "embedded").layout == "embedded"
-    (found,) = session.explain(ns, "{ name: 'Bob' }")
+    assert session.catalogue.set_layout(ns, "embedded").layout == "embedded"
+    (found,) = session.queries.explain(ns, "{ name: 'Bob' }")
     assert found.missing == '{ "current.name": 1 }'
 
 
@@ -159,6 +159,6 @@ def test_no_index_is_called_missing_that_another_one_begins_with() -> None:
 
 def test_the_sample_is_explained_without_the_indexes_that_its_server_makes_for_itself(tmp_path: Path) -> None:
     with Session.open("sample:", home=tmp_path) as sample:
-        (found,) = sample.explain("insurance.contracts", '{ "status": "active" }')
+        (found,) = sample.queries.explain("insurance.contracts", '{ "status": "active" }')
         assert text.loose(found.missing)
         assert found.examined == 2483

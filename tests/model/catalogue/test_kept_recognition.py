@@ -209,11 +209,15 @@ def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
 
 def test_the_sample_is_shown_as_it_would_be_recognised_now() -> None:
     with Session.open("sample:") as first:
-        [*first.collections()]
+        [*first.catalogue.collections()]
     with listening() as log, Session.open("sample:") as session:
-        shown = {info.ns: (info, session._catalogue.known(info.ns)[1]) for info in session.collections()}
+        shown = {info.ns: (info, session.catalogue.known(info.ns)[1]) for info in session.catalogue.collections()}
         assert not {"listCollections", "listIndexes", "aggregate"} & {*log.names}
-        now = [each for db in session.databases() for each in recognise.recognise(session._opened.server, db)]
+        now = [
+            each
+            for db in session.catalogue.databases()
+            for each in recognise.recognise(session._connection.opened.server, db)
+        ]
     assert len(now) == len(shown)
     for info, profile in now:
         as_shown = replace(shown[info.ns][0], why=info.why)  # its numbers tell what was drawn at random

@@ -80,9 +80,9 @@ def test_three_documents_are_tried_those_with_the_longest_histories(session: Ses
 
 
 def test_trying_states_nothing(session: Session, sheets: str) -> None:
-    before = session.info(sheets)
+    before = session.catalogue.info(sheets)
     session.statements.tried(sheets, {**STATED, "layout": "flagged", "current": "note"})
-    assert session.info(sheets) == before
+    assert session.catalogue.info(sheets) == before
 
 
 def test_what_contradicts_is_said_with_an_example(session: Session, database: Db, sheets: str) -> None:
@@ -106,9 +106,9 @@ def test_what_contradicts_is_said_with_an_example(session: Session, database: Db
 def test_the_layout_that_a_collection_is_read_by_can_be_asked_what_contradicts_it(
     session: Session, sheets: str
 ) -> None:
-    assert session.contradictions(sheets) == ()
+    assert session.statements.against(sheets) == ()
     session.statements.use(sheets, {**STATED, "version": "note"})
-    assert "note is of the type String" in session.contradictions(sheets)[0]
+    assert "note is of the type String" in session.statements.against(sheets)[0]
 
 
 def test_a_statement_that_says_nothing_possible_is_refused_in_one_sentence(session: Session, sheets: str) -> None:
@@ -153,22 +153,22 @@ def test_what_is_used_is_read_by_at_once_and_until_the_session_ends(
 ) -> None:
     info = session.statements.use(sheets, STATED)
     assert (info.layout, info.why) == ("versions", "Stated by hand, and in no profile yet.")
-    assert [v.v for v in session.history(sheets, Value.of("A"))] == [Value.of(2), Value.of(1)]
-    (again,) = (each for each in session.collections(sheets.partition(".")[0]) if each.ns == sheets)
+    assert [v.v for v in session.history.versions(sheets, Value.of("A"))] == [Value.of(2), Value.of(1)]
+    (again,) = (each for each in session.catalogue.collections(sheets.partition(".")[0]) if each.ns == sheets)
     assert (again.layout, again.why) == ("versions", "Stated by hand, and in no profile yet.")
     with Session.open(server_uri) as other:
-        assert other.info(sheets).why != again.why
+        assert other.catalogue.info(sheets).why != again.why
 
 
 def test_a_stated_archive_belongs_to_its_collection(session: Session, database: Db) -> None:
     database["now"].insert_many([{"_id": n, "pos": 2} for n in range(4)])
     database["then"].insert_many([{"of": n, "pos": 1} for n in range(4)])
     ns = f"{database.name}.now"
-    list(session.collections(database.name))
+    list(session.catalogue.collections(database.name))
     session.statements.use(
         ns, {"layout": "archive", "archive": f"{database.name}.then", "archive_id": "of", "version": "pos"}
     )
-    found = {each.ns: each for each in session.collections(database.name)}
+    found = {each.ns: each for each in session.catalogue.collections(database.name)}
     assert found[f"{database.name}.then"].belongs_to == ns
     assert session.statements.begin(f"{database.name}.then").info.ns == ns
 
@@ -178,12 +178,12 @@ def test_what_is_kept_in_a_profile_is_used_by_whoever_opens_with_it(
 ) -> None:
     file = tmp_path / "layouts.toml"
     edit = session.statements.in_file(file, sheets, STATED)
-    assert session.profile_file is None
-    assert session.keep_profile(edit, sheets)
-    assert session.profile_file == file
-    assert session.info(sheets).why == "The profile states it."
+    assert session.catalogue.profile_file is None
+    assert session.statements.keep(edit, sheets)
+    assert session.catalogue.profile_file == file
+    assert session.catalogue.info(sheets).why == "The profile states it."
     with Session.open(server_uri, profile=file) as other:
-        assert other.info(sheets).fields == session.info(sheets).fields
+        assert other.info(sheets).fields == session.catalogue.info(sheets).fields
         assert other.statements.begin(sheets).stated
 
 
@@ -195,10 +195,10 @@ def test_with_another_profile_in_use_the_collection_alone_is_read_by_what_was_ke
     one.write_text(f'[[collection]]\nns = "{database.name}.logs"\nlayout = "hashed"\n')
     two.write_text(f'[[collection]]\nns = "{database.name}.logs"\nlayout = "plain"\n')
     with Session.open(server_uri, profile=one) as session:
-        assert not session.keep_profile(session.statements.in_file(two, sheets, STATED), sheets)
-        assert session.profile_file == one
-        assert session.info(f"{database.name}.logs").layout == "hashed"
-        assert session.info(sheets).layout == "versions"
+        assert not session.statements.keep(session.statements.in_file(two, sheets, STATED), sheets)
+        assert session.catalogue.profile_file == one
+        assert session.catalogue.info(f"{database.name}.logs").layout == "hashed"
+        assert session.catalogue.info(sheets).layout == "versions"
 
 
 def test_what_else_was_stated_by_hand_goes_on_when_one_collection_is_kept(
@@ -207,9 +207,9 @@ def test_what_else_was_stated_by_hand_goes_on_when_one_collection_is_kept(
     database["logs"].insert_one({"_id": 1, "sum": "x"})
     logs = f"{database.name}.logs"
     session.statements.use(logs, {"layout": "hashed", "hash": "sum"})
-    session.keep_profile(session.statements.in_file(tmp_path / "layouts.toml", sheets, STATED), sheets)
-    assert session.info(logs).why.startswith("Stated by hand")
-    assert session.info(logs).fields["hash"] == "sum"
+    session.statements.keep(session.statements.in_file(tmp_path / "layouts.toml", sheets, STATED), sheets)
+    assert session.catalogue.info(logs).why.startswith("Stated by hand")
+    assert session.catalogue.info(logs).fields["hash"] == "sum"
 
 
 def test_the_paths_of_sub_documents_come_after_the_names_at_the_top(session: Session, database: Db) -> None:
@@ -229,10 +229,10 @@ def test_an_undo_without_what_was_stated_by_hand_says_so(
     database["sheets"].drop_indexes()
     database["sheets"].insert_many([{"thing": n, "pos": 7} for n in range(20)])
     with Session.open(server_uri) as other, pytest.raises(Refused, match="stated by hand"):
-        other.undo(outcome.entry)
+        other.way_back.undo(outcome.entry)
     database["sheets"].delete_many({"pos": 7})
     database["sheets"].create_index([("thing", 1), ("pos", 1)], unique=True)
-    assert session.undo(outcome.entry).kind == "applied"
+    assert session.way_back.undo(outcome.entry).kind == "applied"
 
 
 DUMPS = sorted(each.parent for each in (ROOT / "tests" / "writers").glob("*/shop"))
@@ -241,14 +241,14 @@ DUMPS = sorted(each.parent for each in (ROOT / "tests" / "writers").glob("*/shop
 @support.table("dump", support.every(4, DUMPS), ids=lambda dump: dump.name)
 def test_the_histories_of_other_programs_are_stated_as_they_were_recognised(dump: Path) -> None:
     with Session.open(dump) as session:
-        ns = next(info.ns for info in session.collections("shop") if info.writer and info.belongs_to is None)
+        ns = next(info.ns for info in session.catalogue.collections("shop") if info.writer and info.belongs_to is None)
         begun = session.statements.begin(ns)
         entry, troubles = session.statements.entry(begun.texts)
         assert troubles == {}
         trial = session.statements.tried(ns, entry)
         assert trial.against == ()
         assert [one.versions for one in trial.documents] == [
-            sum(1 for _ in session.history(ns, one.id)) for one in trial.documents
+            sum(1 for _ in session.history.versions(ns, one.id)) for one in trial.documents
         ]
         assert min(one.versions for one in trial.documents) > 1
         lines = {line.partition(" = ")[0] for line in trial.toml.splitlines()[1:]}

@@ -103,7 +103,7 @@ def test_a_scratch_command_goes_to_no_other_database(local_uri: str) -> None:
 
 def test_a_read_only_session_is_not_measured(local_uri: str) -> None:
     with Session.open(local_uri, read_only=True) as session, pytest.raises(NotAllowed, match="scratch database"):
-        list(session.check())
+        list(session.trust.check())
 
 
 def test_editing_on_an_unsafe_server_is_refused_until_somebody_allows_it(
@@ -113,32 +113,32 @@ def test_editing_on_an_unsafe_server_is_refused_until_somebody_allows_it(
         with pymongo.MongoClient(torn.uri) as client:
             client.shop.things.insert_one({"_id": "a", "v": 1, "n": 1})
         with Session.open(torn.uri) as session:
-            session.set_layout("shop.things", "plain")
-            assert session.measured is None
+            session.catalogue.set_layout("shop.things", "plain")
+            assert session.trust.measured is None
             assert session.edit("shop.things", "a", {"n": 2}).kind == "applied"  # nobody knows yet
-            list(session.check(quick=True))
-            assert session.measured is not None
+            list(session.trust.check(quick=True))
+            assert session.trust.measured is not None
             with pytest.raises(NotAllowed, match="unsafe"):
                 session.edit("shop.things", "a", {"n": 3})
         with Session.open(torn.uri) as session:  # and it is remembered
-            session.set_layout("shop.things", "plain")
-            opened = session.open_document("shop.things", session.find_id("shop.things", "a"))
+            session.catalogue.set_layout("shop.things", "plain")
+            opened = session.writing.open("shop.things", session.documents.find_id("shop.things", "a"))
             assert not opened.writable
             assert "more than one was told that it won" in opened.reason
-            session.allow_unsafe(True)
+            session.trust.allow_unsafe(True)
             assert session.edit("shop.things", "a", {"n": 3}).kind == "applied"
-            session.allow_unsafe(False)
+            session.trust.allow_unsafe(False)
             with pytest.raises(NotAllowed):
                 session.edit("shop.things", "a", {"n": 4})
 
 
 def test_what_a_check_found_unsafe_is_kept_though_it_is_stopped(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     with torn_server(monkeypatch) as torn, Session.open(torn.uri) as session:
-        checking = session.check(quick=True)
+        checking = session.trust.check(quick=True)
         assert next(checking).verdict == "unsafe"
         checking.close()  # type: ignore[attr-defined]
-        assert session.measured is not None
-        assert session.measured.unsafe
+        assert session.trust.measured is not None
+        assert session.trust.measured.unsafe
 
 
 def test_a_quick_check_leaves_what_it_does_not_measure_as_it_was_found(home: Path) -> None:
@@ -179,13 +179,13 @@ def test_what_is_found_on_two_servers_at_once_is_kept_for_both(home: Path, monke
 
 def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -> None:
     with Session.open(local_uri) as session:
-        list(session.check(quick=True))
+        list(session.trust.check(quick=True))
         (file,) = (home / "servers").iterdir()
         file.write_text("[1, 2", encoding="utf-8")
-        assert session.measured is None
-        list(session.check(quick=True))
-        assert session.measured is not None
-        assert session.measured.unsafe == ()
+        assert session.trust.measured is None
+        list(session.trust.check(quick=True))
+        assert session.trust.measured is not None
+        assert session.trust.measured.unsafe == ()
 
 
 def test_verdicts_are_read_again_only_once_their_file_has_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,15 +253,15 @@ def test_a_pipeline_that_stores_a_second_id_is_told_and_no_edit_from_here_sends_
     odd.two_ids(monkeypatch)
     ns = f"{database_name}.things"
     with Session.open(local_uri) as session:
-        found = {each.check: each for each in session.check()}
+        found = {each.check: each for each in session.trust.check()}
         assert found["names"].verdict == "limited"
         assert "two fields _id" in found["names"].detail
-        session._opened.server.send(Write(ns, "insert", {}, text.from_text('{"_id": 1, "$price": 1}')))
-        session.set_layout(ns, "plain")
-        id = session.find_id(ns, "1")
-        base = session.open_document(ns, id).base
-        assert session.save(ns, id, base, text.from_text('{"$price": 2}')).kind == "applied"
-        (raw,) = session._opened.server.find(ns)
+        session._connection.opened.server.send(Write(ns, "insert", {}, text.from_text('{"_id": 1, "$price": 1}')))
+        session.catalogue.set_layout(ns, "plain")
+        id = session.documents.find_id(ns, "1")
+        base = session.writing.open(ns, id).base
+        assert session.writing.save(ns, id, base, text.from_text('{"$price": 2}')).kind == "applied"
+        (raw,) = session._connection.opened.server.find(ns)
         assert [name for name, _ in c.fields(raw)] == ["_id", "$price", "_w"]
         assert c.get(raw, ("$price",)) == c.Value.of(2)
 
@@ -312,7 +312,7 @@ def test_a_quick_check_does_not_hide_what_a_whole_one_found(
 ) -> None:
     with Session.open(local_uri) as session:
         types = Guarantee("types", "Types", "unsafe", "Changed silently: date.")
-        session._trust.keep(session.source, session.facts.version, [types])
+        session.trust._verdicts.keep(session.source, session.facts.version, [types])
     assert command_line.main(["check", local_uri, "--quick"]) == 1
     out = capsys.readouterr().out
     assert "did not look at it again" in out

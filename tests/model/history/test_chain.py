@@ -236,7 +236,7 @@ def test_a_condition_may_turn_more_than_once_and_gaps_are_told() -> None:
 
 
 def test_the_sample_is_told_as_it_was_made(sample: Session) -> None:
-    found = sample.chain(NS, ID)
+    found = sample.history.chain(NS, ID)
     assert len(found.versions) == 60
     assert len(found.read) == 60 - len(MISSING)
     fields = [track for track in found.tracks if not track.identity and not track.every_time]
@@ -253,7 +253,7 @@ def test_the_sample_is_told_as_it_was_made(sample: Session) -> None:
 
 def test_nothing_is_read_further_once_the_blame_of_all_fields_is_known(sample: Session) -> None:
     seen: list[tuple[int, int | None]] = []
-    sample.blame(NS, ID, lambda done, total: seen.append((done, total)))
+    sample.history.blame(NS, ID, lambda done, total: seen.append((done, total)))
     assert seen[-1] == (60, 60)  # period.from is as it was from the start
     follower = Follower()
     for one in history({"a": 1}, {"a": 2}, {"a": 3}):
@@ -269,12 +269,12 @@ def test_following_can_be_stopped(sample: Session) -> None:
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        sample.chain(NS, ID, stop)
+        sample.history.chain(NS, ID, stop)
 
 
 def test_a_reading_that_was_stopped_goes_on_where_it_was(sample: Session) -> None:
-    whole = sample.chain(NS, ID)
-    reading, steps = sample.chain_reading(NS, ID), list[int]()
+    whole = sample.history.chain(NS, ID)
+    reading, steps = sample.history.chain_reading(NS, ID), list[int]()
     for at in (1, 7, 30):
         with pytest.raises(Cancelled):
             reading.read(stopping(steps, at))
@@ -285,11 +285,11 @@ def test_a_reading_that_was_stopped_goes_on_where_it_was(sample: Session) -> Non
 def test_a_reading_that_was_stopped_begins_anew_where_the_document_was_written_meanwhile(homes: object) -> None:
     steps: list[int] = []
     with Session.open("sample:") as session:
-        reading = session.chain_reading(NS, ID)
+        reading = session.history.chain_reading(NS, ID)
         with pytest.raises(Cancelled):
             reading.read(stopping(steps, 7))
         assert session.edit(NS, ID, set={"notes": "written meanwhile"}).kind == "applied"
-        assert reading.read(stopping(steps)) == session.chain(NS, ID)
+        assert reading.read(stopping(steps)) == session.history.chain(NS, ID)
     assert in_turn(steps)[:8] == [1, 2, 3, 4, 5, 6, 7, 1]
 
 
@@ -320,7 +320,7 @@ def test_following_can_be_stopped_in_the_middle_of_a_large_version(
         if steps[-2:] == [2, 2]:
             raise Cancelled
 
-    for follow in (sample.chain, sample.blame):
+    for follow in (sample.history.chain, sample.history.blame):
         steps.clear()
         with pytest.raises(Cancelled):
             follow(NS, ID, stop_within_the_second)
@@ -336,7 +336,7 @@ def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.
     monkeypatch.setattr("model.history.chain_reading._FIRST", -1.0)
     monkeypatch.setattr("model.history.chain_reading._PARTIAL", -1.0)
     parts: list[Chain] = []
-    whole = sample.chain(NS, ID, partial=parts.append)
+    whole = sample.history.chain(NS, ID, partial=parts.append)
     assert [len(part.versions) for part in parts] == list(range(1, 61))
     assert not parts[0].complete
     assert parts[30].tracks[0].changes == whole.tracks[0].changes[: len(parts[30].tracks[0].changes)]
@@ -344,11 +344,11 @@ def test_what_is_known_so_far_is_handed_on(sample: Session, monkeypatch: pytest.
 
 def test_a_condition_that_is_not_understood_is_refused_in_a_sentence(sample: Session) -> None:
     with pytest.raises(Refused, match="not understood"):
-        sample.bisect(NS, ID, '{"$where": "1"}')
+        sample.history.bisect(NS, ID, '{"$where": "1"}')
     with pytest.raises(Refused, match="column"):
-        sample.bisect(NS, ID, "{status")
+        sample.history.bisect(NS, ID, "{status")
     with pytest.raises(NotFound):
-        sample.bisect(NS, Value.of("nobody"), "{}")
+        sample.history.bisect(NS, Value.of("nobody"), "{}")
 
 
 def test_both_servers_give_the_same_blame(server_uri: str, database: Db, database_name: str) -> None:
@@ -358,7 +358,7 @@ def test_both_servers_give_the_same_blame(server_uri: str, database: Db, databas
         contracts, claims = f"{database_name}.contracts", f"{database_name}.claims"
         found = {
             key_text(one.key): (one.version.v, one.since and one.since.v)
-            for one in session.blame(contracts, Value.of("K-1"))
+            for one in session.history.blame(contracts, Value.of("K-1"))
         }
         assert found == {
             "status": (Value.of(2), None),
@@ -367,14 +367,14 @@ def test_both_servers_give_the_same_blame(server_uri: str, database: Db, databas
             "tags": (Value.of(1), None),
             "steps": (Value.of(4), Value.of(3)),
         }
-        turns = session.bisect(claims, Value.of("C-1"), "{open: false}").turns
+        turns = session.history.bisect(claims, Value.of("C-1"), "{open: false}").turns
         assert [(t.version.v, t.holds) for t in turns] == [(Value.of(3), True)]
-        turns = session.bisect(contracts, Value.of("K-1"), "{notes: {$exists: false}}").turns
+        turns = session.history.bisect(contracts, Value.of("K-1"), "{notes: {$exists: false}}").turns
         assert [(t.version.v, t.holds, t.gap) for t in turns] == [(Value.of(2), False, 0), (Value.of(4), True, 1)]
 
 
 def test_money_is_compared_as_a_server_compares_it(sample: Session) -> None:
-    found = sample.bisect(NS, ID, '{"premium.gross": {"$gte": 500}}')
+    found = sample.history.bisect(NS, ID, '{"premium.gross": {"$gte": 500}}')
     assert [(t.version.v, t.holds) for t in found.turns] == [(Value.of(47), True)]
 
 

@@ -37,21 +37,21 @@ def keys(request: pytest.FixtureRequest) -> list[str]:
 def session(keys: list[str]) -> Iterator[Session]:
     stated: dict[str, Any] = {"ns": NS, "layout": "embedded"} | ({"keys": keys} if keys else {})
     with LocalServer() as server, Session.open(server.uri, Profile.read({"collection": [stated]}, "x")) as opened:
-        assert opened.create(NS, FIRST, ID).kind == "applied"
-        assert opened.save(NS, ID, opened.version(NS, ID), SECOND).kind == "applied"
+        assert opened.writing.create(NS, FIRST, ID).kind == "applied"
+        assert opened.writing.save(NS, ID, opened.history.version(NS, ID), SECOND).kind == "applied"
         yield opened
 
 
 def test_a_comparison_and_the_count_of_what_changed(session: Session, keys: list[str]) -> None:
-    found = session.compare(NS, ID, Value.of(1), Value.of(2))
+    found = session.history.compare(NS, ID, Value.of(1), Value.of(2))
     by_key = [op.op for op in found.diff] == ["move", "replace"]
     assert by_key is bool(keys)
-    assert next(iter(session.history(NS, ID))).changed == len(found.diff)
+    assert next(iter(session.history.versions(NS, ID))).changed == len(found.diff)
 
 
 def test_the_chain_and_blame(session: Session, keys: list[str]) -> None:
-    chain = session.chain(NS, ID)
-    told = {one.path: one.version.v for one in session.blame(NS, ID, inside=True)}
+    chain = session.history.chain(NS, ID)
+    told = {one.path: one.version.v for one in session.history.blame(NS, ID, inside=True)}
     assert told[("lines", 1, "sku")] == Value.of(1)  # by its key, or as the diff aligns them
     assert (("lines",) in told) is not bool(keys)
     assert {one.path: one.version.v for one in chain.blame()} == told
@@ -60,13 +60,13 @@ def test_the_chain_and_blame(session: Session, keys: list[str]) -> None:
 
 
 def test_a_conflict_merges_by_the_key(session: Session, keys: list[str]) -> None:
-    base = session.version(NS, ID, Value.of(1))
-    conflict = session.conflict(NS, ID, base, content(("ink", 1), ("pen", 1), ("pad", 1), unit="box"))
+    base = session.history.version(NS, ID, Value.of(1))
+    conflict = session.writing.conflict(NS, ID, base, content(("ink", 1), ("pen", 1), ("pad", 1), unit="box"))
     assert conflict.merge is not None
     wanted = content(("pad", 5), ("ink", 1), ("pen", 1), unit="box")
     assert (not conflict.both and conflict.merge.document() == wanted) is bool(keys)
 
 
 def test_a_migration_takes_the_keys_along(session: Session, keys: list[str]) -> None:
-    planned = session.migration(NS, "versions")
+    planned = session.exchange.migration(NS, "versions")
     assert Profile.read(tomllib.loads(planned.toml), "printed").collections[0].keys == ("_id", *keys)

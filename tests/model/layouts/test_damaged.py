@@ -59,18 +59,18 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
 
 def test_a_broken_document_is_listed_opened_and_shown_by_its_id_and_never_written(session: Session) -> None:
     id = Value.of("c")
-    assert [row.id for row in session.documents("d.things").rows] == [id]
-    assert session.find_id("d.things", "c") == id
-    assert len(list(session.outlines("d.things", [id]))) == 1
-    newest = next(iter(session.history("d.things", id)))
+    assert [row.id for row in session.documents.page("d.things").rows] == [id]
+    assert session.documents.find_id("d.things", "c") == id
+    assert len(list(session.documents.outlines("d.things", [id]))) == 1
+    newest = next(iter(session.history.versions("d.things", id)))
     assert (newest.state, newest.current) == ("damaged", True)
-    opened = session.open_document("d.things", id)
+    opened = session.writing.open("d.things", id)
     assert not opened.writable
     assert opened.base.raw
     assert b"broken" in opened.base.raw
     assert opened.document
     assert session.edit("d.things", id, set={"a": 5}).kind == "refused"
-    assert session.delete("d.things", id, opened.base).kind == "refused"
+    assert session.writing.delete("d.things", id, opened.base).kind == "refused"
 
 
 def test_what_stands_before_the_damage_is_legible_and_the_first_of_two_names_counts() -> None:

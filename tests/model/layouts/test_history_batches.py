@@ -123,7 +123,9 @@ def test_any_history_is_the_same_alone_and_among_others(
 @support.table("name", every(len(NAMES), NAMES))
 def test_what_other_programs_wrote_is_the_same_alone_and_among_others(name: str) -> None:
     with open_dump(HERE / name) as local, Session.open(local.uri) as session:
-        layouts = [session._catalogue.layout(info.ns) for info in session.collections() if info.belongs_to is None]
+        layouts = [
+            session.catalogue.layout(info.ns) for info in session.catalogue.collections() if info.belongs_to is None
+        ]
         for layout in layouts:
             ids = list(everyone(layout))
             assert [told(of, id) for id, of in together(layout, ids)] == [told(layout, id) for id in ids]
@@ -146,10 +148,10 @@ def test_histories_of_many_documents_take_a_few_commands(local: LocalServer) -> 
 
 
 READERS: dict[str, Callable[[Session, Path], Iterable[object]]] = {
-    "activity": lambda session, _: session.activity(["db.things"]).as_read(),
-    "as it stood": lambda session, _: session.as_of("db.things", NOON, contents=True),
-    "at two times": lambda session, _: session.as_of_both("db.things", NOON, NOON + dt.timedelta(hours=1)),
-    "export": lambda session, folder: session.export_history("db.things", folder / "all.jsonl", "jsonl"),
+    "activity": lambda session, _: session.time.activity(["db.things"]).as_read(),
+    "as it stood": lambda session, _: session.time.as_of("db.things", NOON, contents=True),
+    "at two times": lambda session, _: session.time.as_of_both("db.things", NOON, NOON + dt.timedelta(hours=1)),
+    "export": lambda session, folder: session.exchange.export_history("db.things", folder / "all.jsonl", "jsonl"),
 }
 
 
@@ -250,6 +252,6 @@ def test_a_scan_of_what_another_program_wrote_reads_histories_together(local: Lo
     local.load("db.things_rows", map(bson.encode, rows))
     stating = stated("db.things", "shadow", archive="db.things_rows", archive_id="of", version="v", kept="all")
     with listening() as log, Session.open(local.uri, Profile((stating,)), home=tmp_path) as session:
-        found = list(session.scan(["db.things"]))
+        found = list(session.scans.scan(["db.things"]))
         assert [(each.code, each.id) for each in found if isinstance(each, Finding)] == [("V2", Value.of(123))]
         assert len(log.names) < 60

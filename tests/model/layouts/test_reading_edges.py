@@ -45,7 +45,7 @@ def stated(db: Db, layout: str, **names: str) -> Profile:
 def test_the_fields_of_deltas_may_be_asked_for_in_every_way(db: Db, local_uri: str, fields: str) -> None:
     db.things.insert_many([{"docId": n, "v": 1, "a": [1, 2]} for n in range(3)])
     with Session.open(local_uri, stated(db, "deltas", id="docId")) as session:
-        assert len(session.documents(f"{db.name}.things", fields=fields).rows) == 3
+        assert len(session.documents.page(f"{db.name}.things", fields=fields).rows) == 3
 
 
 def test_deltas_are_put_in_order_by_a_field_that_is_undefined_null_or_missing(db: Db, local_uri: str) -> None:
@@ -54,7 +54,7 @@ def test_deltas_are_put_in_order_by_a_field_that_is_undefined_null_or_missing(db
     db.things.insert_many([{"docId": 1, "v": 1, "u": None}, {"docId": 2, "v": 1}, {"docId": 3, "v": 1, "u": 1}])
     db.things.insert_one(RawBSONDocument(null[:at] + b"\x06" + null[at + 1 :]))  # type: ignore[arg-type]
     with Session.open(local_uri, stated(db, "deltas", id="docId")) as session:
-        rows = session.documents(f"{db.name}.things", sort="-u").rows
+        rows = session.documents.page(f"{db.name}.things", sort="-u").rows
         assert rows[0].id.python() == 3
         assert len(rows) == 4
 
@@ -65,7 +65,7 @@ def test_a_filter_over_embedded_versions_that_is_wrong_is_answered_by_the_server
 ) -> None:
     db.things.insert_one({"_id": 1, "current": {"v": 1}, "prev": []})
     with Session.open(local_uri, stated(db, "embedded")) as session, pytest.raises(Refused, match="array"):
-        session.documents(f"{db.name}.things", filter)
+        session.documents.page(f"{db.name}.things", filter)
 
 
 def test_no_room_for_sorting_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +102,9 @@ def test_a_collection_of_somebody_that_is_called_quarantine_is_scanned(db: Db, l
         {"collection": [{"ns": f"{db.name}.quarantine", "layout": "versions", "id": "docId"}]}, "the profile"
     )
     with Session.open(local_uri, profile) as session:
-        assert [each.code for each in session.scan([db.name]) if isinstance(each, Finding)] == ["V3"]
+        assert [each.code for each in session.scans.scan([db.name]) if isinstance(each, Finding)] == ["V3"]
         db.quarantine.drop()
         db.quarantine.insert_one(
             {"_id": "0", "from": "a.b", "at": dt.datetime.now(dt.UTC), "by": "me", "doc": {"v": "2"}}
         )
-        assert list(session.scan([db.name])) == []
+        assert list(session.scans.scan([db.name])) == []

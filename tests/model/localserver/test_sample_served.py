@@ -33,8 +33,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def unsound(session: Session, ns: str) -> dict[str, str]:
     """Health in words of every document that is not sound."""
-    ids = [row.id for row in session.documents(ns, limit=5000).rows]
-    return {str(o.id.python()): o.health for o in session.outlines(ns, ids) if o.severity != "sound"}
+    ids = [row.id for row in session.documents.page(ns, limit=5000).rows]
+    return {str(o.id.python()): o.health for o in session.documents.outlines(ns, ids) if o.severity != "sound"}
 
 
 @pytest.mark.deep
@@ -72,7 +72,7 @@ def test_two_invoices_do_not_match_their_hash(session: Session) -> None:
 
 
 def test_five_tokens_are_stale_and_one_is_young(session: Session) -> None:
-    tokens = list(session.pending())
+    tokens = list(session.tokens.pending())
     assert sum(token.stale for token in tokens) == 5
     assert {token.ns for token in tokens if token.stale} == {"insurance.stats"}
     assert sum(token.at is not None and not token.stale for token in tokens) == 1
@@ -80,32 +80,32 @@ def test_five_tokens_are_stale_and_one_is_young(session: Session) -> None:
 
 @pytest.mark.deep
 def test_there_are_as_many_findings_as_the_welcome_page_says(session: Session) -> None:
-    found = [each for each in session.scan([THINGS[4].ns]) if isinstance(each, Finding)]
+    found = [each for each in session.scans.scan([THINGS[4].ns]) if isinstance(each, Finding)]
     assert THINGS[4].title == f"Repair {len(found)} findings"
 
 
 @pytest.mark.parametrize("ns", [f"{db}.{name}" for db, names in COLLECTIONS.items() for name in names.split()])
 def test_a_colleague_can_change_what_may_be_written(session: Session, ns: str) -> None:
-    rows = session.documents(ns, limit=2).rows
+    rows = session.documents.page(ns, limit=2).rows
     assert rows
     for row in rows:
-        if session.open_document(ns, row.id).writable:
-            outcome = session.colleague(ns, row.id)
+        if session.writing.open(ns, row.id).writable:
+            outcome = session.writing.colleague(ns, row.id)
             assert outcome.kind == ("refused" if ns in WITHOUT_INDEX else "applied"), outcome
 
 
 def test_the_missing_index_can_be_made_where_no_version_stands_twice(session: Session) -> None:
     ns = "insurance_2019.endorsements"
-    assert session.missing_index(ns)
-    assert session.create_index(ns).kind == "applied"
-    assert session.colleague(ns, Value.of("E-001")).kind == "applied"
-    assert session.create_index("insurance.tariffs").kind == "refused"
+    assert session.writing.missing_index(ns)
+    assert session.writing.create_index(ns).kind == "applied"
+    assert session.writing.colleague(ns, Value.of("E-001")).kind == "applied"
+    assert session.writing.create_index("insurance.tariffs").kind == "refused"
 
 
 def test_a_newcomer_meets_a_conflict(session: Session) -> None:
     thing = THINGS[2]
-    id = session.find_id(thing.ns, thing.id)
-    opened = session.open_document(thing.ns, id)
-    assert session.colleague(thing.ns, id).kind == "applied"
+    id = session.documents.find_id(thing.ns, thing.id)
+    opened = session.writing.open(thing.ns, id)
+    assert session.writing.colleague(thing.ns, id).kind == "applied"
     edited = session.edit(thing.ns, thing.id, set={"notes": "Roof redone 2024. Call ahead."}, base=opened.base.v)
     assert edited.kind == "conflict"

@@ -62,9 +62,9 @@ def plant(server: Server, profile: CollectionProfile, lives: dict[Value, list[Ve
 def told(session: Session, ns: str) -> dict[tuple[Value, Value | None], tuple[object, ...]]:
     """All that is known of each version, gaps included."""
     found: dict[tuple[Value, Value | None], tuple[object, ...]] = {}
-    for row in session.documents(ns, limit=1000, any_version=True).rows:
-        for each in session.history(ns, row.id):
-            content = session.version(ns, row.id, each.v).content if each.state != "missing" else None
+    for row in session.documents.page(ns, limit=1000, any_version=True).rows:
+        for each in session.history.versions(ns, row.id):
+            content = session.history.version(ns, row.id, each.v).content if each.state != "missing" else None
             known = (each.at, each.author, each.reason, each.state, each.current, each.deleted)
             found[row.id, each.v] = (content, *known)
     return found
@@ -106,16 +106,18 @@ def test_a_history_of_all_types_comes_back_equal_in_every_layout(
         assert len(wanted) >= len(contents)
         for form, target in targets.items():
             path = tmp_path / form
-            made = session.export_history(ns, path, form)
+            made = session.exchange.export_history(ns, path, form)
             assert [each.versions for each in made]
             assert (made.written, made.left, made.other) == (len(contents), (), ())
-            run = session.history_import(target, path).apply()
+            run = session.exchange.history_import(target, path).apply()
             assert kinds(run) == {"applied": len(lives)}
             assert told(session, target) == wanted, form
-            assert kinds(session.history_import(target, path).apply()) == {"skipped": len(lives)}
-            assert kinds(session.history_import(ns, path).apply()) == {"skipped": len(lives)}, "where it came from too"
-        assert set(kinds(session.undo_run(run.id))) == {"applied"}
-        assert not session.count(target)[0]
+            assert kinds(session.exchange.history_import(target, path).apply()) == {"skipped": len(lives)}
+            assert kinds(session.exchange.history_import(ns, path).apply()) == {"skipped": len(lives)}, (
+                "where it came from too"
+            )
+        assert set(kinds(session.way_back.undo_run(run.id))) == {"applied"}
+        assert not session.documents.count(target)[0]
 
 
 def orders(local_uri: str, database: Any, layout: str = "versions", versions: int = 3) -> tuple[str, Profile]:
@@ -134,16 +136,16 @@ def test_versions_that_came_later_are_brought_behind_those_that_are_there(
     ns, shop = orders(local_uri, database, layout, 2)
     target = f"{database.name}.again"
     with Session.open(local_uri, shop) as session:
-        list(session.export_history(ns, tmp_path / "g", "git"))
-        first = session.history_import(target, tmp_path / "g").apply()
+        list(session.exchange.export_history(ns, tmp_path / "g", "git"))
+        first = session.exchange.history_import(target, tmp_path / "g").apply()
         assert kinds(first) == {"applied": 1}
         assert session.edit(ns, "A", {"total": 9}).kind == "applied"
         assert session.edit(ns, "A", {"more": True}).kind == "applied"
-        list(session.export_history(ns, tmp_path / "g", "git"))
-        second = session.history_import(target, tmp_path / "g").apply()
+        list(session.exchange.export_history(ns, tmp_path / "g", "git"))
+        second = session.exchange.history_import(target, tmp_path / "g").apply()
         assert kinds(second) == {"applied": 1}
         assert told(session, target) == told(session, ns)
-        assert set(kinds(session.undo_run(second.id))) == {"applied"}
+        assert set(kinds(session.way_back.undo_run(second.id))) == {"applied"}
         assert [v.python() for _, v in told(session, target) if v] == [2, 1], "what the first run brought is left"
 
 
@@ -154,21 +156,21 @@ def test_what_others_wrote_is_never_overwritten_nor_undone_from_under_them(
     ns, shop = orders(local_uri, database, layout)
     target = f"{database.name}.again"
     with Session.open(local_uri, shop) as session:
-        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
-        run = session.history_import(target, tmp_path / "f.jsonl").apply()
+        list(session.exchange.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        run = session.exchange.history_import(target, tmp_path / "f.jsonl").apply()
         assert kinds(run) == {"applied": 1}
         assert session.edit(target, "A", {"total": 100}).kind == "applied"
-        assert kinds(session.history_import(target, tmp_path / "f.jsonl").apply()) == {"skipped": 1}
+        assert kinds(session.exchange.history_import(target, tmp_path / "f.jsonl").apply()) == {"skipped": 1}
         before = told(session, target)
-        assert set(kinds(session.undo_run(run.id))) == {"conflict"}, "the new version rests on these"
+        assert set(kinds(session.way_back.undo_run(run.id))) == {"conflict"}, "the new version rests on these"
         assert told(session, target) == before
         name = "again" if layout == "versions" else "again_history"
         database[name].update_one({"v": 2}, {"$set": {"total": 7}})
-        (drawn,) = session.history_import(target, tmp_path / "f.jsonl").drawn()
+        (drawn,) = session.exchange.history_import(target, tmp_path / "f.jsonl").drawn()
         assert drawn.kind == "conflict"
         assert drawn.detail == "v2 of A is there with other contents; nothing was written."
         database[name].delete_one({"v": 2})
-        (drawn,) = session.history_import(target, tmp_path / "f.jsonl").drawn()
+        (drawn,) = session.exchange.history_import(target, tmp_path / "f.jsonl").drawn()
         assert drawn.kind == "conflict", "somebody has gone on behind the gap"
 
 
@@ -176,21 +178,21 @@ def test_a_deletion_comes_back_as_one(local_uri: str, database: Any, tmp_path: P
     ns, shop = orders(local_uri, database)
     target = f"{database.name}.again"
     with Session.open(local_uri, shop) as session:
-        assert session.delete(ns, Value.of("A"), session.last(ns, Value.of("A"))).kind == "applied"
-        list(session.export_history(ns, tmp_path / "g", "git"))
-        assert kinds(session.history_import(target, tmp_path / "g").apply()) == {"applied": 1}
+        assert session.writing.delete(ns, Value.of("A"), session.history.last(ns, Value.of("A"))).kind == "applied"
+        list(session.exchange.export_history(ns, tmp_path / "g", "git"))
+        assert kinds(session.exchange.history_import(target, tmp_path / "g").apply()) == {"applied": 1}
         assert told(session, target) == told(session, ns)
-        assert session.last(target, Value.of("A")).deleted
+        assert session.history.last(target, Value.of("A")).deleted
         past = f"{database.name}.past"
-        work = session.history_import(past, tmp_path / "g", "archive")
+        work = session.exchange.history_import(past, tmp_path / "g", "archive")
         assert kinds(work.apply()) == {"applied": 1}
         assert work.losses() == ["Who deleted a document, and when, is not kept (1 version)."]
         with pytest.raises(NotFound):
-            session.version(past, Value.of("A"))
-        assert [each.v.python() for each in session.history(past, Value.of("A")) if each.v] == [3, 2, 1]
-        list(session.export_history(past, tmp_path / "p", "folder"))
-        assert kinds(session.history_import(past, tmp_path / "p").apply()) == {"skipped": 1}
-        inside = session.history_import(f"{database.name}.inside", tmp_path / "g", "embedded")
+            session.history.version(past, Value.of("A"))
+        assert [each.v.python() for each in session.history.versions(past, Value.of("A")) if each.v] == [3, 2, 1]
+        list(session.exchange.export_history(past, tmp_path / "p", "folder"))
+        assert kinds(session.exchange.history_import(past, tmp_path / "p").apply()) == {"skipped": 1}
+        inside = session.exchange.history_import(f"{database.name}.inside", tmp_path / "g", "embedded")
         (drawn,) = inside.drawn()
         assert (drawn.kind, "embedded keeps nothing of deleted documents" in drawn.detail) == ("refused", True)
 
@@ -200,8 +202,8 @@ def test_what_has_no_place_is_said_before(local_uri: str, database: Any, tmp_pat
     bare = f"{database.name}.bare"
     profile = Profile((*shop.collections, stated(bare, "archive")))
     with Session.open(local_uri, profile) as session:
-        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
-        work = session.history_import(bare, tmp_path / "f.jsonl")
+        list(session.exchange.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        work = session.exchange.history_import(bare, tmp_path / "f.jsonl")
         assert [said.partition(" (")[0] for said in work.foreseen()] == [
             "No field is stated for times",
             "No field is stated for authors",
@@ -210,43 +212,45 @@ def test_what_has_no_place_is_said_before(local_uri: str, database: Any, tmp_pat
         assert [each.kind for each in work.drawn()] == ["applied"]
         assert [said.rpartition(" (")[2] for said in work.losses()] == ["3 versions).", "3 versions).", "1 version)."]
         assert kinds(work.apply()) == {"applied": 1}
-        kept = [each.at for each in session.history(bare, Value.of("A"))]
-        assert kept == [each.at and each.at.replace(microsecond=0) for each in session.history(ns, Value.of("A"))]
-        assert kinds(session.history_import(bare, tmp_path / "f.jsonl").apply()) == {"skipped": 1}
+        kept = [each.at for each in session.history.versions(bare, Value.of("A"))]
+        assert kept == [
+            each.at and each.at.replace(microsecond=0) for each in session.history.versions(ns, Value.of("A"))
+        ]
+        assert kinds(session.exchange.history_import(bare, tmp_path / "f.jsonl").apply()) == {"skipped": 1}
 
 
 def test_a_collection_that_cannot_take_a_history_is_refused(local_uri: str, database: Any, tmp_path: Path) -> None:
     ns, shop = orders(local_uri, database)
     database["people"].insert_many([{"_id": each, "name": "x"} for each in range(3)])
     with Session.open(local_uri, shop) as session:
-        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        list(session.exchange.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
         for place, layout, why in (
             ("people", "", "keeps only the newest"),
             ("hashes", "hashed", "keeps only the newest"),
         ):
             with pytest.raises(Refused, match=why):
-                list(session.history_import(f"{database.name}.{place}", tmp_path / "f.jsonl", layout).drawn())
+                list(session.exchange.history_import(f"{database.name}.{place}", tmp_path / "f.jsonl", layout).drawn())
         with pytest.raises(Refused, match="no history that an export wrote"):
-            list(session.history_import(ns, Path(__file__)).drawn())
+            list(session.exchange.history_import(ns, Path(__file__)).drawn())
         with pytest.raises(NotFound):
-            list(session.history_import(ns, tmp_path / "nothing").drawn())
-        session.read_only = True
+            list(session.exchange.history_import(ns, tmp_path / "nothing").drawn())
+        session.trust.read_only = True
         with pytest.raises(Refused, match="read-only"):
-            session.history_import(f"{database.name}.again", tmp_path / "f.jsonl").apply()
+            session.exchange.history_import(f"{database.name}.again", tmp_path / "f.jsonl").apply()
 
 
 def test_an_import_that_died_goes_on_where_it_ended(local_uri: str, database: Any, tmp_path: Path) -> None:
     ns, shop = orders(local_uri, database, "archive", 5)
     with Session.open(local_uri, shop) as session:
-        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        list(session.exchange.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
         for left in range(5):
             target = f"{database.name}.again{left}"
-            drawn = list(session.history_import(target, tmp_path / "f.jsonl").drawn())
+            drawn = list(session.exchange.history_import(target, tmp_path / "f.jsonl").drawn())
             database[f"again{left}_history"].create_index([("docId", 1), ("v", 1)], unique=True)
             with Server.connect(local_uri) as server:
                 for step in drawn[0].steps[:left]:
                     server.send(step.write)
-            assert kinds(session.history_import(target, tmp_path / "f.jsonl").apply()) == {"applied": 1}
+            assert kinds(session.exchange.history_import(target, tmp_path / "f.jsonl").apply()) == {"applied": 1}
             assert told(session, target) == told(session, ns)
 
 
@@ -264,12 +268,12 @@ def test_an_import_that_is_stopped_says_what_it_did_and_is_undone(
             raise Cancelled
 
     with Session.open(local_uri, Profile((profile,))) as session:
-        list(session.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
+        list(session.exchange.export_history(ns, tmp_path / "f.jsonl", "jsonl"))
         run: Run | None = None
-        run = session.history_import(target, tmp_path / "f.jsonl").apply(stop)
+        run = session.exchange.history_import(target, tmp_path / "f.jsonl").apply(stop)
         with pytest.raises(Cancelled):
             list(run)
         assert [each.kind for each in run.done] == ["applied", "applied"]
-        assert session.count(target)[0] == 2
-        assert kinds(session.undo_run(run.id)) == {"applied": 2}
-        assert session.count(target)[0] == 0
+        assert session.documents.count(target)[0] == 2
+        assert kinds(session.way_back.undo_run(run.id)) == {"applied": 2}
+        assert session.documents.count(target)[0] == 0

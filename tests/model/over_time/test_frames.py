@@ -56,8 +56,8 @@ def test_pandas_takes_the_rows() -> None:
     import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     with Session.open("sample:") as session:
-        frame = pandas.DataFrame(session.history(CONTRACTS, ID).frame())
-        changes = pandas.DataFrame(session.activity(CONTRACTS, id=ID).frame())
+        frame = pandas.DataFrame(session.history.versions(CONTRACTS, ID).frame())
+        changes = pandas.DataFrame(session.time.activity(CONTRACTS, id=ID).frame())
     assert list(frame["v"]) == list(range(14, 0, -1))
     assert str(frame["at"].dtype).endswith("UTC]")
     assert changes.groupby("author").size().sum() == len(changes)
@@ -86,26 +86,30 @@ def test_every_bson_type_becomes_a_plain_value() -> None:
 
 def test_an_id_is_text_or_a_value_and_a_time_without_a_zone_is_in_utc() -> None:
     with Session.open("sample:") as session:
-        id = session.find_id(CONTRACTS, ID)
-        versions = [each.v for each in session.history(CONTRACTS, id)]
-        assert [each.v for each in session.history(CONTRACTS, ID)] == versions
-        begun = session.history(CONTRACTS, ID)
+        id = session.documents.find_id(CONTRACTS, ID)
+        versions = [each.v for each in session.history.versions(CONTRACTS, id)]
+        assert [each.v for each in session.history.versions(CONTRACTS, ID)] == versions
+        begun = session.history.versions(CONTRACTS, ID)
         assert next(begun).v == versions[0]
         assert [row["v"] for row in begun.frame()] == [v.python() for v in versions[1:] if v is not None]
-        whole = session.activity(CONTRACTS, id=id).frame()
-        assert session.activity([CONTRACTS], id=ID).frame() == whole
+        whole = session.time.activity(CONTRACTS, id=id).frame()
+        assert session.time.activity([CONTRACTS], id=ID).frame() == whole
         naive, aware = dt.datetime(2026, 10, 1), dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
         for since in (naive, "2026-10-01", "2026-10-01T02:00+02:00"):
-            assert session.activity(CONTRACTS, since=since, id=ID).frame() == [r for r in whole if r["at"] >= aware]
-        tariffs = session.asof("insurance.tariffs", naive).frame()
-        assert tariffs == session.asof("insurance.tariffs", aware).frame()
-        assert [each.id for each in session.as_of("insurance.tariffs", naive)]
-        assert list(session.as_of_both("insurance.tariffs", naive, aware)) == []
+            assert session.time.activity(CONTRACTS, since=since, id=ID).frame() == [
+                r for r in whole if r["at"] >= aware
+            ]
+        tariffs = session.time.asof("insurance.tariffs", naive).frame()
+        assert tariffs == session.time.asof("insurance.tariffs", aware).frame()
+        assert [each.id for each in session.time.as_of("insurance.tariffs", naive)]
+        assert list(session.time.as_of_both("insurance.tariffs", naive, aware)) == []
         for row in tariffs:
-            (version,) = [v for v in session.history("insurance.tariffs", row["id"]) if v.v == Value.of(row["v"])]
+            (version,) = [
+                v for v in session.history.versions("insurance.tariffs", row["id"]) if v.v == Value.of(row["v"])
+            ]
             assert version.at == row["at"] <= aware
-        for wrong in (lambda: session.activity(id=ID), lambda: session.asof(CONTRACTS, "soon")):
+        for wrong in (lambda: session.time.activity(id=ID), lambda: session.time.asof(CONTRACTS, "soon")):
             with pytest.raises(Refused):
                 wrong()
         with pytest.raises(NotFound):
-            session.history(CONTRACTS, "K-none").frame()
+            session.history.versions(CONTRACTS, "K-none").frame()

@@ -64,7 +64,7 @@ def names(rows: tuple[Row, ...]) -> list[object]:
 
 
 def past(session: Session, ns: str, hour: float, filter: str = "", sort: str = "") -> HistoryList:
-    return session.past(ns, START + hour * HOUR, filter, sort)
+    return session.time.past(ns, START + hour * HOUR, filter, sort)
 
 
 def test_a_list_of_the_past_is_in_the_order_asked_for_page_by_page(session: Session, ns: str) -> None:
@@ -117,14 +117,14 @@ def test_a_list_that_was_stopped_goes_on_where_it_stood(session: Session, ns: st
 
 def test_an_export_of_the_past_leaves_out_what_cannot_be_proven(session: Session, ns: str, tmp_path: Path) -> None:
     file = tmp_path / "then.bson"
-    assert session.export_list(past(session, ns, 2.5), str(file)).documents == 1
+    assert session.exchange.export_list(past(session, ns, 2.5), str(file)).documents == 1
     assert bson.decode_all(file.read_bytes()) == [{"_id": "fine", "n": 6, "color": "blue"}]
 
 
 def test_deleted_documents_are_listed_with_who_and_when(server_uri: str, database_name: str, tmp_path: Path) -> None:
     server = Session.open(server_uri, home=tmp_path)
     with server:
-        port = server._port
+        port = server._connection.port
         kept = layout_of(port, database_name, "versions", at="changedAt", author="changedBy")
         for id in ("gone", "back", "there"):
             written(kept, id, 1, 0)
@@ -138,11 +138,11 @@ def test_deleted_documents_are_listed_with_who_and_when(server_uri: str, databas
         f'[[collection]]\nns = "{kept.ns}"\nlayout = "versions"\nid = "docId"\nat = "changedAt"\nauthor = "changedBy"\n'
     )
     with Session.open(server_uri, profile=file, home=tmp_path) as session:
-        (row,) = session.deleted(kept.ns).page(0, 9).rows
+        (row,) = session.time.deleted(kept.ns).page(0, 9).rows
         assert (row.id.python(), row.version, row.at, row.author) == ("gone", Value.of(1), START + 3 * HOUR, "eva")
-        assert session.deleted(kept.ns, '{ "n": 2 }').count() == 0
-        assert session.restore(kept.ns, row.id, row.version).kind == "applied"
-        assert session.deleted(kept.ns).count() == 0
+        assert session.time.deleted(kept.ns, '{ "n": 2 }').count() == 0
+        assert session.writing.restore(kept.ns, row.id, row.version).kind == "applied"
+        assert session.time.deleted(kept.ns).count() == 0
 
 
 def test_the_journal_tells_who_deleted_a_document_of_which_only_the_archive_is_left(
@@ -157,9 +157,12 @@ def test_the_journal_tells_who_deleted_a_document_of_which_only_the_archive_is_l
     file.write_text(f'[[collection]]\nns = "{layout.ns}"\nlayout = "archive"\narchive = "{layout.profile.archive}"\n')
     with Session.open(server_uri, profile=file, home=tmp_path) as session:
         assert (
-            session.delete(layout.ns, Value.of("here"), session.version(layout.ns, Value.of("here"))).kind == "applied"
+            session.writing.delete(
+                layout.ns, Value.of("here"), session.history.version(layout.ns, Value.of("here"))
+            ).kind
+            == "applied"
         )
-        found = session.deleted(layout.ns)
+        found = session.time.deleted(layout.ns)
         told = {row.id.python(): (row.version, row.at is not None, row.author) for row in found.page(0, 9).rows}
         assert told == {"here": (Value.of(2), True, getpass.getuser()), "elsewhere": (Value.of(2), False, None)}
         assert found.notes == ["For one of them, nothing tells who deleted it, or when."]

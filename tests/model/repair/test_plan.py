@@ -115,7 +115,7 @@ def test_a_scan_for_a_plan_holds_no_documents(
             tracemalloc.stop()
         assert peak < 350 * size
         with Session.open(local_uri, profile) as session:
-            told = [each for each in session.scan([f"{name}.things"]) if isinstance(each, Finding)]
+            told = [each for each in session.scans.scan([f"{name}.things"]) if isinstance(each, Finding)]
             plan, slimmed = session.repairs.plan(told), Plan.load(tmp_path / "plan.json")
         assert [item.seen for item in plan.items] == [item.seen for item in slimmed.items]
         assert len(plan.items) == 601

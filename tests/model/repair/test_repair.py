@@ -63,7 +63,7 @@ class Between(FaultyServer):
 
 
 def server_of(here: Place) -> Server:
-    return here.session._opened.server
+    return here.session._connection.opened.server
 
 
 def done(here: Place, port: Any = None, plan: Plan | None = None) -> list[Outcome]:
@@ -236,11 +236,11 @@ def test_a_write_in_doubt_is_unknown_and_the_next_run_of_the_plan_knows_it(at: A
     (outcome,) = done(here, port, plan)
     assert outcome.kind == "unknown"
     assert outcome.entry is not None
-    assert here.session.look_again(outcome.entry).kind == "unknown"
+    assert here.session.way_back.look_again(outcome.entry).kind == "unknown"
     port.land()
     assert [each.kind for each in done(here, plan=plan)] == ["skipped"]
     assert here.session.journal.entry(outcome.entry).kind == "applied"
-    assert here.session.undo(outcome.entry).kind == "applied"
+    assert here.session.way_back.undo(outcome.entry).kind == "applied"
 
 
 # --- what is never done by itself
@@ -304,7 +304,7 @@ def test_an_unticked_item_is_left_alone(at: At) -> None:
 def test_a_read_only_session_draws_and_does_not_write(at: At) -> None:
     here = at("A3")
     plan = here.plan()
-    here.session.read_only = True
+    here.session.trust.read_only = True
     drawn = list(here.session.repairs.dry_run(plan))
     assert [each.verdict for each in drawn] == ["would"], drawn[0].text
     with pytest.raises(NotAllowed):
@@ -382,7 +382,7 @@ def test_the_journal_keeps_the_bytes_and_says_what_each_write_was_for(at: At) ->
     assert (entry.action, entry.kind, record.extra["repair"]) == ("repair", "applied", "rebuild-prev")
     assert record.before in raw
     with pytest.raises(Refused, match="as a whole"):
-        here.session.undo_conflict(entry.id)
+        here.session.way_back.conflict(entry.id)
 
 
 # --- what it looks like
@@ -408,7 +408,9 @@ def test_young_findings_have_no_repair_in_the_plan(at: At) -> None:
     here = at("A1")
     late = dt.datetime.now(dt.UTC) - dt.timedelta(days=8, hours=20)
     found = [
-        each for each in here.session.scan([f"{here.database.name}.things"], now=late) if isinstance(each, Finding)
+        each
+        for each in here.session.scans.scan([f"{here.database.name}.things"], now=late)
+        if isinstance(each, Finding)
     ]
     (item,) = here.session.repairs.plan(found).items
     assert item.repair is None

@@ -71,10 +71,10 @@ def session(db: Db, uri: str) -> Iterator[Session]:
 
 
 def repaired(here: Session, db: Db, act: Act = lambda: None, silent: bool = False) -> list[Outcome]:
-    found = [each for each in here.scan([f"{db.name}.days"]) if isinstance(each, Finding)]
-    server = here._opened.server
+    found = [each for each in here.scans.scan([f"{db.name}.days"]) if isinstance(each, Finding)]
+    server = here._connection.opened.server
     port = Behind(server, act, silent)
-    catalogue = Catalogue(server, port, here._catalogue._profile, here.source)
+    catalogue = Catalogue(server, port, here.catalogue._profile, here.source)
     repairs = Repairs(Writer(catalogue, port, here.journal, here.source, "tester"), lambda: None)
     return [outcome for _, outcome in repairs.apply(repairs.plan(found))]
 
@@ -107,4 +107,4 @@ def test_a_token_in_doubt_is_looked_for_by_itself_although_others_have_counted(d
         (outcome,) = repaired(here, db, silent=True)
         assert outcome.kind == "unknown"
         db.days.update_one({"_id": "a"}, {"$inc": {"count": 1}})
-        assert here.look_again(outcome.entry or "").kind == "applied"
+        assert here.way_back.look_again(outcome.entry or "").kind == "applied"

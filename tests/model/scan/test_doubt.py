@@ -50,9 +50,9 @@ def profile(database: Db, tmp_path: Path) -> Path:
 
 def found(uri: str, database: Db, profile: Path | None = None, ids: Sequence[str] = ()) -> list[Finding]:
     with Session.open(uri, profile=profile) as session:
-        assert session.info(f"{database.name}.things").layout == "archive"
+        assert session.catalogue.info(f"{database.name}.things").layout == "archive"
         wanted = [Value.of(id) for id in ids] or None
-        return [each for each in session.scan([f"{database.name}.things"], wanted) if isinstance(each, Finding)]
+        return [each for each in session.scans.scan([f"{database.name}.things"], wanted) if isinstance(each, Finding)]
 
 
 def test_damage_in_more_than_a_fifth_of_the_documents_speaks_against_the_layout(server_uri: str, database: Db) -> None:
@@ -118,11 +118,11 @@ def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(
             told.append(each)
 
     with Session.open(server_uri) as session:
-        scan = session.scan([database.name], checkpoint=stopping)
+        scan = session.scans.scan([database.name], checkpoint=stopping)
         with pytest.raises(stop):
             listen(scan)
         first = len(told)
-        listen(session.scan([database.name], mark=Mark.from_text(scan.mark.to_text())))
+        listen(session.scans.scan([database.name], mark=Mark.from_text(scan.mark.to_text())))
     assert 0 < first < len(told)
     assert sorted(str(each.id and each.id.python()) for each in told) == [f"K-{n:03d}" for n in range(70)]
 
@@ -132,7 +132,7 @@ def test_a_scan_that_is_stopped_tells_what_it_has_found_and_goes_on_behind_it(
 
 def written(uri: str, database: Db, path: Path, profile: Path | None = None) -> Plan:
     with Session.open(uri, profile=profile) as session:
-        findings = [each for each in session.scan([database.name]) if isinstance(each, Finding)]
+        findings = [each for each in session.scans.scan([database.name]) if isinstance(each, Finding)]
         session.repairs.plan(findings).save(path)
         return session.repairs.load(path)
 

@@ -38,7 +38,7 @@ def session(db: Db, uri: str, layout: str, **names: Any) -> Iterator[Session]:
 
 
 def findings(here: Session, db: Db) -> list[Finding]:
-    return [each for each in here.scan([f"{db.name}.things"]) if isinstance(each, Finding)]
+    return [each for each in here.scans.scan([f"{db.name}.things"]) if isinstance(each, Finding)]
 
 
 @pytest.mark.parametrize("v", [HUGE, "-" + HUGE, 1e300, Decimal128("1E+300"), Decimal128("sNaN")])
@@ -115,9 +115,9 @@ def test_a_counter_without_room_is_told_and_the_others_are_cleaned_up(db: Db, lo
         for id, count in (("a", Int64(2**63 - 1)), ("b", 1))
     )
     with session(db, local_uri, "pending") as here:
-        full, other = here.pending(f"{db.name}.things")
+        full, other = here.tokens.pending(f"{db.name}.things")
         assert "has no room for 1" in full.problem
-        assert [outcome.kind for outcome in here.finish([full, other])] == ["refused", "applied"]
+        assert [outcome.kind for outcome in here.tokens.finish([full, other])] == ["refused", "applied"]
         assert here.once.count(f"{db.name}.things", "a").kind == "refused"
         assert [each.repair for each in findings(here, db)] == [None]
     assert [(each["_id"], each["count"]) for each in db.things.find()] == [("a", 2**63 - 1), ("b", 2)]

@@ -98,7 +98,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def lines(session: Session, number: int, of: int, places: tuple[str, ...] = ()) -> list[str]:
-    return list(parts.rows(session.scan(places).in_part(number, of), number, of, places))
+    return list(parts.rows(session.scans.scan(places).in_part(number, of), number, of, places))
 
 
 def told(found: list[Finding | Unchecked]) -> list[str]:
@@ -113,10 +113,10 @@ def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")
     with opened(random.Random(seed), tmp_path) as session:
-        whole = session.scan()
+        whole = session.scans.scan()
         expected = told(list(whole))
         assert len(expected) > 20
-        assert any(each.doubt for each in session.scan(["other"]) if isinstance(each, Finding))
+        assert any(each.doubt for each in session.scans.scan(["other"]) if isinstance(each, Finding))
         for of in support.by_depth((3,), (1, 2, 3, 7)):
             joined = parts.JoinedScan([(f"{n}", lines(session, n, of)) for n in range(of, 0, -1)])
             assert told(list(joined)) == expected
@@ -126,7 +126,7 @@ def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_a_large_collection_is_divided_and_the_others_belong_to_one_part_each(session: Session) -> None:
-    found = [list(session.scan().in_part(n, 3)) for n in (1, 2, 3)]
+    found = [list(session.scans.scan().in_part(n, 3)) for n in (1, 2, 3)]
     begun = [[each for each in part if isinstance(each, parts.CollectionBegun)] for part in found]
     assert all("shop.things" in {each.ns for each in part} for part in begun)
     assert sum("shop.hashed" in {each.ns for each in part} for part in begun) == 1  # hashes are compared with all
@@ -187,7 +187,7 @@ def test_a_part_ends_where_chunks_meet_and_a_router_asks_their_shards_alone(
         for number in (1, 2, 3):
             with monkeypatch.context() as patched:
                 patched.setattr(Server, "find", noted)
-                rows = list(session.scan(["shop.things"]).in_part(number, 3))
+                rows = list(session.scans.scan(["shop.things"]).in_part(number, 3))
             found += [each for each in rows if isinstance(each, Finding)]
             begun += [each for each in rows if isinstance(each, parts.CollectionBegun)]
         assert len({each.id for each in found}) == len(found) == 90

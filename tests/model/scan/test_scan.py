@@ -108,7 +108,7 @@ def test_a_document_that_cannot_be_read_is_named_with_its_version(
     client[database_name].get_collection("things", codec_options=RAW).insert_one(RawBSONDocument(raw, RAW))
     profile = Profile((stated(f"{database_name}.things", layout),))
     with Session.open(server_uri, profile=profile) as session:
-        found = [each for each in session.scan([database_name]) if isinstance(each, Finding)]
+        found = [each for each in session.scans.scan([database_name]) if isinstance(each, Finding)]
     told = [(each.id, each.versions) for each in found if each.code == "B1"]
     assert told == [(Value.of("K"), () if v is None else (Value.of(v),))]
 
@@ -131,7 +131,7 @@ def test_a_scan_whose_cursors_are_lost_finds_the_same(
     whole = keys(scanned(server_uri, it))
     assert whole
     with opened(server_uri, it) as session:
-        layout = session._catalogue.layout(it.ns)
+        layout = session.catalogue.layout(it.ns)
         faulty.after, faulty.times = 9, 6
         reading = OrderedReading(faulty)
         found = list(layout.findings(now=NOW, reading=reading))
@@ -147,7 +147,7 @@ def test_what_could_not_be_read_to_its_end_is_said(
     it = scene(client, database_name, name)
     with opened(server_uri, it) as session:
         catalogue = Catalogue(faulty, faulty, it.profile(), server_uri)
-        session._catalogue.info(it.ns)
+        session.catalogue.info(it.ns)
         faulty.left = 30
         found = list(Scan(catalogue, faulty, [it.ns], now=NOW))
     said = [each.why for each in found if isinstance(each, Unchecked)]
@@ -163,7 +163,7 @@ def test_a_stopped_scan_goes_on_from_its_mark(
     it = scene(client, database_name, name, 140)
     it.expected.clear()
     with opened(server_uri, it) as session:
-        whole = keys(list(session.scan([database_name], now=NOW)))
+        whole = keys(list(session.scans.scan([database_name], now=NOW)))
         for stop in (1, 2):
             steps = 0
 
@@ -174,13 +174,13 @@ def test_a_stopped_scan_goes_on_from_its_mark(
                     raise Cancelled
 
             first: list[Finding | Unchecked] = []
-            begun = session.scan([database_name], checkpoint=checkpoint, now=NOW)
+            begun = session.scans.scan([database_name], checkpoint=checkpoint, now=NOW)
             with pytest.raises(Cancelled):
                 first.extend(begun)
             assert not begun.summary.whole
             mark = Mark.from_text(begun.mark.to_text())
             assert mark == begun.mark
-            rest = session.scan([database_name], now=NOW, mark=mark)
+            rest = session.scans.scan([database_name], now=NOW, mark=mark)
             second = list(rest)
             assert rest.summary.whole
             assert set(keys(first)) | set(keys(second)) == set(whole)
@@ -189,12 +189,12 @@ def test_a_stopped_scan_goes_on_from_its_mark(
 
 def test_a_mark_lets_a_finished_collection_alone(session_of_two: tuple[Session, str]) -> None:
     session, db = session_of_two
-    work = session.scan([db], now=NOW)
+    work = session.scans.scan([db], now=NOW)
     seen = [each.ns for each in work if isinstance(each, Finding)]
     assert set(seen) == {f"{db}.one", f"{db}.two"}
-    again = session.scan([db], now=NOW, mark=Mark((f"{db}.one",)))
+    again = session.scans.scan([db], now=NOW, mark=Mark((f"{db}.one",)))
     assert {each.ns for each in again} == {f"{db}.two"}
-    assert list(session.scan([db], now=NOW, mark=work.mark)) == []
+    assert list(session.scans.scan([db], now=NOW, mark=work.mark)) == []
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def session_of_two(server_uri: str, database: Db, database_name: str) -> Iterato
         )
     with Session.open(server_uri) as session:
         for name in ("one", "two"):
-            session.set_layout(f"{database_name}.{name}", "versions")
+            session.catalogue.set_layout(f"{database_name}.{name}", "versions")
         yield session, database_name
 
 
@@ -216,7 +216,7 @@ def test_documents_that_a_server_cannot_sort_are_read_in_its_own_order(
     faulty.unsorted = True
     with opened(server_uri, it) as session:
         reading = OrderedReading(faulty)
-        found = list(session._catalogue.layout(it.ns).findings(now=NOW, reading=reading))
+        found = list(session.catalogue.layout(it.ns).findings(now=NOW, reading=reading))
     assert not it.wrong(found)
     assert not reading.in_order
     assert not [each for each in found if isinstance(each, Unchecked)]
@@ -242,7 +242,7 @@ def test_progress_counts_the_stored_documents_and_knows_how_many_there_are(
     it = scene(client, database_name, "A4 archive", 60)
     told: list[tuple[int, int | None]] = []
     with opened(server_uri, it) as session:
-        work = session.scan([database_name], checkpoint=lambda done, total: told.append((done, total)), now=NOW)
+        work = session.scans.scan([database_name], checkpoint=lambda done, total: told.append((done, total)), now=NOW)
         list(work)
     stored = sum(map(len, it.stored.values()))
     assert work.summary.documents == stored
@@ -343,18 +343,18 @@ def test_one_document_is_scanned_as_among_all(
 ) -> None:
     it = scene(client, database_name, name, 12)
     with opened(server_uri, it) as session:
-        whole = [each for each in session.scan([it.ns], now=NOW) if isinstance(each, Finding)]
+        whole = [each for each in session.scans.scan([it.ns], now=NOW) if isinstance(each, Finding)]
         ids = {each.id for each in whole if each.id is not None}
         assert ids
         for id in ids:
-            alone = keys(list(session.scan([it.ns], [id], now=NOW)))
+            alone = keys(list(session.scans.scan([it.ns], [id], now=NOW)))
             assert alone == keys([each for each in whole if each.id == id])
 
 
 def test_documents_are_scanned_in_one_collection_at_a_time(session_of_two: tuple[Session, str]) -> None:
     session, db = session_of_two
     with pytest.raises(Refused, match="one collection"):
-        session.scan([f"{db}.one", f"{db}.two"], [Value.of("d1")])
+        session.scans.scan([f"{db}.one", f"{db}.two"], [Value.of("d1")])
 
 
 # --- what is left out
@@ -389,11 +389,11 @@ def test_an_archive_and_the_quarantine_are_not_scanned_as_their_own(
     it = scene(client, database_name, "A3 archive", 6)
     client[database_name]["quarantine"].insert_one({"_id": 1, "from": it.past, "doc": {"v": "3"}})
     with opened(server_uri, it) as session:
-        whole = keys(list(session.scan([database_name], now=NOW)))
-        assert whole == keys(list(session.scan([it.past], now=NOW)))  # the archive means what it belongs to
-        assert {each.ns for each in session.scan([database_name], now=NOW)} == {it.ns}
+        whole = keys(list(session.scans.scan([database_name], now=NOW)))
+        assert whole == keys(list(session.scans.scan([it.past], now=NOW)))  # the archive means what it belongs to
+        assert {each.ns for each in session.scans.scan([database_name], now=NOW)} == {it.ns}
         with pytest.raises(NotFound):
-            list(session.scan([f"{database_name}.nowhere"]))
+            list(session.scans.scan([f"{database_name}.nowhere"]))
 
 
 def test_documents_without_an_id_or_beyond_reading_are_counted(
@@ -418,7 +418,7 @@ def test_a_counter_of_which_nobody_knows_what_it_counts_is_left_out_and_said(
     database["counters"].insert_many([{"_id": "invoices", "seq": 2}, {"_id": "letters", "seq": 9}])
     database["invoices"].insert_many([{"_id": ObjectId(), "number": n, "net": 4.5} for n in (1, 2, 3)])
     with Session.open(server_uri) as session:
-        found = list(session.scan([database_name]))
+        found = list(session.scans.scan([database_name]))
     assert [(f.code, f.ns, f.id) for f in found if isinstance(f, Finding)] == [
         ("S1", f"{database_name}.counters", Value.of("invoices"))
     ]
@@ -455,8 +455,8 @@ def test_a_gap_too_long_to_list_is_told_by_its_ends(database: Db, database_name:
     database["things"].insert_many([{"docId": i, "v": v} for i in range(9) for v in (1, 2, 3)])
     database["things"].insert_one({"docId": "far", "v": 2_000_000_000})
     with Session.open(server_uri) as session:
-        session.set_layout(f"{database_name}.things", "versions")
-        (found,) = [each for each in session.scan([database_name]) if isinstance(each, Finding)]
+        session.catalogue.set_layout(f"{database_name}.things", "versions")
+        (found,) = [each for each in session.scans.scan([database_name]) if isinstance(each, Finding)]
     assert [v.python() for v in found.versions] == [1, 1_999_999_999]
     assert "v1 to v1999999999 missing" in found.detail
 
@@ -478,7 +478,7 @@ def test_evidence_is_every_stored_document_that_a_finding_rests_on(
 @pytest.mark.deep
 def test_the_sample_has_what_its_pictures_show() -> None:
     with Session.open("sample:") as session:
-        work = session.scan(["insurance"])
+        work = session.scans.scan(["insurance"])
         found = [each for each in work if isinstance(each, Finding)]
         counts = Counter(each.code for each in found)
         assert counts == {"A3": 15, "V1": 2, "C1": 1, "H1": 3, "A2": 2, "A4": 3, "V2": 1, "A5": 1, "T1": 2, "A1": 1}
@@ -508,23 +508,23 @@ def test_a_scan_beside_living_writers_offers_no_repair_of_what_they_are_at(
     def write(seed: int) -> None:
         dice = random.Random(seed)
         with Session.open(server_uri) as writer:
-            writer.set_layout(ns, "archive")
-            layout = writer._catalogue.layout(ns)
+            writer.catalogue.set_layout(ns, "archive")
+            layout = writer.catalogue.layout(ns)
             for _ in range(80):
                 id = Value.of(dice.choice(ids))
                 layout.swap(id, layout.version(id), bson.encode({"net": dice.random()}))
 
     with Session.open(server_uri) as session:
-        session.set_layout(ns, "archive")
+        session.catalogue.set_layout(ns, "archive")
         threads = [threading.Thread(target=write, args=(seed,)) for seed in (1, 2)]
         for thread in threads:
             thread.start()
         found: list[Finding | Unchecked] = []
         while any(thread.is_alive() for thread in threads):
-            found += session.scan([ns])
+            found += session.scans.scan([ns])
         for thread in threads:
             thread.join()
         assert [f for f in found if isinstance(f, Finding) and f.repair] == []
         assert {f.code for f in found if isinstance(f, Finding)} <= {"A1"}
         assert database["live_history"].count_documents({}) > 80
-        assert not [f for f in session.scan([ns]) if isinstance(f, Finding) and f.code != "A1"]
+        assert not [f for f in session.scans.scan([ns]) if isinstance(f, Finding) and f.code != "A1"]

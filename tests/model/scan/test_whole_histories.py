@@ -162,7 +162,7 @@ def test_few_bytes_of_a_long_history_are_held(monkeypatch: pytest.MonkeyPatch) -
                 return found
 
             monkeypatch.setattr(FactReader, "read", noted)
-            found = list(session.scan(["db.things"]))
+            found = list(session.scans.scan(["db.things"]))
     assert [(each.id, each.detail) for each in found if isinstance(each, Finding)] == [
         (Value.of("K-1"), "v50 missing: retention or loss"),
         (Value.of("K-2"), "v50 missing: retention or loss"),

@@ -71,10 +71,10 @@ def test_documents_larger_than_any_before_all_come_and_no_cursor_is_left_open(tm
         things = client["shop"]["things"]
         things.insert_many([{"_id": n} for n in range(60)])
         with listening() as log, Session.open(server.uri, home=tmp_path) as session:
-            session.documents(NS, limit=50)
+            session.documents.page(NS, limit=50)
             for n in range(4):
                 things.update_one({"_id": n}, {"$set": {"text": "x" * (6 << 20)}})
             log.clear()
-            page = session.documents(NS, limit=50)
+            page = session.documents.page(NS, limit=50)
         assert [row.id.python() for row in page.rows] == list(range(50))
         assert "killCursors" in log.names

@@ -74,7 +74,7 @@ def opened(uri: str, home: Path) -> Iterator[Session]:
 
 
 def found(session: Session, pace: Any = "gentle") -> list[tuple[str, Any]]:
-    rows = [each for each in session.scan(["shop"], pace=pace) if isinstance(each, Finding)]
+    rows = [each for each in session.scans.scan(["shop"], pace=pace) if isinstance(each, Finding)]
     return sorted((each.code, None if each.id is None else each.id.python()) for each in rows)
 
 
@@ -84,7 +84,7 @@ def n_of(port: Any) -> list[int]:
 
 def meet(session: Session) -> None:
     """Let the driver find the secondary; until then reads go to the primary."""
-    port: Any = session._opened.server
+    port: Any = session._connection.opened.server
     with pymongo.timeout(30):
         port._client.get_database("shop").with_options(read_preference=pymongo.ReadPreference.SECONDARY).command(
             "ping", read_preference=pymongo.ReadPreference.SECONDARY
@@ -106,7 +106,7 @@ def test_long_reads_go_where_the_address_says_and_gentle_ones_to_a_secondary(mem
     for n, (option, aside) in enumerate((("", False), ("&readPreference=secondaryPreferred", True)), 8):
         with opened(members.uri + option, tmp_path) as session:
             meet(session)
-            port = session._port
+            port = session._connection.port
             assert port.reads_aside is False
             assert port.aside().reads_aside is aside
             assert port.gentle().reads_aside is True
@@ -130,7 +130,7 @@ def test_a_finding_that_only_the_lag_explains_is_not_told(members: Set, tmp_path
         meet(session)
         assert found(session) == found(session, "fast") == ALL
         settle(members)
-        assert session._port.gentle().reads_aside
+        assert session._connection.port.gentle().reads_aside
         assert found(session) == found(session, "fast") == [("P2", "L-2")]
 
 
@@ -149,19 +149,19 @@ def test_a_secondary_that_lags_behind_too_far_is_not_read(members: Set, tmp_path
     with opened(members.uri, tmp_path) as session:
         meet(session)
         members.primary.load(NS, [doc(_id="K-9", v=1, _w="z", n=9)])
-        assert n_of(session._port.gentle())[-1] == 9
+        assert n_of(session._connection.port.gentle())[-1] == 9
 
 
 def test_after_a_write_of_ones_own_the_primary_is_read_for_a_while(members: Set, tmp_path: Path) -> None:
     with opened(members.uri + "&readPreference=secondaryPreferred", tmp_path) as session:
         meet(session)
-        session.create_index(NS)
+        session.writing.create_index(NS)
         outcome = session.edit(NS, "K-1", set={"n": 7})
         assert outcome.kind == "applied", outcome
-        assert not session._port.aside().reads_aside
-        changes = list(session.activity([NS], id="K-1"))
+        assert not session._connection.port.aside().reads_aside
+        changes = list(session.time.activity([NS], id="K-1"))
         assert changes[0].v == Value.of(3)
-        assert {row.version.v for row in session.blame(NS, ID)} >= {Value.of(3)}
+        assert {row.version.v for row in session.history.blame(NS, ID)} >= {Value.of(3)}
 
 
 @support.table("name", support.every(5, sorted(SCENES)))

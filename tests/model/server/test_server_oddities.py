@@ -191,12 +191,12 @@ def test_every_read_asks_for_batches_by_size(server_uri: str, database: Db, monk
     database["big"].insert_many([{"_id": n, "v": 1, "text": "x" * 900_000} for n in range(12)])
     database["small"].insert_many([{"_id": n, "v": 1} for n in range(3000)])
     with Session.open(server_uri) as session:
-        for _ in session.collections(database.name):
+        for _ in session.catalogue.collections(database.name):
             pass
         for name in ("big", "small"):
             ns = f"{database.name}.{name}"
-            session.documents(ns, limit=40)
-            assert [v.current for v in session.history(ns, Value.of(3))] == [True]
+            session.documents.page(ns, limit=40)
+            assert [v.current for v in session.history.versions(ns, Value.of(3))] == [True]
     with Server.connect(server_uri) as server:
         assert len(list(server.find(f"{database.name}.big"))) == 12
         assert len(list(server.aggregate(f"{database.name}.small", [{"$match": {}}]))) == 3000
@@ -373,7 +373,7 @@ def test_neither_sessions_nor_streams_are_needed(
     monkeypatch.setattr(pymongo, "MongoClient", listened)
     database["none"].insert_one({"_id": "K-2", "a": 1})
     with Session.open(server_uri) as session:
-        assert session.create(f"{database.name}.none", doc(a=1), ID).kind == "applied"
+        assert session.writing.create(f"{database.name}.none", doc(a=1), ID).kind == "applied"
         assert session.edit(f"{database.name}.none", "K-2", {"a": 2}).kind == "applied"
         assert isinstance(session.facts.sessions, bool)
     verbs = {next(iter(command)) for command in seen.sent}

@@ -149,19 +149,19 @@ def session(cluster: LocalServer, tmp_path: Path) -> Iterator[Session]:
     profile = tmp_path / "profile.toml"
     profile.write_text('[[collection]]\nns = "shop.things"\nlayout = "archive"\narchive = "shop.things_past"\n')
     with Session.open(cluster.uri, profile=profile, home=tmp_path) as made:
-        made.create_index("shop.things")
+        made.writing.create_index("shop.things")
         yield made
 
 
 def test_an_edit_on_a_cluster_is_undone_and_its_preview_shows_the_key(session: Session) -> None:
-    base = session.version("shop.things", ID)
-    sending = session.preview("shop.things", ID, base, doc(region="eu", place="Oslo", n=1))
+    base = session.history.version("shop.things", ID)
+    sending = session.writing.preview("shop.things", ID, base, doc(region="eu", place="Oslo", n=1))
     assert '"region": {"$eq": "eu"}' in " ".join(sending.pymongo.split())
     outcome = session.edit("shop.things", "K-1", set={"n": 2})
     assert outcome.kind == "applied", outcome
     assert outcome.entry is not None
-    assert session.undo(outcome.entry).kind == "applied"
-    now = session.version("shop.things", ID)
+    assert session.way_back.undo(outcome.entry).kind == "applied"
+    now = session.history.version("shop.things", ID)
     assert now.content == doc(region="eu", place="Rome", n=1)
 
 
@@ -169,7 +169,7 @@ def test_a_change_of_the_shard_key_is_refused_in_a_sentence_and_nothing_is_sent(
     outcome = session.edit("shop.things", "K-1", set={"region": "us"})
     assert outcome.kind == "refused"
     assert outcome.detail.startswith("region is part of the shard key of shop.things")
-    assert session.version("shop.things", ID).v == Value.of(1)
+    assert session.history.version("shop.things", ID).v == Value.of(1)
 
 
 def test_who_may_not_see_the_shard_key_is_told_so_and_nothing_is_sent(cluster: LocalServer, session: Session) -> None:
@@ -177,7 +177,7 @@ def test_who_may_not_see_the_shard_key_is_told_so_and_nothing_is_sent(cluster: L
     outcome = session.edit("shop.things", "K-1", set={"n": 2})
     assert outcome.kind == "refused"
     assert "let this user read config.collections" in outcome.detail
-    assert session.version("shop.things", ID).v == Value.of(1)
+    assert session.history.version("shop.things", ID).v == Value.of(1)
     cluster.hides_metadata = False
     assert session.edit("shop.things", "K-1", set={"n": 2}).kind == "applied"
 

@@ -67,7 +67,7 @@ def ns_of(database: Db) -> str:
 
 
 def content(session: Session, database: Db, id: Value = ID) -> Any:
-    return Value.document(session.version(ns_of(database), id).content or b"").python()
+    return Value.document(session.history.version(ns_of(database), id).content or b"").python()
 
 
 def rows(database: Db, tenant: str = "a", number: int = 7) -> list[dict[str, Any]]:
@@ -76,28 +76,28 @@ def rows(database: Db, tenant: str = "a", number: int = 7) -> list[dict[str, Any
 
 def test_documents_are_listed_and_read_by_all_parts_of_their_ids(session: Session, database: Db) -> None:
     ns = ns_of(database)
-    assert [row.id for row in session.documents(ns).rows] == [
+    assert [row.id for row in session.documents.page(ns).rows] == [
         ID,
         Value.document(doc(tenant="a", number=8)),
         OTHER,
     ]
-    assert session.count(ns)[0] == 3
-    assert [row.id for row in session.documents(ns, filter="{number: 7}").rows] == [ID, OTHER]
-    assert session.documents(ns, sort="{number: -1}").rows[0].id == Value.document(doc(tenant="a", number=8))
-    assert [row.id for row in session.documents(ns, skip=2, limit=1).rows] == [OTHER]
-    history = list(session.history(ns, ID))
+    assert session.documents.count(ns)[0] == 3
+    assert [row.id for row in session.documents.page(ns, filter="{number: 7}").rows] == [ID, OTHER]
+    assert session.documents.page(ns, sort="{number: -1}").rows[0].id == Value.document(doc(tenant="a", number=8))
+    assert [row.id for row in session.documents.page(ns, skip=2, limit=1).rows] == [OTHER]
+    history = list(session.history.versions(ns, ID))
     assert [(each.v, each.state) for each in history] == [(Value.of(v), "present") for v in (3, 2, 1)]
     assert content(session, database) == {"title": "a7", "n": 3}, "the parts of the id are no content"
     assert content(session, database, OTHER) == {"title": "b7", "n": 3}
-    assert [outline.id for outline in session.outlines(ns, [ID, OTHER])] == [ID, OTHER]
+    assert [outline.id for outline in session.documents.outlines(ns, [ID, OTHER])] == [ID, OTHER]
 
 
 @pytest.mark.parametrize("typed", ['{"tenant": "a", "number": 7}', '{"number": {"$numberInt": "7"}, "tenant": "a"}'])
 def test_an_id_is_typed_as_extended_json_in_any_order(session: Session, database: Db, typed: str) -> None:
-    assert session.find_id(ns_of(database), typed) == ID
+    assert session.documents.find_id(ns_of(database), typed) == ID
     for wrong in ('{"tenant": "a"}', '{"tenant": "a", "number": 9}', "a", '{"tenant": "a", "number": 7, "x": 1}'):
         with pytest.raises(NotFound):
-            session.find_id(ns_of(database), wrong)
+            session.documents.find_id(ns_of(database), wrong)
 
 
 def test_an_edit_writes_the_parts_as_they_stood_and_nothing_else(session: Session, database: Db) -> None:
@@ -116,28 +116,28 @@ def test_an_edit_writes_the_parts_as_they_stood_and_nothing_else(session: Sessio
     assert content(session, database, OTHER) == {"title": "b7", "n": 3}
     assert session.edit(ns, ID, {"n": 51}, base=3).kind == "conflict"
     assert outcome.entry is not None
-    assert session.undo(outcome.entry).kind == "applied"
+    assert session.way_back.undo(outcome.entry).kind == "applied"
     assert content(session, database) == {"title": "a7", "n": 3}
 
 
 def test_a_new_document_has_the_parts_as_fields(session: Session, database: Db) -> None:
     ns, id = ns_of(database), Value.document(doc(tenant="c", number=Int64(1)))
-    assert session.create(ns, doc(n=1), id).kind == "applied"
+    assert session.writing.create(ns, doc(n=1), id).kind == "applied"
     (row,) = rows(database, "c", 1)
     assert {name: row[name] for name in row if name not in ("_id", "_w", "current")} == {
         "tenant": "c", "number": 1, "v": 1, "n": 1,
     }  # fmt: skip
-    assert session.create(ns, doc(n=2), id).kind == "refused"
+    assert session.writing.create(ns, doc(n=2), id).kind == "refused"
     assert session.edit(ns, '{"tenant": "d", "number": 1}', {"n": 1}, create=True).kind == "applied"
     assert len(rows(database, "d", 1)) == 1
     for wrong in (Value.of("e"), Value.document(doc(tenant="e")), Value.document(doc(tenant="e", number=1, x=1))):
-        end = session.create(ns, doc(n=1), wrong)
+        end = session.writing.create(ns, doc(n=1), wrong)
         assert end.kind == "refused"
         assert "An id here has the parts tenant and number" in end.detail
 
 
 def test_the_parts_of_an_id_cannot_be_edited(session: Session, database: Db) -> None:
-    opened = session.open_document(ns_of(database), ID)
+    opened = session.writing.open(ns_of(database), ID)
     assert {"tenant", "number"} <= set(opened.locked)
     assert not any("+" in field for field, _ in c.fields(opened.document))
     with pytest.raises(Refused, match="tenant is kept by the layout"):
@@ -146,12 +146,12 @@ def test_the_parts_of_an_id_cannot_be_edited(session: Session, database: Db) -> 
 
 def test_a_purged_document_is_gone_alone_and_comes_back_to_the_byte(session: Session, database: Db) -> None:
     ns, before = ns_of(database), list(database["things"].find())
-    end = session.purge(ns, ID, session.version(ns, ID))
+    end = session.writing.purge(ns, ID, session.history.version(ns, ID))
     assert end.kind == "applied", end
     assert rows(database) == []
     assert database["things"].count_documents({}) == 6
     assert end.entry is not None
-    assert session.undo(end.entry).kind == "applied"
+    assert session.way_back.undo(end.entry).kind == "applied"
     key = lambda row: str(row["_id"])  # noqa: E731
     after = sorted(database["things"].find(), key=key)
     assert [bson.encode(row) for row in after] == [bson.encode(row) for row in sorted(before, key=key)]
@@ -159,17 +159,17 @@ def test_a_purged_document_is_gone_alone_and_comes_back_to_the_byte(session: Ses
 
 def test_a_delete_ends_one_document_by_all_parts_of_its_id(session: Session, database: Db) -> None:
     ns, before = ns_of(database), rows(database)
-    assert session.delete(ns, ID, session.version(ns, ID)).kind == "applied"
+    assert session.writing.delete(ns, ID, session.history.version(ns, ID)).kind == "applied"
     *kept, tombstone = rows(database)
     assert [(row["v"], row["n"]) for row in kept] == [(row["v"], row["n"]) for row in before]
     own = {"_id", "tenant", "number", "v", "_w", "_deleted"} | ({"current"} if "current" in before[-1] else set())
     assert (set(tombstone), tombstone["v"]) == (own, 4)
-    assert [row.id for row in session.documents(ns).rows] == [Value.document(doc(tenant="a", number=8)), OTHER]
-    assert session.count(ns)[0] == 2
-    assert not list(session.scan([ns]))
-    assert session.restore(ns, ID, Value.of(1)).kind == "applied"
+    assert [row.id for row in session.documents.page(ns).rows] == [Value.document(doc(tenant="a", number=8)), OTHER]
+    assert session.documents.count(ns)[0] == 2
+    assert not list(session.scans.scan([ns]))
+    assert session.writing.restore(ns, ID, Value.of(1)).kind == "applied"
     assert content(session, database) == {"title": "a7", "n": 1}
-    assert [each.v for each in session.history(ns, ID)] == [Value.of(v) for v in (5, 4, 3, 2, 1)]
+    assert [each.v for each in session.history.versions(ns, ID)] == [Value.of(v) for v in (5, 4, 3, 2, 1)]
 
 
 def test_of_two_writers_one_has_the_next_version(
@@ -197,12 +197,12 @@ def test_of_two_writers_one_has_the_next_version(
 
 def test_the_index_that_writing_needs_is_over_the_parts(session: Session, database: Db) -> None:
     ns, things = ns_of(database), database["things"]
-    assert session.missing_index(ns) is None
+    assert session.writing.missing_index(ns) is None
     things.drop_index("tenant_1_number_1_v_1")
-    said = session.missing_index(ns)
+    said = session.writing.missing_index(ns)
     assert said is not None
     assert session.edit(ns, ID, {"n": 9}).kind == "refused"
-    assert session.create_index(ns).kind == "applied"
+    assert session.writing.create_index(ns).kind == "applied"
     keys = [[name for name, _ in index["key"]] for index in things.index_information().values()]
     assert ["tenant", "number", "v"] in keys
     assert session.edit(ns, ID, {"n": 9}).kind == "applied"
@@ -210,30 +210,30 @@ def test_the_index_that_writing_needs_is_over_the_parts(session: Session, databa
 
 def test_a_preview_shows_what_is_sent_and_the_stored_document_what_is_stored(session: Session, database: Db) -> None:
     ns = ns_of(database)
-    opened = session.open_document(ns, ID)
+    opened = session.writing.open(ns, ID)
     assert opened.base.content is not None
-    shown = session.preview(ns, ID, opened.base, c.put(opened.base.content, ("n",), Value.of(5)))
+    shown = session.writing.preview(ns, ID, opened.base, c.put(opened.base.content, ("n",), Value.of(5)))
     assert "tenant+number" not in shown.pymongo + shown.mongosh
     assert '"tenant": "a"' in shown.pymongo
     assert opened.base.raw is not None
     (stored,) = [row for row in rows(database) if row["v"] == 3]
-    assert session.stored(ns, opened.base.raw) == bson.encode(stored)
+    assert session.history.stored(ns, opened.base.raw) == bson.encode(stored)
 
 
 def test_a_scan_tells_damage_by_the_whole_id_and_its_repair_touches_nothing_else(
     session: Session, database: Db, name: str
 ) -> None:
     ns, things = ns_of(database), database["things"]
-    assert not [each for each in session.scan([ns]) if isinstance(each, Finding)]
+    assert not [each for each in session.scans.scan([ns]) if isinstance(each, Finding)]
     things.delete_one({"tenant": "a", "number": 7, "v": 2})
-    found = [each for each in session.scan([ns]) if isinstance(each, Finding)]
+    found = [each for each in session.scans.scan([ns]) if isinstance(each, Finding)]
     assert [(each.code, each.id, each.versions) for each in found] == [
         ("D1" if name == "deltas" else "V2", ID, (Value.of(2),))
     ]
     if name != "flagged":
         return
     things.update_one({"tenant": "b", "number": 7, "v": 1}, {"$set": {"current": True}})
-    found = [each for each in session.scan([ns]) if isinstance(each, Finding) and each.code == "C1"]
+    found = [each for each in session.scans.scan([ns]) if isinstance(each, Finding) and each.code == "C1"]
     assert [each.id for each in found] == [OTHER]
     ends = [end.kind for _, end in session.repairs.apply(session.repairs.plan(found))]
     assert ends == ["applied"]
@@ -243,10 +243,10 @@ def test_a_scan_tells_damage_by_the_whole_id_and_its_repair_touches_nothing_else
 
 def test_a_version_without_a_part_of_the_id_is_left_out_and_said(session: Session, database: Db) -> None:
     database["things"].insert_one({"tenant": "a", "v": 1, "n": 1})
-    said = [each.why for each in session.scan([ns_of(database)]) if isinstance(each, Unchecked)]
+    said = [each.why for each in session.scans.scan([ns_of(database)]) if isinstance(each, Unchecked)]
     assert said == ["1 document has no tenant+number, so only the bytes were looked at."]
-    assert session.count(ns_of(database))[0] in (3, 4)
-    assert len(session.documents(ns_of(database)).rows) == 3
+    assert session.documents.count(ns_of(database))[0] in (3, 4)
+    assert len(session.documents.page(ns_of(database)).rows) == 3
 
 
 # --- the terms themselves
@@ -297,12 +297,15 @@ def test_a_part_may_stand_in_a_sub_document(server_uri: str, database: Db, tmp_p
     things.insert_one({"tenant": "a", "meta": {"number": 7, "by": "x"}, "v": 1, "n": 1})
     ns, id = ns_of(database), Value.document(doc(tenant="a", **{"meta.number": 7}))
     with Session.open(server_uri, profile(database, "versions", '["tenant", "meta.number"]'), home=tmp_path) as session:
-        assert session.find_id(ns, '{"tenant": "a", "meta.number": 7}') == id
+        assert session.documents.find_id(ns, '{"tenant": "a", "meta.number": 7}') == id
         assert session.edit(ns, id, {"meta.by": "y"}).kind == "applied"
         end = session.edit(ns, id, {"meta.number": 8})
         assert end.kind == "refused"
         assert "meta.number is a part of the document's id" in end.detail
-        assert session.create(ns, doc(n=1), Value.document(doc(tenant="b", **{"meta.number": 1}))).kind == "applied"
+        assert (
+            session.writing.create(ns, doc(n=1), Value.document(doc(tenant="b", **{"meta.number": 1}))).kind
+            == "applied"
+        )
     assert [row["meta"] for row in things.find().sort([("tenant", 1), ("v", 1)])] == [
         {"number": 7, "by": "x"}, {"number": 7, "by": "y"}, {"number": 1},
     ]  # fmt: skip
@@ -366,8 +369,8 @@ def test_long_histories_are_leapt_over_in_a_list(server_uri: str, database: Db, 
     ns = ns_of(database)
     with Session.open(server_uri, profile(database, "versions", '["tenant", "code"]'), home=tmp_path) as session:
         wanted = [Value.document(doc(tenant=t, code=k)) for t, k in keys]
-        assert [row.id for row in session.documents(ns).rows] == wanted
-        down = session.documents(ns, sort='{"tenant+code": -1}').rows
+        assert [row.id for row in session.documents.page(ns).rows] == wanted
+        down = session.documents.page(ns, sort='{"tenant+code": -1}').rows
         assert [(row.id, row.version) for row in down] == [(id, Value.of(30)) for id in reversed(wanted)]
 
 
@@ -410,7 +413,7 @@ def test_such_an_id_is_stated_in_the_sheet_with_commas_and_tried(server_uri: str
         ]
         assert 'id = ["tenant", "number"]' in trial.toml
         session.statements.use(ns, entry)
-        assert len(session.documents(ns).rows) == 2
+        assert len(session.documents.page(ns).rows) == 2
         begun = session.statements.begin(ns)
         assert begun.texts["id"] == "tenant, number"
         assert not [each for each in begun.names if "+" in each]

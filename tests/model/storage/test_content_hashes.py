@@ -121,11 +121,11 @@ def test_a_recipe_is_recognised_by_computing_it_again_and_every_write_keeps_it(
     assert recipe.said in info.hashing
     ns = things(database)
     with Session.open(server_uri) as session:
-        opened = session.open_document(ns, Value.of(3))
+        opened = session.writing.open(ns, Value.of(3))
         assert opened.base.state == "present"
         assert session.edit(ns, Value.of(3), set={"count": 99}).kind == "applied"
-        assert session.create(ns, bson.encode(content(50)), Value.of("new")).kind == "applied"
-        assert not [found for found in session.scan([ns]) if isinstance(found, Finding)]
+        assert session.writing.create(ns, bson.encode(content(50)), Value.of("new")).kind == "applied"
+        assert not [found for found in session.scans.scan([ns]) if isinstance(found, Finding)]
     for id in (3, "new"):
         now = database["things"].find_one({"_id": id})
         assert now is not None
@@ -140,7 +140,7 @@ def test_a_stated_recipe_is_used_where_there_is_nothing_yet(
     seal, recipe = SEALS[name]
     said = ", ".join(f'{key} = "{value}"' for key, value in recipe.table.items())
     with Session.open(server_uri, stated(tmp_path, database, f"hash_recipe = {{ {said} }}")) as session:
-        assert session.create(things(database), bson.encode(content(1)), Value.of(1)).kind == "applied"
+        assert session.writing.create(things(database), bson.encode(content(1)), Value.of(1)).kind == "applied"
         asked = session.once.hash_of(things(database), content(1))
     now = database["things"].find_one()
     assert now is not None
@@ -154,7 +154,7 @@ def test_an_insert_follows_the_hashes_that_are_there_where_the_profile_states_no
     seal, _ = SEALS["sha256 json compact"]
     put(database, lambda made, _: seal(made), 3)
     with Session.open(server_uri, stated(tmp_path, database)) as session:
-        assert session.create(things(database), bson.encode(content(50)), Value.of("new")).kind == "applied"
+        assert session.writing.create(things(database), bson.encode(content(50)), Value.of("new")).kind == "applied"
         assert session.edit(things(database), Value.of(1), set={"kind": "offer"}).kind == "applied"
     for id in ("new", 1):
         now = database["things"].find_one({"_id": id})
@@ -169,7 +169,7 @@ def test_a_hash_that_covers_the_id_is_recognised_and_kept(server_uri: str, serve
     assert profile.hash_recipe == HashRecipe("sha256", "json", "sorted", id=True)
     with Session.open(server_uri) as session:
         assert session.edit(things(database), Value.of(3), set={"count": 99}).kind == "applied"
-        assert session.create(things(database), bson.encode(content(50)), Value.of("new")).kind == "applied"
+        assert session.writing.create(things(database), bson.encode(content(50)), Value.of("new")).kind == "applied"
     for id in (3, "new"):
         now = database["things"].find_one({"_id": id})
         assert now is not None
@@ -189,17 +189,21 @@ def test_what_a_hash_leaves_out_is_found_by_its_path(server_uri: str, server: Se
     assert f"without {left}" in info.why
     ns = things(database)
     with Session.open(server_uri) as session:
-        opened = session.open_document(ns, Value.of(3))
+        opened = session.writing.open(ns, Value.of(3))
         database["things"].update_one({"_id": 3}, {"$inc": {left: 1}})
-        assert session.version(ns, Value.of(3)).state == "present", "a change of it leaves the hash right"
+        assert session.history.version(ns, Value.of(3)).state == "present", "a change of it leaves the hash right"
         assert opened.base.content is not None
         mine = c.put(opened.base.content, ("address", "zip"), Value.of("20095"))
-        assert session.save(ns, Value.of(3), opened.base, mine).kind == "applied", "and is none of the edit's business"
-        assert not [found for found in session.scan([ns]) if isinstance(found, Finding)]
-        opened = session.open_document(ns, Value.of(4))
+        assert session.writing.save(ns, Value.of(3), opened.base, mine).kind == "applied", (
+            "and is none of the edit's business"
+        )
+        assert not [found for found in session.scans.scan([ns]) if isinstance(found, Finding)]
+        opened = session.writing.open(ns, Value.of(4))
         database["things"].update_one({"_id": 4}, {"$set": {"address.city": "Bremen"}})
         mine = c.put(opened.base.content or b"", ("kind",), Value.of("offer"))
-        assert session.save(ns, Value.of(4), opened.base, mine).kind == "conflict", "what is left of it is guarded"
+        assert session.writing.save(ns, Value.of(4), opened.base, mine).kind == "conflict", (
+            "what is left of it is guarded"
+        )
     now = database["things"].find_one({"_id": 3})
     assert now is not None
     assert now["address"]["zip"] == "20095"
@@ -243,22 +247,22 @@ def test_without_a_proof_nothing_is_written_and_reading_goes_on(
     ns = things(database)
     with Session.open(server_uri, stated(tmp_path, database) if layout == "stated" else None) as session:
         if layout == "picked" or (layout == "recognised" and seal is salted):
-            session.set_layout(ns, "hashed")
-        (info,) = [each for each in session.collections(database.name) if each.ns == ns]
+            session.catalogue.set_layout(ns, "hashed")
+        (info,) = [each for each in session.catalogue.collections(database.name) if each.ns == ns]
         assert info.layout == "hashed"
         assert "hash_recipe" in f"{info.why} {info.hashing}"
-        opened = session.open_document(ns, Value.of(3))
+        opened = session.writing.open(ns, Value.of(3))
         assert opened.base.content == bson.encode(content(3))
         assert not opened.writable
         ends = [
             session.edit(ns, Value.of(3), set={"count": 99}),
-            session.create(ns, bson.encode(content(50)), Value.of("new")),
+            session.writing.create(ns, bson.encode(content(50)), Value.of("new")),
             session.once.insert(ns, content(51)),
-            session.delete(ns, Value.of(3), opened.base),
+            session.writing.delete(ns, Value.of(3), opened.base),
         ]
         assert {end.kind for end in ends} == {"refused"}
         assert all("state hash_recipe" in end.detail for end in ends), ends
-        found = list(session.scan([ns]))
+        found = list(session.scans.scan([ns]))
     assert list(database["things"].find()) == before
     if layout == "recognised":
         assert not [each for each in found if isinstance(each, Finding) and each.code == "H1"]
@@ -272,7 +276,7 @@ def test_a_stated_recipe_that_the_hashes_contradict_writes_nothing_and_names_one
     put(database, lambda made, _: SEALS["sha256 bson"][0](made))
     profile = stated(tmp_path, database, 'hash_recipe = { algorithm = "sha1" }')
     with Session.open(server_uri, profile) as session:
-        (info,) = session.collections(database.name)
+        (info,) = session.catalogue.collections(database.name)
         end = session.edit(things(database), Value.of(3), set={"count": 99})
     assert end.kind == "refused"
     for sentence in (end.detail, info.why):
@@ -284,10 +288,10 @@ def test_a_hash_that_is_a_number_is_said_and_nothing_is_written(server_uri: str,
     for number in range(4):
         database["things"].insert_one({"_id": number, **content(number), "digest": number})
     with Session.open(server_uri, stated(tmp_path, database)) as session:
-        assert session.version(things(database), Value.of(1)).detail == "hash is a Int32"
+        assert session.history.version(things(database), Value.of(1)).detail == "hash is a Int32"
         ends = [
             session.edit(things(database), Value.of(1), set={"kind": "offer"}),
-            session.create(things(database), bson.encode(content(9)), Value.of("new")),
+            session.writing.create(things(database), bson.encode(content(9)), Value.of("new")),
         ]
     assert [end.kind for end in ends] == ["refused", "refused"]
     assert all("digest holds a value of type Int32 and no hash" in end.detail for end in ends)
@@ -301,7 +305,7 @@ def test_one_wrong_hash_among_twelve_is_damage_and_no_doubt(server_uri: str, ser
     assert (profile.hash_recipe, profile.hash_doubt) == (SEALS["md5 json"][1], "")
     ns = things(database)
     with Session.open(server_uri) as session:
-        (found,) = [each for each in session.scan([ns]) if isinstance(each, Finding)]
+        (found,) = [each for each in session.scans.scan([ns]) if isinstance(each, Finding)]
         assert (found.code, found.id, found.detail) == ("H1", Value.of(7), "hash differs")
         plan = session.repairs.plan([found])
         plan = plan.with_answer(plan.items[0].no, "rebuild")
@@ -362,7 +366,7 @@ def test_a_preview_shows_the_hash_by_the_recipe(server_uri: str, database: Db) -
     seal, _ = SEALS["md5 json"]
     put(database, lambda made, _: seal(made))
     with Session.open(server_uri) as session:
-        opened = session.open_document(things(database), Value.of(3))
+        opened = session.writing.open(things(database), Value.of(3))
         mine = c.put(opened.base.content or b"", ("count",), Value.of(99))
-        shown = session.preview(things(database), Value.of(3), opened.base, mine)
+        shown = session.writing.preview(things(database), Value.of(3), opened.base, mine)
     assert seal({**content(3), "count": 99}) in str(shown)

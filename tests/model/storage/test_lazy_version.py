@@ -89,17 +89,17 @@ def test_any_history_is_the_same_whether_it_is_read_at_once_or_later(
         local.load(f"{ns}_past", map(bson.encode, past))
     profiles = [stated(ns, layout, token="_w", **{key: at.format(ns) for key, at in place.items()}) for ns in names]
     with Session.open(local.uri, Profile(tuple(profiles))) as session:
-        readers = [session._catalogue.layout(ns) for ns in names]
+        readers = [session.catalogue.layout(ns) for ns in names]
         for layer in readers:
             for contents in (False, True):
                 found = list(layer.history(ID, contents))
                 lazy += sum(isinstance(each, LazyVersion) for each in found)
                 later.append(found)
-        later += [list(session.history(ns, ID)) for ns in names]
+        later += [list(session.history.versions(ns, ID)) for ns in names]
         assert lazy > by_depth(0, 20) or layout == "stream", "a stream says of each version what became of it"
         read_at_once(monkeypatch)
         at_once = [list(layer.history(ID, contents)) for layer in readers for contents in (False, True)]
-        at_once += [list(session.history(ns, ID)) for ns in names]
+        at_once += [list(session.history.versions(ns, ID)) for ns in names]
         assert not any(isinstance(each, LazyVersion) for found in at_once for each in found)
     assert [[replace(each) for each in found] for found in later] == at_once
 
@@ -111,7 +111,7 @@ def test_versions_that_nobody_looks_at_are_not_read(local: LocalServer, monkeypa
     whole = lazy_version.LazyVersion.read.func
     with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
         monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
-        first = list(islice(session.history("db.things", ID), 100))
+        first = list(islice(session.history.versions("db.things", ID), 100))
         assert read == []
         assert (first[7].v, first[7].changed) == (Value.of(293), 1)
         assert {bson.decode(each)["v"] for each in read} == {292, 293}
@@ -121,7 +121,7 @@ def test_versions_that_wait_to_be_read_are_bounded(local: LocalServer, monkeypat
     monkeypatch.setattr(lazy_version, "KEPT", 2000)
     local.load("db.things", [bson.encode({"docId": "d", "v": v, "text": "x" * 60}) for v in range(1, 101)])
     with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
-        found = list(session.history("db.things", ID))
+        found = list(session.history.versions("db.things", ID))
     assert [each.v for each in found] == [Value.of(v) for v in range(100, 0, -1)]
     assert 5 < sum(isinstance(each, LazyVersion) for each in found) < 30
 
@@ -132,7 +132,7 @@ def test_a_long_history_goes_on_behind_its_first_query(local: LocalServer, odd: 
     numbers = [*range(1, 2 * version_pages.PAGE), *odd, last, last, last + 1]
     local.load("db.things", [bson.encode({"docId": "d", "v": v}) for v in numbers])
     with listening() as log, Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
-        layer = session._catalogue.layout("db.things")
+        layer = session.catalogue.layout("db.things")
         log.clear()
         found = list(layer.history(ID))
         low = any(each is None or each != each for each in odd)
@@ -173,9 +173,9 @@ def test_a_condition_turns_where_it_does_for_versions_that_are_read_at_once(
     local.load("db.things_past" if past else "db.things", rows)
     profile = stated("db.things", layout, **({"archive": "db.things_past"} if past else {}))
     with Session.open(local.uri, Profile((profile,))) as session:
-        later = session.bisect("db.things", ID, filter)
+        later = session.history.bisect("db.things", ID, filter)
         read_at_once(monkeypatch)
-        assert session.bisect("db.things", ID, filter) == later
+        assert session.history.bisect("db.things", ID, filter) == later
     assert later.looked == 59 + past
 
 
@@ -187,7 +187,7 @@ def test_a_condition_reads_no_version_but_those_where_it_turns(
     whole = lazy_version.LazyVersion.read.func
     with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
         monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
-        found = session.bisect("db.things", ID, "{price: {$gte: 2}}")
+        found = session.history.bisect("db.things", ID, "{price: {$gte: 2}}")
     assert [(turn.version.v, turn.holds, turn.before.v) for turn in found.turns] == [
         (Value.of(200), True, Value.of(199))
     ]
@@ -218,14 +218,14 @@ def test_a_current_version_is_the_same_whether_it_is_read_at_once_or_later(
     local.load("db.c", [bson.encode({"_id": len(CURRENT), "current": 5, "prev": []})])
     with Session.open(local.uri, Profile((statement,))) as session:
         ids = [Value.of(at) for at in range(len(CURRENT) + 1)]
-        later = [session.version("db.c", id) for id in ids]
+        later = [session.history.version("db.c", id) for id in ids]
         assert [isinstance(each, LazyVersion) for each in later] == [at != 4 for at in range(len(ids))]
         assert not any("read" in vars(each) for each in later)
         assert {each.v for each in later} >= ({None, Value.of(3)} if layout in ("embedded", "archive") else {None})
         assert all(each.content is not None and each.raw is not None and each.current for each in later)
         assert not any("read" in vars(each) for each in later), "what an edit begins from is known"
         read_at_once(monkeypatch)
-        at_once = [session.version("db.c", id) for id in ids]
+        at_once = [session.history.version("db.c", id) for id in ids]
     assert not any(isinstance(each, LazyVersion) for each in at_once)
     assert later == at_once
     assert [replace(each) for each in later] == at_once
@@ -240,7 +240,7 @@ def test_blame_reads_no_version_but_those_that_it_names(local: LocalServer, monk
     whole = lazy_version.LazyVersion.read.func
     with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
         monkeypatch.setattr(LazyVersion, "read", property(lambda self: (read.append(self.document), whole(self))[1]))
-        found = session.blame("db.things", ID)
+        found = session.history.blame("db.things", ID)
         assert [each.path for each in found] == [("name",), ("price",)]
         assert {bson.decode(each)["v"] for each in read} <= {300, 1}, "the newest tells how many there are"
         assert [each.version.v for each in found] == [Value.of(1), Value.of(300)]
@@ -269,11 +269,11 @@ def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
     place = {"archive": "{}_past"} if layout == "archive" else {}
     profiles = [stated(ns, layout, **roles, **{key: at.format(ns) for key, at in place.items()}) for ns in names]
     with Session.open(local.uri, Profile(tuple(profiles))) as session:
-        later = [session.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)]
-        chains = [session.chain(ns, ID) for ns in names]
+        later = [session.history.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)]
+        chains = [session.history.chain(ns, ID) for ns in names]
         read_at_once(monkeypatch)
-        assert [session.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)] == later
-        assert [session.chain(ns, ID) for ns in names] == chains
+        assert [session.history.blame(ns, ID, inside=inside) for ns in names for inside in (False, True)] == later
+        assert [session.history.chain(ns, ID) for ns in names] == chains
     assert not any(isinstance(each, LazyVersion) for chain in chains for each in chain.versions)
     assert any(isinstance(each.version, LazyVersion) for found in later for each in found) == (kept > 0)
 

@@ -56,12 +56,12 @@ def part(v: int, size: int = 10) -> dict[str, Any]:
 
 
 def versions(session: Session, database: Db) -> list[tuple[Any, str, str]]:
-    found = session.history(f"{database.name}.things", ID)
+    found = session.history.versions(f"{database.name}.things", ID)
     return [(each.v.python() if each.v else None, each.stored, each.state) for each in found]
 
 
 def findings(session: Session, database: Db) -> list[Finding]:
-    return [each for each in session.scan([f"{database.name}.things"]) if isinstance(each, Finding)]
+    return [each for each in session.scans.scan([f"{database.name}.things"]) if isinstance(each, Finding)]
 
 
 def plan(session: Session, database: Db) -> Plan:
@@ -91,11 +91,11 @@ def test_versions_that_were_moved_out_are_read_where_they_are_now(session: Sessi
         (1, "archive", "present"),
     ]
     ns = f"{database.name}.things"
-    moved = session.version(ns, ID, Value.of(3))
+    moved = session.history.version(ns, ID, Value.of(3))
     assert moved.content == Value.of({"title": "as of 3", "scan": "x" * 10}).data
     with pytest.raises(NotFound):
-        session.version(ns, ID, Value.of(2))
-    (outline,) = session.outlines(ns, [ID])
+        session.history.version(ns, ID, Value.of(2))
+    (outline,) = session.documents.outlines(ns, [ID])
     assert outline.health == "1 version missing"
     (gap,) = findings(session, database)
     assert (gap.code, [v.python() for v in gap.versions]) == ("E1", [2])
@@ -117,12 +117,12 @@ def test_the_rows_belong_to_the_documents_and_are_scanned_with_them(
     database["things"].insert_many(docs)
     database["things_history"].insert_many([{"docId": f"K-{n}", **part(1)} for n in range(5)])
     with session if profile else Session.open(server_uri, home=tmp_path) as opened:
-        rows = opened.info(f"{database.name}.things_history")
-        assert (rows.belongs_to, opened.info(f"{database.name}.things").layout) == (
+        rows = opened.catalogue.info(f"{database.name}.things_history")
+        assert (rows.belongs_to, opened.catalogue.info(f"{database.name}.things").layout) == (
             f"{database.name}.things",
             "embedded",
         )
-        assert list(opened.scan([database.name])) == []
+        assert list(opened.scans.scan([database.name])) == []
 
 
 # --- moving
@@ -147,8 +147,8 @@ def test_a_document_that_is_out_of_order_moves_each_of_its_versions_once(session
 
 def _contents(session: Session, database: Db) -> dict[Any, bytes | None]:
     ns = f"{database.name}.things"
-    found = [each.v for each in session.history(ns, ID) if each.state == "present"]
-    return {v.python(): session.version(ns, ID, v).content for v in found if v is not None}
+    found = [each.v for each in session.history.versions(ns, ID) if each.state == "present"]
+    return {v.python(): session.history.version(ns, ID, v).content for v in found if v is not None}
 
 
 @pytest.mark.usefixtures("small")
@@ -195,7 +195,7 @@ def test_an_edit_that_comes_between_leaves_the_document_whole_and_the_next_scan_
     from model.repair import Repairs
     from model.writing.writer import Writer
 
-    server = session._opened.server
+    server = session._connection.opened.server
     act = lambda: database["things"].update_one({"_id": "K-1"}, {"$set": {"current.title": "late"}})  # noqa: E731
     port = Between(server, act)
     stated = Profile.load(session.journal.path.parent / "layouts.toml")

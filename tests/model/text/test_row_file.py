@@ -23,13 +23,13 @@ def sample(homes: Path) -> Iterator[Session]:
 
 
 def raws(session: Session, filter: str = "") -> list[bytes]:
-    return [bytes(row.raw) for row in session.documents(NS, filter, limit=10_000).rows if row.readable]
+    return [bytes(row.raw) for row in session.documents.page(NS, filter, limit=10_000).rows if row.readable]
 
 
 @pytest.mark.deep
 def test_lines_of_json_are_what_is_listed_exactly(sample: Session, tmp_path: Path) -> None:
     path = tmp_path / "contracts.jsonl"
-    found = sample.export(NS, str(path), '{ "status": "active" }')
+    found = sample.exchange.export(NS, str(path), '{ "status": "active" }')
     lines = path.read_text("utf-8").splitlines()
     assert [text.from_text(line) for line in lines] == raws(sample, '{ "status": "active" }')
     assert (found.documents, found.bytes, found.left_out) == (len(lines), path.stat().st_size, 0)
@@ -39,10 +39,10 @@ def test_lines_of_json_are_what_is_listed_exactly(sample: Session, tmp_path: Pat
 @pytest.mark.deep
 def test_bson_opens_as_a_dump(sample: Session, tmp_path: Path) -> None:
     path = tmp_path / "contracts.bson"
-    sample.export(NS, str(path))
+    sample.exchange.export(NS, str(path))
     assert path.read_bytes() == b"".join(raws(sample))
     with Session.open(path) as dump:
-        assert next(iter(dump.collections())).documents == len(raws(sample))
+        assert next(iter(dump.catalogue.collections())).documents == len(raws(sample))
 
 
 def test_stopping_leaves_the_older_file_and_nothing_else(sample: Session, tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_stopping_leaves_the_older_file_and_nothing_else(sample: Session, tmp_pa
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        sample.export(NS, str(path), checkpoint=stop)
+        sample.exchange.export(NS, str(path), checkpoint=stop)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("contracts.jsonl", "older")]
 
 
 def test_a_place_that_cannot_be_written_is_refused_in_one_sentence(sample: Session, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="cannot be written"):
-        sample.export(NS, str(tmp_path / "nowhere" / "x.bson"))
+        sample.exchange.export(NS, str(tmp_path / "nowhere" / "x.bson"))
 
 
 def test_what_does_not_decode_is_counted_and_left_out(tmp_path: Path) -> None:

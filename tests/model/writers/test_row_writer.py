@@ -611,7 +611,7 @@ def test_an_edit_whose_process_died_is_finished_or_taken_back_when_it_is_looked_
     ns = here.sound.ns
     with Session.open(local_uri, home=tmp_path / f"{name} {writes}", profile=Profile((here.sound.profile,))) as session:
         sent = 0
-        send = session._opened.server.send
+        send = session._connection.opened.server.send
 
         def dying(write: Write) -> Reply:
             nonlocal sent
@@ -620,14 +620,14 @@ def test_an_edit_whose_process_died_is_finished_or_taken_back_when_it_is_looked_
                 raise Dead
             return send(write)
 
-        monkeypatch.setattr(session._opened.server, "send", dying)
+        monkeypatch.setattr(session._connection.opened.server, "send", dying)
         with pytest.raises(Dead):
             session.edit(ns, KEY, {"tags": ["mine"]})
-        monkeypatch.setattr(session._opened.server, "send", send)
+        monkeypatch.setattr(session._connection.opened.server, "send", send)
         monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
         (entry,) = session.journal.entries()
         arrived = writes == 1 and name not in ROW_FIRST
-        assert session.look_again(entry.id).kind == ("applied" if arrived else "conflict")
+        assert session.way_back.look_again(entry.id).kind == ("applied" if arrived else "conflict")
         assert not here.wrong()
         assert here.times("mine") == arrived
         assert session.edit(ns, KEY, {"n": 5}).kind == "applied"

@@ -216,11 +216,11 @@ class Counted:
 @support.table("name", support.every(3, [each for each in NAMES if each != "javers"]))
 def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
     with Session.open(str(HERE / name)) as session:
-        for info in session.collections():
-            profile = session._catalogue.layout(info.ns).profile
+        for info in session.catalogue.collections():
+            profile = session.catalogue.layout(info.ns).profile
             each_apart = "{" in profile.archive  # each global of Payload has a collection of rows
             if info.layout in ("shadow", "patches") and info.belongs_to is None and not each_apart:
-                counted = Counted(session._catalogue._port)
+                counted = Counted(session.catalogue._port)
                 layout = bind(counted, profile)  # type: ignore[arg-type]
                 ids = [row.id for row in layout.page(PageQuery(limit=50, deleted=True))]
                 counted.asked.clear()
@@ -255,8 +255,10 @@ def test_the_last_changes_of_fields_lead_to_what_all_changes_lead_to(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session.open(str(HERE / name)) as session:
-        info = next(each for each in session.collections() if each.layout == "patches" and each.belongs_to is None)
-        layout = session._catalogue.layout(info.ns)
+        info = next(
+            each for each in session.catalogue.collections() if each.layout == "patches" and each.belongs_to is None
+        )
+        layout = session.catalogue.layout(info.ns)
         ids = [row.id for row in layout.page(PageQuery(limit=50))]
         whole = [[(v.v, v.state, v.content) for v in layout.history(id, contents=True)] for id in ids]
         assert sum(map(len, whole)) > 50

@@ -32,9 +32,9 @@ def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> I
     with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
         client.drop_database(DB)
         with Session.open(local_uri, path, home=tmp_path / "home") as made:
-            if made.missing_index(NS):
-                made.create_index(NS)
-            assert made.create(NS, doc(a=1, b={"c": 1, "d": 1}, n=[1, 2]), ID).kind == "applied"
+            if made.writing.missing_index(NS):
+                made.writing.create_index(NS)
+            assert made.writing.create(NS, doc(a=1, b={"c": 1, "d": 1}, n=[1, 2]), ID).kind == "applied"
             yield made
         client.drop_database(DB)
 
@@ -49,7 +49,7 @@ def overtaken(session: Session, monkeypatch: pytest.MonkeyPatch, *others: dict[s
             with monkeypatch.context() as patch:
                 patch.setattr(Writer, "save", REAL)
                 if theirs is None:
-                    end = session.delete(NS, ID, session.version(NS, ID))
+                    end = session.writing.delete(NS, ID, session.history.version(NS, ID))
                 else:
                     end = session.edit(NS, ID, theirs)
             assert end.kind == "applied", end
@@ -59,7 +59,7 @@ def overtaken(session: Session, monkeypatch: pytest.MonkeyPatch, *others: dict[s
 
 
 def now(session: Session) -> Any:
-    return Value.document(session.version(NS, ID).content or b"").python()
+    return Value.document(session.history.version(NS, ID).content or b"").python()
 
 
 def test_an_edit_beside_edits_of_other_fields_is_tried_again_and_says_so(
@@ -91,7 +91,7 @@ def test_an_edit_of_a_field_that_somebody_changed_is_a_conflict(
 
 
 def test_with_a_base_nothing_is_tried_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = session.version(NS, ID).v
+    base = session.history.version(NS, ID).v
     if base is None:
         pytest.skip("its documents have no versions")
     overtaken(session, monkeypatch, {"new": 9})

@@ -174,7 +174,7 @@ def test_a_document_is_inserted_under_the_number_after_the_highest(
     assert [first.value, second.value] == [Value.of(1), Value.of(2)]
     assert [(each["_id"], each["name"]) for each in database["users"].find()] == [(1, "Grace H."), (2, "Ted R.")]
     assert second.entry is not None
-    assert session.undo(second.entry).kind == "applied"
+    assert session.way_back.undo(second.entry).kind == "applied"
     assert [each["_id"] for each in database["users"].find()] == [1]
 
 
@@ -192,7 +192,7 @@ def test_a_collection_that_is_not_there_yet_begins_with_1(
     with pytest.raises(Refused, match="is no collection"):
         session.once.insert_next("nowhere", {"a": 1})
     with pytest.raises(NotFound):
-        session.info(f"{db}.later")
+        session.catalogue.info(f"{db}.later")
     try:
         assert session.once.insert_next(f"{db}_too.fresh", {"a": 1}).value == Value.of(1), "in a new database too"
     finally:
@@ -205,7 +205,7 @@ def test_an_insert_that_would_have_begun_a_collection_and_never_arrived_may_stil
     monkeypatch.setattr(Server, "send", lambda server, write: LOST)
     outcome = session.once.insert_next(f"{db}.fresh", {"name": "Grace H."})
     assert outcome.kind == "unknown"
-    settled = session.settle(outcome)
+    settled = session.way_back.settle(outcome)
     assert (settled.kind, "may still arrive" in settled.detail) == ("unknown", True)
 
 
@@ -270,10 +270,10 @@ def test_a_count_is_undone_step_by_step(session: Session, db: str, database: pym
     session.once.count(f"{db}.stats", "day", by=5, owner="billing-3")
     assert database["stats"].find_one()["count"] == 46
     finished, added = session.journal.entries()
-    assert session.undo(finished.id).kind == "applied"
-    (token,) = session.pending(f"{db}.stats")
+    assert session.way_back.undo(finished.id).kind == "applied"
+    (token,) = session.tokens.pending(f"{db}.stats")
     assert (token.amount, token.owner, token.counter) == (5, "billing-3", Value.of(41))
-    assert session.undo(added.id).kind == "applied"
+    assert session.way_back.undo(added.id).kind == "applied"
     assert database["stats"].find_one() == {"_id": "day", "count": 41, "pending": [], "applied": []}
 
 
@@ -284,15 +284,15 @@ def test_a_dropped_token_is_gone_uncounted_and_comes_back(
     old, young = ObjectId("650000000000000000000000"), ObjectId()
     before = {"_id": "day", "count": 41, "pending": [old, young], **applied}
     database["stats"].insert_one(before)
-    ends = list(session.drop(list(session.pending(f"{db}.stats"))))
+    ends = list(session.tokens.drop(list(session.tokens.pending(f"{db}.stats"))))
     assert [end.kind for end in ends] == ["applied", "skipped"]
     assert "may still be at work" in ends[1].detail
     assert database["stats"].find_one() == before | {"pending": [young]}
     assert ends[0].entry is not None
-    assert session.undo(ends[0].entry).kind == "applied"
+    assert session.way_back.undo(ends[0].entry).kind == "applied"
     stored = database["stats"].find_one()
     assert (stored["count"], stored["pending"]) == (41, [young, old])
-    assert session.undo(session.journal.entries()[0].id).kind == "applied"
+    assert session.way_back.undo(session.journal.entries()[0].id).kind == "applied"
     assert database["stats"].find_one()["pending"] == [young]
 
 
@@ -301,7 +301,7 @@ def test_dropping_a_token_that_was_counted_only_takes_it_out(
 ) -> None:
     old = ObjectId("650000000000000000000000")
     database["stats"].insert_one({"_id": "day", "count": 42, "pending": [old], "applied": [old]})
-    (end,) = session.drop(list(session.pending(f"{db}.stats")))
+    (end,) = session.tokens.drop(list(session.tokens.pending(f"{db}.stats")))
     assert (end.kind, "counted already" in end.detail) == ("applied", True)
     assert database["stats"].find_one() == {"_id": "day", "count": 42, "pending": [], "applied": [old]}
 
@@ -318,9 +318,9 @@ def test_a_drop_in_doubt_is_looked_for_and_spares_its_neighbours(
 ) -> None:
     neighbours = ["t-2", {"t": ObjectId("650000000000000000000000")}]
     database["stats"].insert_one({"_id": "day", "count": 1, "pending": [token, *neighbours]})
-    listed = list(session.pending(f"{db}.stats"))
+    listed = list(session.tokens.pending(f"{db}.stats"))
     lose(monkeypatch, fate)
-    (end,) = session.drop(listed[:1], confirmed=True)
+    (end,) = session.tokens.drop(listed[:1], confirmed=True)
     assert end.kind == "applied"
     assert database["stats"].find_one()["pending"] == neighbours
 
@@ -329,8 +329,8 @@ def test_what_dropping_would_send_can_be_read_first(
     session: Session, db: str, database: pymongo.database.Database
 ) -> None:
     database["stats"].insert_one({"_id": "day", "count": 41, "pending": [ObjectId()], "applied": []})
-    (token,) = session.pending(f"{db}.stats")
-    shown = session.preview_finish(token, drop=True)
+    (token,) = session.tokens.pending(f"{db}.stats")
+    shown = session.tokens.preview(token, drop=True)
     assert "$pull" in shown.pymongo
     assert "$inc" not in shown.pymongo
     assert "will not be counted" in shown.explanation
@@ -417,7 +417,7 @@ def test_a_late_duplicate_of_step_one_does_not_count_twice(
     with Server.connect(server_uri) as server:
         assert [REAL(server, write).applied for write in sent] == ["no", "no"]
     assert database["stats"].find_one()["count"] == 1
-    assert not list(session.pending(f"{db}.stats"))
+    assert not list(session.tokens.pending(f"{db}.stats"))
 
 
 @pytest.mark.parametrize(
@@ -461,9 +461,9 @@ def test_an_entry_raises_the_total_once_and_is_taken_back(
     stored = database["teams"].find_one()
     assert (stored["wins"], stored["history"]) == (1, ["germany-2006", "south-africa-2010"])
     (entry,) = session.journal.entries()
-    assert session.undo(entry.id).kind == "applied"
+    assert session.way_back.undo(entry.id).kind == "applied"
     assert database["teams"].find_one() == spain
-    assert session.undo(session.journal.entries()[0].id).kind == "applied"
+    assert session.way_back.undo(session.journal.entries()[0].id).kind == "applied"
     assert database["teams"].find_one()["wins"] == 1
 
 
@@ -536,13 +536,13 @@ def test_an_entry_in_doubt_can_be_looked_for(
     lose(monkeypatch, "never", "never")
     doubtful = session.once.process(f"{db}.days", "monday", "e")
     assert doubtful.kind == "unknown"
-    assert session.settle(doubtful).kind == "unknown", "it may still arrive"
+    assert session.way_back.settle(doubtful).kind == "unknown", "it may still arrive"
     database["days"].update_one({"_id": "monday"}, {"$inc": {"wins": 1}, "$addToSet": {"processed": "e"}})
-    assert session.settle(doubtful).kind == "applied"
+    assert session.way_back.settle(doubtful).kind == "applied"
 
 
 def test_a_read_only_session_counts_nothing(session: Session, db: str) -> None:
-    session.read_only = True
+    session.trust.read_only = True
     once = session.once
     acts: list[Callable[[], Outcome]] = [
         lambda: once.next(f"{db}.counters", "a", create=True),
@@ -600,7 +600,7 @@ def test_what_a_killed_process_wrote_is_told_and_repeating_it_is_safe(
     monkeypatch.undo()
     entry = session.journal.entries()[0]
     assert entry.kind == "begun"
-    found = session.look_again(entry.id)
+    found = session.way_back.look_again(entry.id)
     expected = {"next": "skipped"}.get(act, "applied" if arrived else "unknown")
     assert found.kind == expected, found
     if act == "insert next":

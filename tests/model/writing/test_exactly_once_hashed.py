@@ -123,13 +123,13 @@ def test_5_types_and_the_order_of_fields_are_part_of_the_content(once: Once, car
 @pytest.mark.parametrize("session", ["with a token"], indirect=True)
 def test_6_a_content_that_comes_back_does_not_take_a_stale_edit(session: Session, carts: Any) -> None:
     first = made(session.once, 1, n=0)
-    opened = session.open_document(NS, Value.of(1))
+    opened = session.writing.open(NS, Value.of(1))
     second = session.once.update(NS, 1, first, {"n": 1})
     assert second.version is not None
     assert session.once.update(NS, 1, second.version, {"n": 0}).version == first
     assert session.once.update(NS, 1, opened.base, {"n": 9}).kind == "conflict"
     assert carts.find_one()["n"] == 0
-    assert session.once.update(NS, 1, session.version(NS, Value.of(1)), {"n": 9}).kind == "applied"
+    assert session.once.update(NS, 1, session.history.version(NS, Value.of(1)), {"n": 9}).kind == "applied"
 
 
 def test_7_equal_content_can_be_inserted_as_often_as_wanted(once: Once, carts: Any) -> None:
@@ -197,11 +197,11 @@ def test_8_what_is_not_allowed_is_said_as_that(once: Once, monkeypatch: pytest.M
 
 def test_9_a_delete_is_guarded_and_dots_stay_in_names(session: Session, carts: Any) -> None:
     first = made(session.once, 1, **{"a.b": 1})
-    opened = session.open_document(NS, Value.of(1))
+    opened = session.writing.open(NS, Value.of(1))
     outcome = session.once.update(NS, 1, first, {"a.b": 2})
     assert outcome.kind == "applied", outcome
     assert carts.find_one()["a.b"] == 2
-    assert session.delete(NS, Value.of(1), opened.base).kind == "conflict"
+    assert session.writing.delete(NS, Value.of(1), opened.base).kind == "conflict"
     assert carts.count_documents({}) == 1
 
 

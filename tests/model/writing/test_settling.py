@@ -43,8 +43,8 @@ class Ground:
         self.waiting: list[Write] = []
 
     def save(self) -> Outcome:
-        opened = self.session.open_document(self.ns, ID)
-        outcome = self.session.save(self.ns, ID, opened.base, doc(a=2, b=1, mine=1))
+        opened = self.session.writing.open(self.ns, ID)
+        outcome = self.session.writing.save(self.ns, ID, opened.base, doc(a=2, b=1, mine=1))
         assert outcome.kind == "unknown", outcome
         return outcome
 
@@ -93,11 +93,11 @@ def ground(name: str, local_uri: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_write_that_is_on_its_way_may_still_arrive_and_then_has(ground: Ground) -> None:
     outcome = ground.save()
-    assert ground.session.settle(outcome).kind == "unknown"
+    assert ground.session.way_back.settle(outcome).kind == "unknown"
     ground.land()
-    settled = ground.session.settle(outcome)
+    settled = ground.session.way_back.settle(outcome)
     assert settled.kind == "applied"
-    assert settled.version == ground.session.open_document(ground.ns, ID).base.v
+    assert settled.version == ground.session.writing.open(ground.ns, ID).base.v
 
 
 def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
@@ -105,7 +105,7 @@ def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
 ) -> None:
     outcome = ground.save()
     monkeypatch.setattr("model.writing.writer.SETTLED_AFTER", dt.timedelta(0))
-    assert ground.session.settle(outcome).kind == "conflict"
+    assert ground.session.way_back.settle(outcome).kind == "conflict"
 
 
 @pytest.mark.parametrize("wrong", [dt.timedelta(days=-1), dt.timedelta(days=1)])
@@ -117,10 +117,10 @@ def test_a_clock_that_is_set_meanwhile_gives_no_write_up(
         noted = (dt.datetime.now(dt.UTC) + wrong).isoformat(timespec="milliseconds")
         patch.setattr("model.userdata.journal._now", lambda: noted)
         outcome = ground.save()
-    assert ground.session.settle(outcome).kind == "unknown", "it is a moment old, whatever the clocks say"
+    assert ground.session.way_back.settle(outcome).kind == "unknown", "it is a moment old, whatever the clocks say"
     up = time.monotonic() + 121
     monkeypatch.setattr("model.userdata.journal._uptime", lambda: up)
-    assert ground.session.settle(outcome).kind == "conflict"
+    assert ground.session.way_back.settle(outcome).kind == "conflict"
 
 
 @pytest.mark.parametrize("name", ["versions"], indirect=True)
@@ -129,22 +129,22 @@ def test_a_computer_that_was_started_anew_waits_as_long_for_a_write(
 ) -> None:
     outcome = ground.save()
     monkeypatch.setattr("model.userdata.journal._uptime", lambda: 5.0)
-    assert ground.session.settle(outcome).kind == "unknown"
+    assert ground.session.way_back.settle(outcome).kind == "unknown"
     monkeypatch.setattr("model.userdata.journal._uptime", lambda: 121.0)
-    assert ground.session.settle(outcome).kind == "conflict"
+    assert ground.session.way_back.settle(outcome).kind == "conflict"
 
 
 def test_a_write_that_arrived_and_was_overtaken_is_found_in_the_history_or_unknown(ground: Ground, name: str) -> None:
     outcome = ground.save()
     ground.land()
     ground.overtake()
-    settled = ground.session.settle(outcome)
+    settled = ground.session.way_back.settle(outcome)
     assert settled.kind == ("unknown" if name in KEEP_NO_HISTORY else "applied")
     if settled.kind == "applied":
         v = settled.version
         assert v is not None
-        assert v != ground.session.version(ground.ns, ID).v, "that is whoever overtook it"
-        assert ground.session.version(ground.ns, ID, v).content == doc(a=2, b=1, mine=1)
+        assert v != ground.session.history.version(ground.ns, ID).v, "that is whoever overtook it"
+        assert ground.session.history.version(ground.ns, ID, v).content == doc(a=2, b=1, mine=1)
         assert outcome.entry is not None
         assert ground.session.journal.record(outcome.entry).version_after == v
 
@@ -164,8 +164,8 @@ def test_a_write_that_is_overtaken_while_it_is_found_is_told_as_its_own_version(
         return found
 
     monkeypatch.setattr(Layout, "landed", then_overtaken)
-    settled = ground.session.settle(outcome)
-    assert ground.session.version(ground.ns, ID).v == Value.of(4)
+    settled = ground.session.way_back.settle(outcome)
+    assert ground.session.history.version(ground.ns, ID).v == Value.of(4)
     assert (settled.kind, settled.version) == ("applied", Value.of(3)), "it is not in the archive, and will be"
 
 
@@ -184,8 +184,8 @@ def test_a_write_whose_version_cannot_be_read_is_looked_for_again_and_not_told_a
     with monkeypatch.context() as patch:
         patch.setattr(Layout, "history", cut)
         with pytest.raises(Unreachable):
-            ground.session.look_again(outcome.entry)
-    found = ground.session.look_again(outcome.entry)
+            ground.session.way_back.look_again(outcome.entry)
+    found = ground.session.way_back.look_again(outcome.entry)
     assert (found.kind, found.version) == ("applied", Value.of(3))
 
 
@@ -194,7 +194,7 @@ def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(gr
     ground.overtake()
     for write in ground.waiting:
         assert REAL(ground.server, write).applied == "no"
-    settled = ground.session.settle(outcome)
+    settled = ground.session.way_back.settle(outcome)
     assert settled.kind == ("unknown" if name in ("plain", "hashed") else "conflict"), settled
 
 
@@ -204,7 +204,7 @@ def test_a_bump_in_place_does_not_make_a_write_look_lost(ground: Ground, name: s
     bumped = "current.views" if name == "embedded" else "views"
     where = {"_id": bson.decode(stored)["_id"]}
     assert REAL(ground.server, Write(ground.ns, "update", where, {"$set": {bumped: 1}})).applied == "yes"
-    assert ground.session.settle(outcome).kind == "unknown"
+    assert ground.session.way_back.settle(outcome).kind == "unknown"
     arrived = REAL(ground.server, ground.waiting[0]).applied == "yes"
-    settled = ground.session.settle(outcome)
+    settled = ground.session.way_back.settle(outcome)
     assert settled.kind == ("applied" if arrived else "unknown"), settled

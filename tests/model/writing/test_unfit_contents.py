@@ -44,20 +44,20 @@ def opened(db: Db, uri: str, layout: str) -> Session:
 def test_a_content_with_a_name_that_the_layout_keeps_is_refused(db: Db, local_uri: str, layout: str) -> None:
     ns = f"{db.name}.things"
     with opened(db, local_uri, layout) as session:
-        kept = session._catalogue.layout(ns).locked
+        kept = session.catalogue.layout(ns).locked
         assert "_id" in kept
         for name in kept:
-            assert session.create(ns, bson.encode({"a": 1, name: 3}), Value.of("K")).kind == "refused"
+            assert session.writing.create(ns, bson.encode({"a": 1, name: 3}), Value.of("K")).kind == "refused"
         twice = c.document([("a", Value.of(1)), ("a", Value.of(2))])
-        assert "holds the field a twice" in session.create(ns, twice, Value.of("K")).detail
+        assert "holds the field a twice" in session.writing.create(ns, twice, Value.of("K")).detail
         assert session.once.insert(ns, {"_id": 3, "a": 1}).kind == "refused"
         assert db.things.count_documents({}) == 0
-        assert session.create(ns, bson.encode({"a": 1}), Value.of("K")).kind == "applied"
-        base = session.version(ns, Value.of("K"))
+        assert session.writing.create(ns, bson.encode({"a": 1}), Value.of("K")).kind == "applied"
+        base = session.history.version(ns, Value.of("K"))
         for name in kept:
-            outcome = session.save(ns, Value.of("K"), base, bson.encode({"a": 2, name: 3}))
+            outcome = session.writing.save(ns, Value.of("K"), base, bson.encode({"a": 2, name: 3}))
             assert (outcome.kind, name in outcome.detail) == ("refused", True)
-        assert session.version(ns, Value.of("K")).content == base.content
+        assert session.history.version(ns, Value.of("K")).content == base.content
 
 
 def test_a_document_with_the_name_that_the_archive_needs_is_not_said_to_be_edited_in_place(
@@ -66,7 +66,10 @@ def test_a_document_with_the_name_that_the_archive_needs_is_not_said_to_be_edite
     db.things.insert_one({"_id": "K", "v": 1, "docId": "mine"})
     ns, id = f"{db.name}.things", Value.of("K")
     with opened(db, local_uri, "archive") as session:
-        for outcome in (session.edit(ns, id, {"a": 1}), session.delete(ns, id, session.version(ns, id))):
+        for outcome in (
+            session.edit(ns, id, {"a": 1}),
+            session.writing.delete(ns, id, session.history.version(ns, id)),
+        ):
             assert outcome.kind == "refused"
             assert "name archive_id otherwise" in outcome.detail
     assert list(db.past.find()) == []

@@ -33,14 +33,14 @@ def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> I
         client.drop_database(DB)
         client[DB]["things"].insert_one({"_id": 0, "docId": "other", "v": 1, "version": 1, "a": 1})
         with Session.open(local_uri, path, home=tmp_path / "home") as made:
-            if made.missing_index(NS):
-                made.create_index(NS)
+            if made.writing.missing_index(NS):
+                made.writing.create_index(NS)
             yield made
         client.drop_database(DB)
 
 
 def content(session: Session, id: object = "K-1") -> bytes | None:
-    return session.version(NS, Value.of(id)).content
+    return session.history.version(NS, Value.of(id)).content
 
 
 def test_a_document_that_is_not_there_is_made_of_what_is_set_and_changed_afterwards(session: Session) -> None:
@@ -52,9 +52,9 @@ def test_a_document_that_is_not_there_is_made_of_what_is_set_and_changed_afterwa
     assert session.edit(NS, "K-1", {"a": 5}, create=True).kind == "skipped"
     entry = session.edit(NS, 7, {"a": 1}, create=True).entry
     assert entry is not None
-    assert session.undo(entry).kind == "applied"
+    assert session.way_back.undo(entry).kind == "applied"
     with pytest.raises(NotFound):
-        session.version(NS, Value.of(7))
+        session.history.version(NS, Value.of(7))
 
 
 def test_without_being_told_to_an_edit_makes_nothing(session: Session) -> None:

@@ -82,10 +82,10 @@ class _Turn:
     def _editor(self, who: str, sku: str) -> Iterator[bool]:
         id = Value.of(self.id)
         for number in range(TRIES):
-            opened = self.session.open_document(NS, id)
+            opened = self.session.writing.open(NS, id)
             yield True
             title = f"{who}.{number}"
-            outcome = self.session.save(NS, id, opened.base, _edited(opened, sku, title))
+            outcome = self.session.writing.save(NS, id, opened.base, _edited(opened, sku, title))
             if outcome.kind == "applied":
                 self.due[sku] += 1
                 self.raised += 1
@@ -136,11 +136,11 @@ def judged(
     told, rng = Told(), random.Random(seed)
     for number in range(interleavings):
         locker.create(f"I-{number}", SKUS)
-    lock = session.info(NS).fields.get("guard")
+    lock = session.catalogue.info(NS).fields.get("guard")
     if lock != FIELD[name]:
         told.wrong.append(f"the lock that was recognised is {lock}")
     if careless:
-        session.state_guard(NS, "none")
+        session.catalogue.state_guard(NS, "none")
     for number in range(interleavings):
         _Turn(name, locker, session, items, f"I-{number}", rng, told).run()
     return told

@@ -1,0 +1,255 @@
+"""The session, the model's one door: it owns the connection to one source, and everything else is reached from it.
+
+A source is a MongoDB URI, a dump (a folder, a ``.bson`` file, a file of Extended JSON lines) or ``sample:``.
+Every method of its parts may wait for the server, may be called from any thread, and raises ``Refused`` in one sentence
+where a person can act. Methods that take a checkpoint call it between steps and stop where it raises ``Cancelled``.
+A write never raises because of the document's state: it returns an ``Outcome``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+
+if TYPE_CHECKING:  # a window is there before what a session is made of
+    from model.catalogue.catalogue import Catalogue
+    from model.catalogue.layout_statements import LayoutStatements
+    from model.catalogue.sources import Source
+    from model.foundation.records import Outcome, ServerFacts
+    from model.health import Health
+    from model.profile import Profile
+    from model.repair import Repairs
+    from model.session.data_exchange import DataExchange
+    from model.session.document_lists import DocumentLists
+    from model.session.guarded_writing import GuardedWriting
+    from model.session.history_reading import HistoryReading
+    from model.session.left_tokens import LeftTokens
+    from model.session.query_help import QueryHelp
+    from model.session.scans import Scans
+    from model.session.through_time import ThroughTime
+    from model.session.trust import Trust
+    from model.session.unread_dump import UnreadDump
+    from model.session.way_back import WayBack
+    from model.userdata.drafts import Drafts
+    from model.userdata.journal import Journal
+    from model.values.canonical import Path, Value
+    from model.writing.exactly_once import Once
+
+__all__ = ["Session"]
+
+
+class Session:
+    """An open source. Made by :meth:`open`; a context manager that closes what it opened."""
+
+    source: str
+    """As it was given, without a password."""
+    named_database: str
+    """The database that the URI names, ``mongodb://host/shop``; "" where it names none."""
+    data: str
+    """What the news of writes name: of all sessions on the same server, and of no other sample or dump."""
+    is_local: bool
+    """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
+    is_near: bool
+    """Whether its server runs in this process or on this computer."""
+    is_sample: bool
+    catalogue: Catalogue
+    """The databases and collections, with the layout of each."""
+    trust: Trust
+    """What was measured of the server, and whether anything may be written."""
+    dump: UnreadDump
+    """The part of a large dump that is not read yet."""
+    journal: Journal
+    """What was written from this computer."""
+    drafts: Drafts
+    """Edits that are not saved yet."""
+    health: Health
+    """The counts of earlier scans."""
+
+    @classmethod
+    def open(
+        cls,
+        source: str | FilePath,
+        profile: str | FilePath | Profile | None = None,
+        read_only: bool = False,
+        into_memory: bool = False,
+        password: str | None = None,
+        home: FilePath | None = None,
+        at_once: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
+        apart: bool = False,
+    ) -> Session:
+        """Connect, and ask the server for its facts.
+
+        A large dump is read to its end, with the checkpoint told the bytes of it; it is kept in a cache, so that it is
+        read once. With ``at_once`` only its first documents are there, until :attr:`dump` has read on.
+
+        ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
+        is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
+        data folder, or ``PALIMPSEST_HOME``). ``apart`` serves what is held in memory from a process of its own.
+        Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
+        """
+        from model.catalogue import sources
+        from model.profile import Profile
+
+        stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
+        opened = sources.connect(str(source), read_only, into_memory, password, home, apart)
+        try:
+            made = cls(opened, stated, read_only, home)
+            if not at_once:
+                made.dump.read_on(checkpoint)
+            return made
+        except BaseException:
+            opened.close()
+            raise
+
+    def __init__(self, opened: Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
+        """Hold a source that is open; callers use :meth:`open`."""
+        from model.foundation.address import Address
+        from model.health import Health
+        from model.session.connection import Connection
+        from model.userdata.drafts import Drafts
+
+        opened.server.facts()  # a server that does not answer is told here
+        self._connection = Connection(opened, profile, home)
+        self.source, self.named_database = opened.text, opened.database
+        self.is_local, self.is_sample = opened.is_local, self._connection.is_sample
+        address = Address.parse(opened.text)
+        self.is_near = opened.is_local or (address is not None and address.is_near)
+        self.data, self.journal = self._connection.data, self._connection.journal
+        self.catalogue = self._connection.catalogue
+        self.trust, self.dump = self._connection.trust, self._connection.dump
+        self.drafts = Drafts(home)
+        self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
+        self.trust.read_only = read_only
+
+    def close(self) -> None:
+        """Let go of the connection and of an in-process server; a second call does nothing."""
+        self._connection.opened.close()
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """A short name for people: the host, the dump's folder, ``sample:``; settable."""
+        return self._connection.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._connection.name = name
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What the server says of itself, as it was asked last."""
+        return self._connection.server.facts()
+
+    def refresh_facts(self) -> ServerFacts:
+        """Ask the server again for its facts and the time it takes to answer."""
+        return self._connection.server.facts(refresh=True)
+
+    @cached_property
+    def statements(self) -> LayoutStatements:
+        """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
+        from model.catalogue.layout_statements import LayoutStatements
+
+        return LayoutStatements(self.catalogue, self._connection.port)
+
+    @cached_property
+    def documents(self) -> DocumentLists:
+        """The current documents: pages of them, their number, and the ids that a person means."""
+        from model.session.document_lists import DocumentLists
+
+        return DocumentLists(self._connection)
+
+    @cached_property
+    def queries(self) -> QueryHelp:
+        """The fields of a collection, its indexes, and how the server finds documents."""
+        from model.session.query_help import QueryHelp
+
+        return QueryHelp(self._connection)
+
+    @cached_property
+    def history(self) -> HistoryReading:
+        """The versions of one document: read, compared, blamed, bisected."""
+        from model.session.history_reading import HistoryReading
+
+        return HistoryReading(self._connection)
+
+    @cached_property
+    def time(self) -> ThroughTime:
+        """Collections over time: activity, new versions as they come, and how a collection stood at a moment."""
+        from model.session.through_time import ThroughTime
+
+        return ThroughTime(self._connection)
+
+    @cached_property
+    def writing(self) -> GuardedWriting:
+        """Writes: edits, restores, deletes, and batches of them; each is journalled and may end unknown."""
+        from model.session.guarded_writing import GuardedWriting
+
+        return GuardedWriting(self._connection)
+
+    @cached_property
+    def way_back(self) -> WayBack:
+        """What was written from here: looked for again where its outcome is unknown, and undone."""
+        from model.session.way_back import WayBack
+
+        return WayBack(self._connection)
+
+    @cached_property
+    def tokens(self) -> LeftTokens:
+        """Tokens that counters in two steps left between the steps."""
+        from model.session.left_tokens import LeftTokens
+
+        return LeftTokens(self._connection)
+
+    @property
+    def once(self) -> Once:
+        """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
+        from model.writing.exactly_once import Once
+
+        return Once(self._connection.writer, self.trust.check_allowed)
+
+    @cached_property
+    def scans(self) -> Scans:
+        """The search for damage."""
+        from model.session.scans import Scans
+
+        return Scans(self._connection)
+
+    @property
+    def repairs(self) -> Repairs:
+        """The repair centre: findings become a plan, which is drawn, done and taken back."""
+        from model.repair import Repairs
+
+        return Repairs(self._connection.writer, self.trust.check_allowed, self.trust.is_production)
+
+    @cached_property
+    def exchange(self) -> DataExchange:
+        """Files of documents and of histories, other layouts, and the feed of an archive."""
+        from model.session.data_exchange import DataExchange
+
+        return DataExchange(self._connection)
+
+    def edit(
+        self,
+        ns: str,
+        id: Value | object,
+        set: Mapping[str | Path, Value | object] | None = None,
+        unset: str | Sequence[str | Path] = (),
+        base: Value | object | None = None,
+        tries: int = 20,
+        create: bool = False,
+        reason: str = "",
+    ) -> Outcome:
+        """Change some fields of a document in one guarded write, as :meth:`.GuardedWriting.edit` says."""
+        return self.writing.edit(ns, id, set, unset, base, tries, create, reason)

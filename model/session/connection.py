@@ -1,0 +1,93 @@
+"""What the parts of one open session share."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path as FilePath
+
+from msgspec.structs import replace
+
+from model.catalogue.catalogue import Catalogue
+from model.catalogue.kept_recognition import KeptRecognition
+from model.catalogue.sources import SAMPLE, Source
+from model.errors import Unreadable
+from model.foundation.records import Version
+from model.layouts.base import Layout
+from model.profile import Profile
+from model.session.trust import Trust
+from model.session.unread_dump import UnreadDump
+from model.storage.composite_ids import CompositeIds, stored
+from model.userdata import folders
+from model.userdata.journal import Journal
+from model.values import canonical
+from model.values.canonical import Value
+from model.writing.writer import Writer
+
+
+class Connection:
+    """A source that is open, with its catalogue, its journal and its writer."""
+
+    name: str
+    """A short name for people."""
+    writer: Writer
+    """The gateway of all writes; another one once a person has given a name or a reason."""
+
+    def __init__(self, opened: Source, profile: Profile | None, home: FilePath | None) -> None:
+        """``home`` is the folder of what is kept on this computer."""
+        lifetime = uuid.uuid4().hex if opened.is_local else ""
+        self.opened, self.server = opened, opened.server
+        self.source, self.name = opened.text, opened.name
+        self.is_sample = opened.text == SAMPLE
+        self.data = f"{opened.text} {lifetime}".rstrip()
+        self.journal = Journal(home, lifetime)
+        self.port = CompositeIds(opened.server, lambda ns: self.catalogue.id_parts(ns))
+        kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
+        self.catalogue = Catalogue(opened.server, self.port, profile, opened.text, opened.database, kept)
+        self.trust = Trust(opened, self.catalogue, home, lambda: self.name)
+        self.dump = UnreadDump(opened, self.catalogue)
+        self.writer = Writer(self.catalogue, self.port, self.journal, opened.text, _user(), self.data)
+
+    def because(self, reason: str) -> Writer:
+        """The writer whose writes say why, where their layout has a field for that."""
+        return replace(self.writer, reason=reason.strip()) if reason.strip() else self.writer
+
+    def aside(self, ns: str) -> Layout:
+        """A collection's layout for long reads, from other members where the address of the server asks for that."""
+        return self.catalogue.layout_over(ns, self.port.aside())
+
+    def id_of(self, ns: str, id: Value | object) -> Value:
+        """The stored id that a text, a ``Value`` or a Python object means; raises ``NotFound`` for a text."""
+        return self.catalogue.layout(ns).find_id(id) if isinstance(id, str) else value_of(id)
+
+    def shown(self, layout: Layout, version: Version) -> bytes:
+        """A version with the layout's own fields, as people see it; of a damaged one the bytes that are stored."""
+        raw, content = version.raw, version.content
+        if raw is None:
+            return content or b""
+        try:
+            if version.current or content is None:
+                return stored(self.port, layout.ns, layout.document(raw))
+            # Where older versions are kept, the content may be a field of its own among others.
+            names = {name for name, _ in canonical.fields(content)}
+            own = [
+                (name, value)
+                for name, value in canonical.fields(raw)
+                if name in layout.locked and name not in names and (name == "_id" or not value.is_container)
+            ]
+            return stored(self.port, layout.ns, canonical.document([*own, *canonical.fields(content)]))
+        except Unreadable:
+            return raw
+
+
+def value_of(value: object) -> Value:
+    """A value as BSON has it, of a ``Value`` or a Python object."""
+    return value if isinstance(value, Value) else Value.of(value)
+
+
+def _user() -> str | None:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return None

@@ -1,0 +1,114 @@
+"""Histories and lists that leave a collection or come into one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path as FilePath
+
+from model.catalogue.catalogue import ALL
+from model.errors import Refused
+from model.exchange.history_files import ExportedHistory, Form
+from model.feed import EVERY, Fed, fed_layouts, feed
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Row
+from model.layouts import registry
+from model.operations.history_import import HistoryImport
+from model.operations.migration import Migration
+from model.over_time.history_list import HistoryList
+from model.over_time.span import everyone
+from model.session.connection import Connection
+from model.storage.composite_ids import stored
+from model.storage.newest_query import PageQuery
+from model.text.row_file import Written, write_rows
+from model.values.canonical import Value
+
+COUNT_MS = 5000  # milliseconds in which documents are counted for the progress of an export
+
+
+class DataExchange:
+    """Files of documents and of histories, other layouts, and the feed of an archive."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._port, self._server = connection.catalogue, connection.port, connection.server
+        self._trust, self._dump = connection.trust, connection.dump
+
+    def export(
+        self, ns: str, path: str, filter: str = "", sort: str = "", any_version: bool = False,
+        checkpoint: Checkpoint = no_checkpoint, skip: int = 0, limit: int = 0,
+    ) -> Written:  # fmt: skip
+        """Write every document that :meth:`.DocumentLists.page` would list to a file.
+
+        The ending of its name says in what form, as ``model.text.row_file.write_rows`` lists them.
+        """
+        self._dump.need(ns)
+        total, _ = self._catalogue.count(ns, filter, any_version, COUNT_MS)
+        if total is not None:
+            total = min(max(0, total - skip), limit or total)
+        found = self._catalogue.rows(ns, filter, sort, any_version, skip, limit or ALL)
+        rows = (row.but(raw=stored(self._port, ns, row.raw)) for row in found)
+        return write_rows(rows, FilePath(path), total, checkpoint)
+
+    def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
+        """Write some documents of a list to a file, as they were listed but whole: those that are gone are left out."""
+        layout = self._catalogue.layout(ns)
+
+        def whole() -> Iterator[Row]:
+            for row in rows:
+                try:
+                    found = next(layout.page(PageQuery({layout.profile.id: row.id}, limit=1)), None)
+                except Refused:
+                    found = None
+                found = found or row.but(readable=False)
+                yield found.but(raw=stored(self._port, ns, found.raw)) if found.readable else found
+
+        return write_rows(whole(), FilePath(path), len(rows), checkpoint)
+
+    def export_list(
+        self, listed: HistoryList, path: str, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint
+    ) -> Written:
+        """Write the documents of such a list that can be proven to a file."""
+        return write_rows(listed.proven(skip, limit, checkpoint), FilePath(path), None, checkpoint)
+
+    def export_history(
+        self, ns: str, path: str | FilePath, form: Form, id: Value | None = None, checkpoint: Checkpoint = no_checkpoint
+    ) -> ExportedHistory:
+        """Write every version of a document, or of all, into a git repository, a folder, or a file of JSON lines.
+
+        Iterate over it for each document. Raises ``Refused`` where the collection keeps no versions, or where
+        something is there that no export of it wrote.
+        """
+        self._dump.need_histories(ns)
+        (ns,) = self._catalogue.with_versions([ns])
+        layout = self._catalogue.layout(ns)
+        ids = everyone(layout) if id is None else iter([id])
+        return ExportedHistory(layout, ids, FilePath(path), form, checkpoint)
+
+    def history_import(self, ns: str, path: str | FilePath, layout: str = "") -> HistoryImport:
+        """The import of what :meth:`export_history` wrote, into a collection that is there or not."""
+        writer, trust = self._connection.writer, self._trust
+        return HistoryImport(writer, trust.check_allowed, ns, FilePath(path), layout, trust.is_production)
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """The layouts that a collection can be moved to, each in a few words."""
+        return {name: each.about for name, each in registry.WRITABLE.items()}
+
+    def migration(
+        self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
+    ) -> Migration:
+        """The move of a collection to another layout. Reading and comparing need no permission to write."""
+        allowed = partial(self._trust.check_allowed, ns)
+        return Migration.of(self._connection.writer, allowed, ns, to, target, fields or {}, newest_only)
+
+    def feed(
+        self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None
+    ) -> Iterator[Fed]:
+        """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
+        names = [ns] if ns is not None else self._catalogue.stated("stream")
+        self._trust.check_allowed(*names)
+        often = EVERY if every is None else every
+        return feed(self._server, fed_layouts(map(self._catalogue.layout, names)), once, often, stop)

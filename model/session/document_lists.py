@@ -1,0 +1,127 @@
+"""The documents of a collection as lists have them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Matches, Outline, Page, Version
+from model.history import following
+from model.layouts.base import Layout
+from model.session.connection import Connection
+from model.storage.newest_query import PageQuery
+from model.values import canonical
+from model.values.canonical import Value
+
+NOT_READ = "N/A: the file is not read yet; these come first in it."
+MARKED_WHOLE = 256 * 1024
+"""Bytes of documents up to which other programs' writes are looked for in all of their fields."""
+PULSE_MS = 2_000  # milliseconds in which a collection tells whether rows came or went
+
+
+class DocumentLists:
+    """The current documents of the collections: pages of them, their number, and the ids that a person means."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._server, self._dump = connection.catalogue, connection.server, connection.dump
+
+    def page(
+        self,
+        ns: str,
+        filter: str = "",
+        sort: str = "",
+        fields: str = "",
+        skip: int = 0,
+        limit: int = 50,
+        any_version: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> Page:
+        """A page of current documents; filter, sort and fields as people type them (``model.text.loose`` reads them).
+
+        The filter looks at current versions, or with ``any_version`` at earlier ones too.
+        """
+        found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+        if ns in self._dump.unread:
+            return replace(found, total=None, total_note=NOT_READ)
+        return found
+
+    def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
+        """How many documents match, given more time than a page gives it; else None and why it is not known."""
+        if ns in self._dump.unread:
+            return None, NOT_READ
+        return self._catalogue.count(ns, filter, any_version, max_ms)
+
+    def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
+        """A mark of each current document that is there, which is another once the document was written.
+
+        ``size`` are their bytes, as far as known. Small documents are read whole; of large ones only what a layout
+        keeps for itself, by which a write without a new version or token is not noticed.
+        """
+        layout = self._catalogue.layout(ns)
+        named = {layout.profile.id: 1} if self._marked_in_part(ns, size) else None
+        query = PageQuery({layout.profile.id: {"$in": list(ids)}}, projection=named, limit=len(ids))
+        return {row.id: _mark(row.raw) for row in layout.page(query)}
+
+    def mark(self, ns: str, raw: bytes, size: int = 0) -> bytes | None:
+        """The mark that a document has in :meth:`marks` as it was read; None where that one is not of the whole."""
+        return None if self._marked_in_part(ns, size) else _mark(raw)
+
+    def _marked_in_part(self, ns: str, size: int) -> bool:
+        profile = self._catalogue.layout(ns).profile
+        return bool(profile.version or profile.token) and size > MARKED_WHOLE
+
+    def pulse(self, ns: str) -> tuple[int | None, bytes | None]:
+        """How many rows a collection has by the server's own count, and the greatest ``_id``; both without a scan.
+
+        They are others once rows came or went, whatever a page of its documents shows.
+        """
+        server = self._server
+        last = next(iter(server.find(ns, sort={"_id": -1}, projection={"_id": 1}, limit=1, max_ms=PULSE_MS)), None)
+        return server.count(ns, max_ms=PULSE_MS), last
+
+    def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
+        """The histories in miniature of some documents, as they become known."""
+        if self._dump.unread_beside(ns):
+            return  # a version that is not read yet would be told as missing
+        for done, outline in enumerate(self._catalogue.layout(ns).outline(ids), 1):
+            checkpoint(done, len(ids))
+            yield outline
+
+    def matching(
+        self, ns: str, ids: Sequence[Value], filter: str, checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[Matches]:
+        """The versions that a filter finds, of some documents of a list that any version was asked for, one by one."""
+        layout, holds = self._catalogue.layout(ns), following.condition(filter)
+        for done, id in enumerate(ids, 1):
+            judged = []
+            for version in layout.history(id, contents="all"):
+                checkpoint(done, len(ids))
+                judged.append((version, version.content is not None and holds(self._seen(layout, id, version))))
+            yield following.matches(id, judged)
+
+    def _seen(self, layout: Layout, id: Value, version: Version) -> bytes:
+        """A version as a filter sees it: with the document's id and what else the layout keeps beside the content."""
+        key = layout.profile.id
+        document = self._connection.shown(layout, version)
+        own = [pair for pair in canonical.fields(document) if pair[0] not in (key, "_id")]
+        return canonical.document([(key, id), *own])
+
+    def find_id(self, ns: str, text: str) -> Value:
+        """The stored id that a person means by a text: plain where only one matches, else Extended JSON.
+
+        Raises ``NotFound``, or ``Refused`` with the ids that match.
+        """
+        return self._catalogue.layout(ns).find_id(text)
+
+    def find_current(self, ns: str, text: str) -> tuple[Value, Version]:
+        """The stored id that a person means by a text, and its current version; raises as :meth:`find_id` does."""
+        return self._catalogue.layout(ns).find_current(text)
+
+
+def _mark(raw: bytes) -> bytes:
+    return hashlib.sha1(raw).digest()

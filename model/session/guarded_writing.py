@@ -1,0 +1,308 @@
+"""Writes to one document or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bson import ObjectId
+from msgspec.structs import replace
+
+from model import text
+from model.errors import NotAllowed, NotFound, Refused
+from model.foundation.news import News, tell
+from model.foundation.records import Opened, Outcome, Sending, Version
+from model.server.code_preview import sending
+from model.session.connection import Connection, value_of
+from model.storage import document_ids
+from model.storage.composite_ids import as_sent
+from model.storage.swap_steps import Stamp
+from model.text.names import id_name, version_name
+from model.text.paths import fitted
+from model.values import canonical
+from model.values.canonical import Path, Value
+from model.writing import edit
+from model.writing.edit import Conflict
+
+if TYPE_CHECKING:  # most writes are of one document
+    from model.operations.batches import Batches
+    from model.operations.taking_back import TakingBack
+
+
+class GuardedWriting:
+    """Writes, each of which is journalled, guarded by what was read, and may end unknown."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._port, self._trust = connection.catalogue, connection.port, connection.trust
+
+    def open(self, ns: str, id: Value) -> Opened:
+        """The current version for editing, and whether it may be written; raises ``NotFound``."""
+        layout = self._catalogue.layout(ns)
+        base, profile = layout.version(id), layout.profile
+        doubt = self._catalogue.known(ns)[0].doubt if self._catalogue.objection(ns) else ""
+        reason = self._trust.why_read_only() or doubt or layout.writable(base)
+        asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
+        document = self._connection.shown(layout, base)
+        opened = Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
+        return replace(opened, takes_reason=layout.takes_reason, asks_author=profile.asks_author)
+
+    def preview(self, ns: str, id: Value, base: Version, content: bytes, reason: str = "") -> Sending:
+        """The exact write that :meth:`save` would send; nothing is written."""
+        layout = self._catalogue.layout(ns)
+        stamp = Stamp(ObjectId(), self._connection.writer.author_of(layout), reason=reason or None)
+        writes = layout.foreseen(id, base, layout.signed(content, stamp.author, stamp.reason), stamp)
+        return sending(as_sent(self._port, writes), layout.explained(base))
+
+    def save(
+        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", reason: str = ""
+    ) -> Outcome:
+        """Swap the current version ``base`` for a new one with this content, and the reason for it.
+
+        ``conflict``: the document is not the base any more, and nothing was written; :meth:`conflict` tells more.
+        """
+        self._trust.check_allowed()
+        return self._connection.because(reason).save(ns, id, base, content, action)
+
+    def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
+        """The changes of a document since ``base``, merged with an edit that began there."""
+        return edit.conflict(self._catalogue.layout(ns), id, base, mine)
+
+    def edit(
+        self,
+        ns: str,
+        id: Value | object,
+        set: Mapping[str | Path, Value | object] | None = None,
+        unset: str | Sequence[str | Path] = (),
+        base: Value | object | None = None,
+        tries: int = 20,
+        create: bool = False,
+        reason: str = "",
+    ) -> Outcome:
+        """Change some fields of the current version in one guarded write.
+
+        An ``id`` is text as :meth:`.DocumentLists.find_id` takes it, else a ``Value`` or a Python object, as values
+        are. Paths are text (``premium.gross``, ``riders[2]``) or tuples.
+        With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
+        change that changes nothing is ``skipped`` and writes nothing. Without ``base`` the document is read and the
+        edit tried again, so many times at most, where somebody was faster and left its fields alone, or in any case
+        where the collection is numbered by ``loop``. With ``create`` a document that is not there is made of the fields
+        that are set; it is a ``conflict`` where somebody else makes it at the same time.
+        """
+        self._trust.check_allowed()
+        if create and (base is not None or not set):
+            raise Refused("A document that is to be created has no base, and is made of fields to set; say which.")
+        layout, writer = self._catalogue.layout(ns), self._connection.because(reason)
+        try:
+            stored_id = layout.find_id(id) if isinstance(id, str) else value_of(id)
+            current = layout.version(stored_id)
+        except NotFound:
+            if not create:
+                raise
+            content, _ = _edited(None, set, unset, layout.locked)
+            made = document_ids.meant(id) if isinstance(id, str) else value_of(id)
+            return writer.create(ns, content, made, unless_there=True)
+        if base is not None and not self._is_at(ns, stored_id, current, base):
+            detail = (
+                f"{id_name(stored_id)} is at {version_name(current.v)}, not at the base of this edit; "
+                "nothing was written."
+            )
+            return Outcome("conflict", ns, stored_id, detail)
+        content, paths = _edited(current.content, set, unset, layout.locked)
+        outcome, tried = writer.save(ns, stored_id, current, content), 1
+        while outcome.kind == "conflict" and base is None and tried < tries:
+            try:
+                newer = layout.version(stored_id)
+                if layout.profile.numbering != "loop" and not _left_alone(paths, current, newer):
+                    break
+                content, paths = _edited(newer.content, set, unset, layout.locked)
+            except Refused:  # it is gone, or has no place for these fields any more
+                break
+            current, tried = newer, tried + 1
+            outcome = writer.save(ns, stored_id, current, content)
+        if tried == 1:
+            return outcome
+        said = f"Others wrote {id_name(stored_id)} meanwhile, so this was tried {tried} times."
+        return replace(outcome, detail=f"{outcome.detail} {said}")
+
+    def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
+        """Whether ``base`` means the current version; one that is not stored any more, or never was, does not."""
+        if current.v is None:
+            raise Refused(f"Documents of {ns} have no versions, so an edit cannot name its base; leave it out.")
+        try:
+            return current.v == self._catalogue.find_version(ns, id, base)
+        except NotFound:
+            return False
+
+    def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
+        """Insert a document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
+        self._trust.check_allowed()
+        return self._connection.because(reason).create(ns, content, id)
+
+    def delete(self, ns: str, id: Value, base: Version, reason: str = "") -> Outcome:
+        """Delete a document if ``base`` is still its current version.
+
+        Versions that are documents of their own, or rows of an archive, stay, and :meth:`restore` brings the document
+        back. The journal keeps what goes.
+        """
+        self._trust.check_allowed()
+        return self._connection.because(reason).delete(ns, id, base)
+
+    def kept_by_delete(self, ns: str) -> str:
+        """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        return self._catalogue.layout(ns).kept_by_delete
+
+    def purge(self, ns: str, id: Value, base: Version) -> Outcome:
+        """Remove a document and all its versions if ``base`` is still the newest, by :meth:`.HistoryReading.last`.
+
+        The journal keeps what goes, and can put it back.
+        """
+        self._trust.check_allowed()
+        return self._connection.writer.purge(ns, id, base)
+
+    def restore(
+        self,
+        ns: str,
+        id: Value,
+        v: Value,
+        fields: Sequence[Path] | None = None,
+        base: Version | None = None,
+        reason: str = "",
+    ) -> Outcome:
+        """Make an earlier state, or some of its fields, the content of a new version.
+
+        The state of a document that is deleted brings it back; so where ``base`` is given, but is no current version.
+        """
+        self._trust.check_allowed()
+        if base is None:
+            base = self._catalogue.layout(ns).last(id)
+        if not base.current:
+            if fields is not None:
+                raise Refused(f"{id_name(id)} is deleted; restore a whole version of it first, then single fields.")
+            return self._connection.because(reason).create(ns, self.restored(ns, id, v, None, base), id, "restore")
+        return self._connection.because(reason).save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
+
+    def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
+        """The content that :meth:`restore` would save over ``base``; for a preview."""
+        old = self._catalogue.layout(ns).version(id, v)
+        if old.content is None:
+            raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
+        if old.deleted:
+            raise Refused(f"{version_name(v)} says that {id_name(id)} is deleted; restore a version before it.")
+        now = base.content or canonical.EMPTY
+        return edit.restored(self._catalogue.layout(ns).retyped(old.content, now), now, fields)
+
+    @staticmethod
+    def taken_over(other: bytes, content: bytes, paths: Sequence[Path] | None) -> bytes:
+        """A content with some fields as they are in another one, with all of them where ``paths`` is None."""
+        return edit.restored(other, content, paths)
+
+    def read_only_reason(self, ns: str) -> str:
+        """Why nothing is written to this collection, whatever the connection allows; "" where writing is possible."""
+        return self._catalogue.layout(ns).read_only
+
+    @staticmethod
+    def spelled(before: bytes, after: bytes) -> str:
+        """The values by which a content becomes another, one text for whoever makes the change elsewhere."""
+        return edit.spelled(before, after)
+
+    def missing_index(self, ns: str) -> str | None:
+        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
+        return self._catalogue.layout(ns).missing_index()
+
+    def create_index(self, ns: str) -> Outcome:
+        """Create the index that :meth:`missing_index` speaks of, once duplicates are ruled out."""
+        self._trust.check_allowed()
+        return self._connection.writer.create_index(ns)
+
+    def takes_reason(self, ns: str) -> bool:
+        """Whether a version made from here can say why: its profile, or its writer, has a field for that."""
+        return self._catalogue.layout(ns).takes_reason
+
+    def asks_author(self, ns: str) -> bool:
+        """Whether a person has to give a name before anything is written there, which :attr:`author` keeps."""
+        return self._catalogue.layout(ns).profile.asks_author and not self.author
+
+    @property
+    def author(self) -> str:
+        """The name that a person gave for collections that ask for one; settable, "" while nobody has."""
+        return self._connection.writer.named or ""
+
+    @author.setter
+    def author(self, name: str) -> None:
+        self._connection.writer = replace(self._connection.writer, named=name.strip() or None)
+
+    def because(self, ns: str, reason: str) -> None:
+        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it.
+
+        Where ``ns`` is "", as a run may write to several collections, those without such a field leave it to the
+        journal.
+        """
+        if ns and not self.takes_reason(ns):
+            raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')
+        self._connection.writer = self._connection.because(reason)
+
+    @property
+    def batches(self) -> Batches:
+        """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
+        from model.operations.batches import Batches
+
+        return Batches(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
+
+    @property
+    def taking_back(self) -> TakingBack:
+        """Changes taken back out of several documents, with a plan before and a way back for all of them."""
+        from model.operations.taking_back import TakingBack
+
+        return TakingBack(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
+
+    def colleague(self, ns: str, id: Value) -> Outcome:
+        """Change a document of the sample as someone else would; refused elsewhere."""
+        if not self._connection.is_sample:
+            raise NotAllowed("Only documents of the sample are changed as a colleague would.")
+        self._trust.check_allowed()
+        from model.localserver import sample
+
+        layout = self._catalogue.layout(ns)
+        base = layout.version(id)
+        content = self.colleague_content(ns, id, base)
+        # Not journalled: for the person at the window it is someone else's write.
+        outcome = layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
+        tell(News(self._connection.data, outcome))
+        if owner := self._catalogue.info(ns).belongs_to:  # a row of an archive: some document has another history now
+            tell(News(self._connection.data, replace(outcome, ns=owner, id=None)))
+        return outcome
+
+    def colleague_content(self, ns: str, id: Value, base: Version | None = None) -> bytes:
+        """The content that :meth:`colleague` would make of a document, or of one version of it."""
+        from model.localserver import sample
+
+        base = base or self._catalogue.layout(ns).version(id)
+        return sample.colleague_change(ns, id, base.content or canonical.EMPTY)
+
+
+def _edited(
+    content: bytes | None,
+    set: Mapping[str | Path, Value | object] | None,
+    unset: str | Sequence[str | Path],
+    locked: Sequence[str],
+) -> tuple[bytes, list[Path]]:
+    """A content with some fields set and others taken out, and the paths of all of them."""
+    before = content or canonical.EMPTY
+    changes = [(_path(before, path), value_of(value)) for path, value in (set or {}).items()]
+    gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
+    paths = [*(path for path, _ in changes), *gone]
+    edit.check_paths(paths, locked)
+    return edit.changed(before, changes, gone), paths
+
+
+def _left_alone(paths: Sequence[Path], a: Version, b: Version) -> bool:
+    """Whether two versions have the same at some paths."""
+    if a.content is None or b.content is None:
+        return False
+    return all(canonical.get(a.content, path) == canonical.get(b.content, path) for path in paths)
+
+
+def _path(raw: bytes, path: str | Path) -> Path:
+    return fitted(raw, text.path_from_text(path)) if isinstance(path, str) else tuple(path)

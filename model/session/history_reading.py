@@ -1,0 +1,142 @@
+"""One document over all its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from model.catalogue.catalogue import Comparison
+from model.errors import Refused
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Opened, Version
+from model.history import following
+from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+from model.history.chain_reading import ChainReading
+from model.over_time.document_history import DocumentHistory
+from model.session.connection import Connection
+from model.storage.composite_ids import stored
+from model.values import canonical
+from model.values.canonical import Path, Value
+
+
+class HistoryReading:
+    """The versions of a document, one by one, compared, and each field over all of them."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._port = connection.catalogue, connection.port
+        self._dump, self._journal = connection.dump, connection.journal
+
+    def versions(
+        self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
+    ) -> DocumentHistory:
+        """The versions of a document, newest first, one for each missing number too, and as plain rows.
+
+        An ``id`` is text as :meth:`.DocumentLists.find_id` takes it, else a ``Value`` or a Python object. With
+        ``changed`` each version says how many fields differ from the one before it. Raises ``NotFound``, once versions
+        are read.
+        """
+        self._dump.need_histories(ns)
+        stored_id = self._connection.id_of(ns, id)
+        versions = self._catalogue.history(ns, stored_id, changed, checkpoint)
+        return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
+
+    def find_version(self, ns: str, id: Value, text: str) -> Value:
+        """The version of a document that a person means: ``7``, ``v7``, a hash, Extended JSON. Raises ``NotFound``."""
+        return self._catalogue.find_version(ns, id, text)
+
+    def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
+        """One version with content and stored document; the current one where ``v`` is None. Raises ``NotFound``."""
+        return self._catalogue.layout(ns).version(id, v)
+
+    def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
+        """One version for reading, the current one where ``v`` is None; raises ``NotFound``."""
+        layout = self._catalogue.layout(ns)
+        base = layout.version(id, v)
+        document = self._connection.shown(layout, base)
+        return Opened(ns, id, base, layout.locked, False, "It is shown to be read.", document)
+
+    def last(self, ns: str, id: Value) -> Version:
+        """The newest version, of a document that is deleted too; raises ``NotFound`` where no version is left."""
+        return self._catalogue.layout(ns).last(id)
+
+    def stored(self, ns: str, raw: bytes) -> bytes:
+        """A version's ``raw`` as the database has it: without the field that stands for an id of several fields."""
+        return stored(self._port, ns, raw)
+
+    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+        """Two versions and the difference from the first to the second; None is the current one."""
+        return self._catalogue.compare(ns, id, v, w)
+
+    def chain(
+        self,
+        ns: str,
+        id: Value,
+        checkpoint: Checkpoint = no_checkpoint,
+        partial: Callable[[Chain], None] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> Chain:
+        """Each field of a document over all its versions: which of them set it, when, and by whom.
+
+        ``partial`` is given now and then the chain so far, newest versions first. ``keys`` are the fields by which
+        elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
+        """
+        return self.chain_reading(ns, id, keys).read(checkpoint, partial)
+
+    def chain_reading(self, ns: str, id: Value, keys: Sequence[str] | None = None) -> ChainReading:
+        """The reading of :meth:`chain`, which can be stopped, and goes on where it was; asks nothing yet."""
+
+        def versions() -> Iterator[Version]:
+            self._dump.need_histories(ns)
+            return self._connection.aside(ns).history(id, contents="all")
+
+        return ChainReading(versions, lambda: self._connection.aside(ns).last(id), lambda: self._keys(ns, keys))
+
+    def field_key(self, ns: str, id: Value, path: Path, v: Value | None = None) -> Key:
+        """The key, in a chain, of the field at a path of a version, the current one where ``v`` is None."""
+        content = self.version(ns, id, v).content or canonical.EMPTY
+        return key_at(content, path, self._keys(ns, None))
+
+    def blame(
+        self,
+        ns: str,
+        id: Value,
+        checkpoint: Checkpoint = no_checkpoint,
+        keys: Sequence[str] | None = None,
+        inside: bool = False,
+    ) -> tuple[Blame, ...]:
+        """Each field of the current version with the version that last set it.
+
+        An array whose elements have no keys is one field; with ``inside`` its elements are followed as well. Reading
+        stops as soon as all of these are known. Raises ``NotFound``, and ``Unreadable`` where the current version has
+        no fields that could be followed.
+        """
+        steps = following.RepeatedCheckpoint(checkpoint)
+        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside)
+
+    def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
+        """The versions at which a condition turns: a filter as typed, judged on the content of each version.
+
+        Raises ``NotFound``, ``Unreadable`` for a filter that is no document and ``Refused`` for one not understood.
+        """
+        self._dump.need_histories(ns)
+        return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
+
+    def merges(self) -> set[tuple[str, Value, Value]]:
+        """The versions that somebody merged here: collection, document and version; the journal alone knows them."""
+        with suppress(Refused):  # it is a word more, and nothing is lost without it
+            return self._journal.merges(self._connection.source)
+        return set()
+
+    def _keys(self, ns: str, keys: Sequence[str] | None) -> Sequence[str]:
+        return self._catalogue.layout(ns).profile.keys if keys is None else keys
+
+    def _contents(self, ns: str, id: Value, checkpoint: Checkpoint) -> Iterator[Version]:
+        """The versions newest first, with their contents, one at a time."""
+        total = 0
+        for done, version in enumerate(self._connection.aside(ns).history(id, contents="all"), 1):
+            if done == 1 and version.v is not None and version.v.type in (canonical.INT32, canonical.INT64):
+                total = int(version.v.python())
+            checkpoint(done, total if total >= done else None)
+            yield version

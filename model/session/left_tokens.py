@@ -1,0 +1,62 @@
+"""Tokens that counters in two steps left between the steps."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from model.counting import pending_tokens
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Outcome, PendingToken, Sending
+from model.session.connection import Connection
+
+
+class LeftTokens:
+    """Tokens of counters in two steps whose second step has not come."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._server, self._trust = connection.catalogue, connection.server, connection.trust
+
+    def pending(
+        self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[PendingToken]:
+        """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
+        return pending_tokens.listed(self._server, self._catalogue, ns, older_than, checkpoint)
+
+    @staticmethod
+    def is_older(token: PendingToken, age: dt.timedelta) -> bool:
+        """Whether a token is at least so old; one of unknown age counts as young."""
+        return pending_tokens.is_older(token, age)
+
+    def preview(self, token: PendingToken, drop: bool = False) -> Sending:
+        """The exact write that finishes this token, or drops it."""
+        return pending_tokens.preview(self._server, self._catalogue, token, drop)
+
+    def finish(
+        self,
+        tokens: Sequence[PendingToken],
+        checkpoint: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        run: str = "",
+        reason: str = "",
+    ) -> Iterator[Outcome]:
+        """Send step two for each token, one guarded write a token, an outcome for each.
+
+        Tokens inside the grace period are skipped unless ``confirmed`` by a person; ``run`` is a name for all of them.
+        """
+        self._trust.check_allowed()
+        return replace(self._connection.because(reason), run=run).tokens(tokens, "finish", confirmed, checkpoint)
+
+    def drop(
+        self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
+    ) -> Iterator[Outcome]:
+        """Take tokens out uncounted, in one guarded write each; one that was counted already is only taken out.
+
+        Tokens inside the grace period are skipped unless ``confirmed`` by a person.
+        """
+        self._trust.check_allowed()
+        return self._connection.writer.tokens(tokens, "drop", confirmed, checkpoint)

@@ -1,0 +1,53 @@
+"""What a person knows of a collection before a query of it."""
+
+from __future__ import annotations
+
+from model.browsing.explanation import Explained, explain
+from model.browsing.field_survey import FieldSurvey, survey
+from model.browsing.indexes_in_use import Indexes, indexes_in_use
+from model.catalogue.catalogue import ALL, filter_terms, sort_terms
+from model.foundation.records import Row
+from model.session.connection import Connection
+from model.storage.newest_query import PageQuery
+from model.values import canonical
+from model.values.canonical import Value
+
+SURVEYED = 200  # documents that are looked at for the fields of a collection
+
+
+class QueryHelp:
+    """The fields of a collection, its indexes, and how the server finds documents."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._catalogue, self._server = connection.catalogue, connection.server
+
+    def fields(self, ns: str) -> FieldSurvey:
+        """The fields of a collection with their types, as the first documents of a list have them.
+
+        They are named as a filter names them, wherever the layout keeps the content.
+        """
+        layout = self._catalogue.layout(ns)
+        rows = layout.page(PageQuery(limit=SURVEYED))
+        return survey(row.but(raw=layout.document(row.raw)) if row.readable else row for row in rows)
+
+    def content_fields(self, ns: str, id: Value) -> FieldSurvey:
+        """The fields in the content of a document's newest version with their types: what a bisect judges."""
+        layout = self._catalogue.layout(ns)
+        newest = layout.last(id)
+        content = layout.version(id, newest.v).content or canonical.EMPTY
+        return survey([Row(id, newest.v, newest.at, len(content), content)])
+
+    def indexes(self, ns: str) -> Indexes:
+        """The indexes of a collection, each with how often the server has used it, where it tells."""
+        return indexes_in_use(self._server, ns)
+
+    def explain(
+        self, ns: str, filter: str = "", sort: str = "", any_version: bool = False, max_ms: int = 20_000
+    ) -> tuple[Explained, ...]:
+        """How the server finds the documents that a page would list, in words; it runs the query for that.
+
+        Raises ``Refused`` where it knows no explain or needs longer than ``max_ms``.
+        """
+        query = PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version)
+        return explain(self._server, self._catalogue, ns, query, max_ms)

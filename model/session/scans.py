@@ -1,0 +1,45 @@
+"""The search for damage."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.scan import Mark, Pace, Scan, ScanEstimate
+from model.session.connection import Connection
+from model.values.canonical import Value
+
+
+class Scans:
+    """Scans for damage, and what they would cost."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._catalogue, self._port, self._dump = connection.catalogue, connection.port, connection.dump
+
+    def scan(
+        self,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        pace: Pace = "fast",
+        checkpoint: Checkpoint = no_checkpoint,
+        now: dt.datetime | None = None,
+        mark: Mark | None = None,
+    ) -> Scan:
+        """Look for damage in some collections or databases, in all, or in some documents of one collection.
+
+        Iterate over it for each ``Finding`` and each ``Unchecked``: as it becomes known where a profile states the
+        layout, else at the end of its collection, when all of them tell whether the layout is in doubt. Its
+        ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
+        production.
+        """
+        port = self._port.gentle() if pace == "gentle" else self._port.aside()
+        primary = self._port if port.reads_aside else None
+        self._dump.need(*places)
+        return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark, primary)
+
+    def estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
+        """How much a scan of these places would have to read, and about how long that takes."""
+        checkpoint(0, None)
+        return Scan(self._catalogue, self._port, places).estimate()

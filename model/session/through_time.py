@@ -1,0 +1,205 @@
+"""Collections over time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+
+from model import text
+from model.catalogue.catalogue import sort_terms
+from model.errors import NotFound, Refused
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Version
+from model.history import following
+from model.layouts.base import Layout
+from model.over_time.activity import ActivityList
+from model.over_time.as_of import AsOf, Compared, compared, named_fields
+from model.over_time.deleted_documents import DeletedDocuments
+from model.over_time.history_list import HistoryList
+from model.over_time.report import report, report_of_span
+from model.over_time.span import Span
+from model.over_time.tail import Tail
+from model.over_time.watched import Watched
+from model.session.connection import Connection
+from model.text.moments import moment_from_text
+from model.values import canonical
+from model.values.canonical import Path, Value
+
+
+class ThroughTime:
+    """Who changed what, what comes in now, and how a collection stood at a moment."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._catalogue, self._server = connection.catalogue, connection.server
+        self._dump, self._journal = connection.dump, connection.journal
+
+    def activity(
+        self,
+        places: Sequence[str] | str = (),
+        since: dt.datetime | str | None = None,
+        until: dt.datetime | str | None = None,
+        author: str | None = None,
+        path: Path | str = (),
+        id: Value | object | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> ActivityList:
+        """Who changed what in some collections or databases, in all where none is named, newest first.
+
+        Both times are included; each may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no
+        zone. ``path`` takes changes at it, below and above. An ``id`` is text as :meth:`.DocumentLists.find_id` takes
+        it, else a ``Value`` or a Python object, of the one collection that is named. Raises ``Refused`` where a
+        collection that is named keeps no versions, and for a time that is none.
+        """
+        places = (places,) if isinstance(places, str) else places
+        span = Span(*(None if each is None else _moment(each) for each in (since, until)))
+        path = text.path_from_text(path) if isinstance(path, str) else path
+        if id is not None:
+            if len(places) != 1 or "." not in places[0]:
+                raise Refused("An id is one of a collection; name just that one.")
+            id = self._connection.id_of(places[0], id)
+        self._dump.need(*places)
+        layouts = [self._connection.aside(ns) for ns in self._catalogue.with_versions(places)]
+        return ActivityList(layouts, span, author, path, id, checkpoint)
+
+    def tail(self, places: Sequence[str] = ()) -> Tail:
+        """The new versions of some collections or databases, or of all, from the moment that they are asked for.
+
+        Raises ``Refused`` where a collection that is named keeps no versions, or where none of them does.
+        """
+        self._dump.need(*places)
+        names = self._catalogue.with_versions(places)
+        if not names:
+            raise Refused(
+                f"No collection of {', '.join(places) or self._connection.name} keeps versions that could be followed."
+            )
+        return Tail(self._server, [self._catalogue.layout(ns) for ns in names])
+
+    def as_of(
+        self,
+        ns: str,
+        moment: dt.datetime | str,
+        filter: str = "",
+        contents: bool = False,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> AsOf:
+        """A collection as it stood at a moment; the filter judges documents as they were then.
+
+        The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone. Raises ``Refused``
+        where the collection keeps no versions, for a filter that is not understood and for a time that is none.
+        """
+        self._dump.need_histories(ns)
+        at = _moment(moment)
+        (ns,) = self._catalogue.with_versions([ns])
+        condition = following.condition(filter) if filter.strip() else None
+        layout = self._catalogue.layout(ns)
+        fields = named_fields(text.loose(filter))
+        return AsOf(layout, at, condition, contents, checkpoint, partial(_as_listed, layout), fields)
+
+    def asof(
+        self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
+    ) -> AsOf:
+        """As :meth:`as_of`, with contents, for a notebook: ``session.time.asof(ns, "2026-11-01").frame()``."""
+        return self.as_of(ns, moment, filter, True, checkpoint)
+
+    def past(self, ns: str, moment: dt.datetime, filter: str = "", sort: str = "") -> HistoryList:
+        """The list of a collection as it stood at a moment; filter and sort as people type them.
+
+        Raises as :meth:`as_of` does.
+        """
+        found = self.as_of(ns, moment, filter)
+        seen = partial(_as_listed, found.layout)
+        return HistoryList(found.layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
+
+    def deleted(self, ns: str, filter: str = "", sort: str = "") -> HistoryList:
+        """The list of a collection's documents that are gone, with who deleted them and when, as far as that is known.
+
+        The filter judges the last version of each. What its layout does not tell, the journal of this computer may.
+        Raises as :meth:`as_of` does.
+        """
+        self._dump.need_histories(ns)
+        (ns,) = self._catalogue.with_versions([ns])
+        layout = self._catalogue.layout(ns)
+        condition = following.condition(filter) if filter.strip() else None
+        seen = partial(_as_listed, layout)
+        from_here: dict[Value, dt.datetime] = {}
+        with suppress(Refused):  # the journal tells more, and nothing is lost without it
+            from_here = self._journal.deletions(self._connection.source, ns)
+        found = DeletedDocuments(layout, condition, seen, from_here, self._connection.writer.author)
+        return HistoryList(layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
+
+    def as_of_both(
+        self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[Compared]:
+        """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
+        self._dump.need_histories(ns)
+        (ns,) = self._catalogue.with_versions([ns])
+        return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
+
+    def is_watched(self, ns: str) -> bool:
+        """Whether the profile states conditions to watch for a collection; asks no server."""
+        return bool(self._catalogue.watched([ns]))
+
+    def watched(
+        self,
+        places: Sequence[str] = (),
+        ids: Sequence[Value] | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+        gentle: bool = False,
+    ) -> Watched:
+        """Where the conditions that the profile watches turned, in some collections or databases, or in all.
+
+        ``ids`` are the documents to look at, where one collection is named. A collection that is not there has none.
+        """
+        layouts = []
+        for ns in self._catalogue.watched(places):
+            with suppress(NotFound):
+                layouts.append(self._catalogue.layout(ns))
+        return Watched(layouts, ids, checkpoint, gentle)
+
+    def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
+        """Every version of a document, with its changes, as a page that needs nothing beside itself."""
+        self._dump.need_histories(ns)
+        return report(self._catalogue.layout(ns), id, self._connection.source, dt.datetime.now(dt.UTC), checkpoint)
+
+    def report_of_span(
+        self,
+        ns: str,
+        since: dt.datetime | None = None,
+        until: dt.datetime | None = None,
+        author: str | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> str:
+        """The versions of a collection's documents in a span of time, by one author or all, as one page.
+
+        Both times are included. Raises ``Refused`` where the collection keeps no versions.
+        """
+        self._dump.need_histories(ns)
+        (ns,) = self._catalogue.with_versions([ns])
+        now = dt.datetime.now(dt.UTC)
+        return report_of_span(
+            self._catalogue.layout(ns), Span(since, until), author, self._connection.source, now, checkpoint
+        )
+
+
+def _as_listed(layout: Layout, id: Value, version: Version) -> bytes:
+    """An earlier version as a list has it: its id, what the layout keeps beside the content, and the content."""
+    content = list(canonical.fields(version.content or canonical.EMPTY))
+    names = {name for name, _ in content}
+    ids = dict.fromkeys(("_id", layout.profile.id), id)
+    own = [
+        (name, value)
+        for name, value in canonical.fields(version.raw or canonical.EMPTY)
+        if name in layout.locked and name not in names and name not in ids and not value.is_container
+    ]
+    return canonical.document([*((name, value) for name, value in ids.items() if name not in names), *own, *content])
+
+
+def _moment(given: dt.datetime | str) -> dt.datetime:
+    """A moment with its zone: UTC where none is named."""
+    if isinstance(given, str):
+        return moment_from_text(given).at
+    return given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given

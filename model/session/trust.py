@@ -1,0 +1,104 @@
+"""Whether anything may be written to a source: by its connection, its server and its profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+from model.catalogue.catalogue import Catalogue
+from model.catalogue.sources import Source
+from model.errors import NotAllowed, Refused
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+
+if TYPE_CHECKING:  # most sessions ask for no verdict
+    from model.guarantees import Guarantee
+    from model.guarantees.server_verdicts import Measured, ServerVerdicts
+
+
+class Trust:
+    """What was measured of the server, and whether writing is allowed."""
+
+    def __init__(self, opened: Source, catalogue: Catalogue, home: FilePath | None, name: Callable[[], str]) -> None:
+        """``home`` is the folder of the verdicts and of the saved connections, ``name`` what people call the source."""
+        self._opened, self._catalogue, self._home, self._name = opened, catalogue, home, name
+
+    @cached_property
+    def _verdicts(self) -> ServerVerdicts:
+        from model.guarantees.server_verdicts import ServerVerdicts
+
+        return ServerVerdicts(self._home)
+
+    @property
+    def _version(self) -> str:
+        return self._opened.server.facts().version
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing raises ``NotAllowed``; it can be set, but a dump stays read-only all the same."""
+        return self._opened.server.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool) -> None:
+        self._opened.server.read_only = value or bool(self._opened.fixed)
+
+    def is_production(self) -> bool:
+        """Whether the person has marked this connection as one to production."""
+        if self._opened.is_local:
+            return False
+        from model.userdata.connections import Connections
+
+        return any(saved.production and saved.uri == self._opened.text for saved in Connections(self._home).all())
+
+    def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
+        """Measure the server's guarantees in a scratch database by ``model.guarantees``, and keep the verdict.
+
+        A check that is stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session
+        and for a user who may not write to a database of its own.
+        """
+        from model.guarantees import check
+
+        found: list[Guarantee] = []
+        try:
+            for each in check(self._opened.server, quick, checkpoint):
+                found.append(each)
+                yield each
+        except BaseException:
+            if not self._opened.is_local and any(each.verdict == "unsafe" for each in found):
+                with suppress(Refused):  # the error that ended the check is told
+                    self._verdicts.keep(self._opened.text, self._version, found)
+            raise
+        if not self._opened.is_local:
+            self._verdicts.keep(self._opened.text, self._version, found)
+
+    @property
+    def measured(self) -> Measured | None:
+        """The findings of the last check of this source; None without one, or if the server is another version now."""
+        return None if self._opened.is_local else self._verdicts.measured(self._opened.text, self._version)
+
+    def allow_unsafe(self, allowed: bool) -> None:
+        """Edit on this connection although its server is unsafe, or refuse it again."""
+        self._verdicts.allow(self._opened.text, self._version, allowed)
+
+    def why_read_only(self) -> str:
+        """Why nothing may be written to this source, one or two sentences; "" where writing is allowed."""
+        if self._opened.fixed:
+            return self._opened.fixed
+        name = self._name()
+        known = None if self._opened.is_local else self._verdicts.lately(self._opened.text, self._version)
+        if known is not None and known.unsafe and not known.allowed:
+            return (
+                f"Editing on {name} is refused, as its server is unsafe: {known.unsafe[0]} To edit all the same, "
+                "allow it for this connection (palimpsest check SOURCE --allow-edits)."
+            )
+        return f"{name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
+
+    def check_allowed(self, *names: str) -> None:
+        """Raise where nothing may be written at all, or nothing to these collections by their profiles."""
+        if reason := self.why_read_only():
+            raise NotAllowed(reason)
+        for ns in names:
+            if reason := self._catalogue.objection(ns):
+                raise Refused(reason)

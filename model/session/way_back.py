@@ -1,0 +1,103 @@
+"""What was written from here: looked for again, and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from model.errors import Refused
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.records import Outcome
+from model.operations.batches import Batches
+from model.repair import Repairs
+from model.repair.undoing import asked, hindered, reason
+from model.session.connection import Connection
+from model.userdata.journal import Record
+from model.writing.edit import Conflict
+
+
+class WayBack:
+    """The way back from each write that the journal has."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Reached from a session; ``connection`` is what its parts share."""
+        self._connection = connection
+        self._trust, self._journal = connection.trust, connection.journal
+
+    @property
+    def _repairs(self) -> Repairs:
+        return Repairs(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
+
+    @property
+    def _batches(self) -> Batches:
+        return Batches(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
+
+    def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
+        """Write the inverse of a journal entry, guarded by the state that the entry left; itself journalled.
+
+        ``elsewhere``: the person says that this source is the one of the entry, although it is written otherwise.
+        """
+        self._trust.check_allowed()
+        if self._repairs.is_repair(entry):
+            return self._repairs.undo_entry(entry, elsewhere)
+        return self._connection.writer.undo(entry, elsewhere)
+
+    def undo_run(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
+        """Take back the writes of a run, whether it repaired, deleted or inserted documents, the last write first.
+
+        Raises ``NotFound`` where the journal has none of them.
+        """
+        first = next(self._journal.records("run", run), None)
+        of_repairs = first is not None and self._repairs.is_repair(first.entry.id)
+        undo = self._repairs.undo if of_repairs else self._batches.undo
+        return undo(run, checkpoint, elsewhere=elsewhere)
+
+    def conflict(self, entry: str) -> Conflict:
+        """The undo of an edit as a merge, for a document that has moved on since."""
+        if self._repairs.is_repair(entry):
+            raise Refused("A repair is undone as a whole, or not at all; edit the document instead.")
+        return self._connection.writer.undo_conflict(entry)
+
+    def look_again(self, entry: str) -> Outcome:
+        """Look again for the write of a journal entry that began and never ended."""
+        if self._repairs.is_repair(entry):
+            return self._repairs.look_again(entry)
+        return self._connection.writer.look_again(entry)
+
+    def settle(self, outcome: Outcome) -> Outcome:
+        """Look again for the write of an unknown outcome: applied, conflict (it is not there), or still unknown."""
+        if outcome.entry is None:
+            raise Refused("This write has no entry in the journal, so it cannot be looked for.")
+        return self.look_again(outcome.entry)
+
+    def lacking(self, run: str) -> tuple[str, bool]:
+        """Why writes of a run cannot be undone, "" where all can be, and whether any other is left to be undone.
+
+        No journal has them, or this server cannot guard what would take them back.
+        """
+        lost, there = self._journal.lost, []
+        with suppress(Refused):
+            there = list(self._journal.records("run", run))
+        said = []
+        if count := max(len(lost), self._journal.begun[run] - len(there)):
+            why = lost[0] if lost else f"The journal {self._journal.path} was moved away or begun anew in the meantime."
+            said.append(f"{count:,} {'write' if count == 1 else 'writes'} of this cannot be undone from here. {why}")
+        undoable = [record for record in there if record.entry.undoable]
+        reasons = self._hindrances(undoable)
+        return " ".join(filter(None, (*said, hindered(reasons)))), len(undoable) > len(reasons)
+
+    def not_undoable(self, run: str) -> str:
+        """Which writes of a run cannot be undone, and how the others are; "" where all of them can be."""
+        lacking, others = self.lacking(run)
+        rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
+        return f"{lacking}{rest}" if lacking else ""
+
+    def hindrance(self, entry: str) -> str:
+        """Why this server cannot take back what an entry of the journal wrote, one sentence; "" where it can."""
+        return "".join(map(reason, self._hindrances([self._journal.record(entry)])))
+
+    def _hindrances(self, records: Sequence[Record]) -> list[str]:
+        """Why this server cannot take back some writes, a sentence for each that it cannot."""
+        if records and self._repairs.is_repair(records[0].entry.id):
+            return self._repairs.hindrances(records)
+        return asked(self._connection.writer.hindrance, records)
