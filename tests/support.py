@@ -43,9 +43,14 @@ def red_seeds() -> dict[str, list[int]]:
     return red
 
 
-def examples(number: int) -> settings:
-    """Settings of hypothesis for a law: so many examples with ``--deep``, half with ``--slice``, else a tenth."""
-    return settings(max_examples=by_depth(max(number // 10, 5), number, max(number // 2, 5)))
+def examples(number: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Try a law on so many examples with ``--deep``, on half with ``--slice``, else on a tenth of them."""
+    times = settings(max_examples=by_depth(max(number // 10, 5), number, max(number // 2, 5)))
+
+    def tried(law: Callable[..., None]) -> Callable[..., None]:
+        return pytest.mark.slice(times(law))
+
+    return tried
 
 
 def every(step: int, cases: Iterable[object], in_slice: bool = False) -> list[object]:

@@ -258,7 +258,10 @@ def test_the_section_of_a_command_names_all_its_options_and_no_other(name: str) 
     assert told <= there | common
 
 
-@pytest.mark.parametrize("name", [name for name in grammar.names() if "sample:" in section(COMMANDS, f"### {name}")])
+WITH_ROWS = [name for name in grammar.names() if "sample:" in section(COMMANDS, f"### {name}")]
+
+
+@pytest.mark.parametrize("name", support.every(3, WITH_ROWS, in_slice=True))
 def test_the_examples_of_a_command_run_and_its_rows_have_the_keys_that_its_section_names(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

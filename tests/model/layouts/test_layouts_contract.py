@@ -18,6 +18,8 @@ from model.values.canonical import Value
 from tests import support
 from tests.model.layouts.layout_support import NAMES, doc, layout_of, v
 
+pytestmark = pytest.mark.second_server
+
 CASES = json.loads((support.CASES / "layouts.json").read_text(encoding="utf-8"))
 
 

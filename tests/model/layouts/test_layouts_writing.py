@@ -25,6 +25,8 @@ from tests.model.diff.bson_strategies import related
 from tests.model.layouts.layout_support import doc, layout_of, v
 from tests.walker.building import using
 
+pytestmark = pytest.mark.second_server
+
 ID = Value.of("K-1")
 
 
