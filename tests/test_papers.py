@@ -53,6 +53,7 @@ EXAMPLES = {
     'command("name", "module:function", "help")',
     'tr("Saved as {version}.", version=…)',
     'wording.many(n, "field")',
+    "partial(messages.fail, self)",
 }
 
 
