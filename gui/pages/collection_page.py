@@ -235,9 +235,9 @@ class CollectionPage(Page):
             return
         menu.addSeparator()
         for fact, label, call in (
-            ("sequence", tr("Take the next number…"), self.do_next_number),
-            ("pending", tr("Count once…"), self.do_count_once),
-            ("processed", tr("Process an entry…"), self.do_process_entry),
+            ("numbers", tr("Take the next number…"), self.do_next_number),
+            ("tokens", tr("Count once…"), self.do_count_once),
+            ("entries", tr("Process an entry…"), self.do_process_entry),
         ):
             if fact in self.facts():
                 menu.addAction(label, call)
@@ -377,8 +377,8 @@ class CollectionPage(Page):
             facts |= {"past", *(["deleted"] if self.browser.ran.deleted else [])}
         elif not self.session.trust.read_only and self.answers and (info is None or info.belongs_to is None):
             facts.add("writable")
-        if info is not None and info.layout in ("sequence", "pending", "processed"):
-            facts.add(info.layout)
+        if info is not None and info.counts:
+            facts.add(info.counts)
         if self.session.is_sample:
             facts.add("sample")
         if self.diff.comparison is not None:
@@ -402,9 +402,9 @@ class CollectionPage(Page):
             "pair": tr("One version is shown by itself") if self.diff.is_alone else tr("Nothing is compared yet"),
             "restorable": self.diff.why_not_restore(),
             "readable": tr("This document does not decode; it is never written"),
-            "sequence": tr("{ns} holds no counters that hand out numbers", ns=self.ns),
-            "pending": tr("{ns} keeps no counters that are raised in two steps", ns=self.ns),
-            "processed": tr("{ns} keeps no apply-once lists", ns=self.ns),
+            "numbers": tr("{ns} holds no counters that hand out numbers", ns=self.ns),
+            "tokens": tr("{ns} keeps no counters that are raised in two steps", ns=self.ns),
+            "entries": tr("{ns} keeps no apply-once lists", ns=self.ns),
         }
         if self.session.trust.read_only:
             said["writable"] = tr("{name} is open read-only", name=wording.source(self.session.name, first=True))

@@ -72,7 +72,7 @@ class PendingPage(_ToolPage):
         """Look for tokens again where a collection of counters was written; that reads all such collections."""
         session, written, self._written = self.session, self._written, set()
         tasks.run(
-            lambda _: any(session.catalogue.info(ns).layout == "pending" for ns in written),
+            lambda _: any(session.catalogue.info(ns).counts == "tokens" for ns in written),
             done=self._know,
             failed=self._not_known,
             owner=self,

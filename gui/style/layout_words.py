@@ -14,7 +14,7 @@ def layout_sentence(info: CollectionInfo) -> str:
     """A sentence on the place of the versions of a collection's documents."""
     if info.belongs_to is not None:
         return translated(info.why).rstrip(".")
-    if info.layout == "plain":
+    if info.unversioned:
         return tr("No versions recognised")
     by = tr(", written by {writer}", writer=info.writer) if info.writer else ""
     return tr("{layout} layout: {where}{by}", layout=info.layout.capitalize(), where=translated(info.where), by=by)

@@ -312,7 +312,7 @@ class Workspace(QWidget):
 
         # On a server, looking for tokens reads whole collections: that is done on request only.
         known = self.sidebar.ns_known(session) if session.is_local else []
-        places = [info.ns for info in known if info.layout == "pending"]
+        places = [info.ns for info in known if info.counts == "tokens"]
 
         def count(_: tasks.Progress) -> tuple[int, int]:
             stale = sum(1 for ns in places for token in session.tokens.pending(ns) if token.stale)

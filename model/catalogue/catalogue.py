@@ -29,8 +29,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.log import Log
-from model.layouts.registry import fields_of, info_of
+from model.layouts.registry import declared, fields_of, info_of
 from model.profile import Profile
 from model.server.retry import Port, Server, Terms
 from model.storage.newest_query import PageQuery
@@ -157,9 +156,9 @@ class Catalogue:
         with self._lock:
             return ns in self._picked
 
-    def stated(self, layout: str) -> list[str]:
-        """The collections that the profile states in a layout."""
-        return [each.ns for each in self._profile.collections if each.layout == layout] if self._profile else []
+    def fed(self) -> list[str]:
+        """The collections that the profile states in a layout that a feed brings versions into."""
+        return [each.ns for each in self._profile.collections if declared(each.layout).fed] if self._profile else []
 
     def watched(self, places: Sequence[str] = ()) -> list[str]:
         """The collections for which the profile states conditions to watch, among those named or in those databases."""
@@ -459,7 +458,7 @@ class Catalogue:
 
 
 def _keeps_versions(info: CollectionInfo) -> bool:
-    return info.keeps_history and info.layout != Log.name
+    return info.keeps_history and not info.about_others
 
 
 def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:

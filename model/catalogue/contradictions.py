@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
-from model.layouts.registry import LAYOUTS, fields_of, has_archive
-from model.recognition.patterns import PATTERNS
+from model.layouts.registry import declared, fields_of, has_archive, within
 from model.recognition.sampling import ID_TYPES, Document, Sample, matching, of, take
 from model.server.retry import Port
 from model.storage.foreign_guard import moves
@@ -75,17 +74,16 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
         return
     sample = sample or take(server, profile.ns)
     roles = {role: field for role, field in fields_of(profile).items() if role != "archive"}
-    beside = profile.layout in ("shadow", "patches")
+    kind = declared(profile.layout)
+    beside = kind.written_by_others
     rows = ("archive_id", "version", *TOLD) if beside else ("archive_id",)
     yield from _roles(sample, profile, {role: field for role, field in roles.items() if role not in rows})
-    if profile.layout == "flagged" and len(sample.documents) >= _SURE and not _is_flagged(server, profile):
+    if kind.flags_newest and len(sample.documents) >= _SURE and not _is_flagged(server, profile):
         yield Contradiction(f"No document of {profile.ns} has {profile.current}, which is stated as current.", True)
-    if profile.layout in PATTERNS or LAYOUTS[profile.layout].own_documents or profile.layout == "log":
-        pass
-    else:
-        yield from _twice(sample.documents, profile, (profile.id,), "documents")
-    if profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents:
+    if kind.own_documents:
         yield from _twice(sample.documents, profile, (profile.id, profile.version), "documents")
+    elif not (kind.about_others or kind.counts):
+        yield from _twice(sample.documents, profile, (profile.id,), "documents")
     if has_archive(profile.layout):
         yield from _archived(server, profile, sample, roles, there, beside)
 
@@ -122,13 +120,13 @@ def _is_there(server: Port, profile: CollectionProfile, id: Value) -> bool:
 
 def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) -> Iterator[Contradiction]:
     """Fields that documents lack, or that hold something else than their role."""
-    documents = sample.documents
+    documents, kind = sample.documents, declared(profile.layout)
     if not documents:
         return
     for role, field in roles.items():
-        if role == "current" and profile.layout == "flagged":
+        if role == "current" and kind.flags_newest:
             continue  # a sample need not hold the newest version of anything
-        inside = profile.current if profile.layout == "embedded" and role in LAYOUTS["embedded"].inside else ""
+        inside = within(profile) if role in kind.inside else ""
         path = f"{inside}.{field}" if inside else field
         found = [(document, _get(document, path)) for document in documents]
         lacking = [document for document, value in found if value is None]

@@ -23,8 +23,6 @@ from model.errors import NotAllowed, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.embedded import Embedded
-from model.layouts.hashed import Hashed
 from model.layouts.log import Log
 from model.layouts.plain import Plain
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
@@ -271,14 +269,14 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     kind = declared(layout)  # refuses a name that is no layout
     db, _, name = info.ns.partition(".")
     kinds = {each: kind for each, kind, _ in server.collections(db)}
-    if kinds.get(name) == "view" and layout != Plain.name:
+    if kinds.get(name) == "view" and not kind.unversioned:
         raise Refused(f"{info.ns} is a view, which can only be read; pick a layout for the collection behind it.")
     sample = take(server, info.ns)
-    if not sample.documents and layout != Plain.name:
+    if not sample.documents and not kind.unversioned:
         return stated(info.ns, layout)
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not is_system(each)]
     parts = [*parts_of(sample), sample] if info.doubt else [sample]
-    told = ((part, made) for part in parts if (made := _picked(server, kind, part, others)) is not None)
+    told = ((part, made) for part in parts if (made := kind.picked(server, part, others)) is not None)
     part, proposal = next(told, (sample, None))
     if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
         fields: dict[str, Any] = {role: name for role, name in info.fields.items() if role != "guard"}
@@ -288,10 +286,6 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     else:
         found = proposal.profile
     return _with_lock(found, part)[0]
-
-
-def _picked(server: Port, kind: type[Layout] | Pattern, sample: Sample, others: Sequence[str]) -> Proposal | None:
-    return kind.judge(sample, True) if isinstance(kind, Pattern) else kind.picked(server, sample, others)
 
 
 def as_stated(
@@ -312,7 +306,7 @@ def as_stated(
 
 def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:
     """The profile of documents with a hash with the write token that these carry beside it, where it names none."""
-    if profile.layout != Hashed.name or profile.token:
+    if "hash" not in declared(profile.layout).roles or profile.token:
         return profile
     made = find_embedded.hashed(sample, wanted=True)
     if made is None or made.profile.hash != profile.hash:
@@ -414,7 +408,7 @@ def _outgrown(
 ) -> Iterator[tuple[str, CollectionProfile]]:
     """Overflow archives of ``embedded`` documents, each with the collection it belongs to."""
     for each in stated_ones.values():
-        if each.layout == Embedded.name and overflow_archive.place(each) not in stated_ones:
+        if declared(each.layout).overflows and overflow_archive.place(each) not in stated_ones:
             yield overflow_archive.place(each), each
     for ns, one in found.items():
         rows = found.get(f"{ns}{overflow_archive.SUFFIX}")
@@ -422,12 +416,8 @@ def _outgrown(
             continue
         try:
             made = find_embedded.embedded(one.sample)
-            p = made.profile if made is not None else None
-            if (
-                p is not None
-                and p.layout == Embedded.name
-                and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents)
-            ):
+            p = made.profile if made is not None and declared(made.profile.layout).overflows else None
+            if p is not None and any(overflow_archive.is_row(each.raw, p) for each in rows.sample.documents):
                 yield rows.ns, p
         except Unreadable:
             continue
@@ -490,7 +480,8 @@ def _judged(
         made_by = Proposal(_plain(sample), 0.5, doubt, several)
     profile = made_by.profile
     why = made_by.why
-    if profile.layout == "pending" and (there := _named_by(server, tokens_in(sample, profile), samples)):
+    waiting = tokens_in(sample, profile) if declared(profile.layout).counts == "tokens" else []
+    if there := _named_by(server, waiting, samples):
         why = f"The list {profile.pending} holds ids of {there}, so nothing waits in it to be counted."
         made_by = Proposal(_plain(sample), 0.8, why)
         profile = made_by.profile
@@ -524,7 +515,7 @@ def _with_what_is_hidden(
 
 def _doubt_of_hidden(info: CollectionInfo, sample: Sample, hidden: Sequence[_Found], left_out: str) -> str:
     names = {each.ns.partition(".")[2]: each.trouble for each in hidden}
-    if info.layout == Plain.name:
+    if info.unversioned:
         for past, why in names.items():
             if is_past_of(past, sample.name):
                 return f"{past} may hold the earlier versions of {sample.name}, and cannot be read. {why}"
@@ -576,7 +567,7 @@ def _beside(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal:
     """What a collection is that records nothing of others: states of their documents, or what it is by itself."""
     by_itself = _alone(server, sample)
     try:
-        if by_itself.profile.layout == Plain.name:
+        if declared(by_itself.profile.layout).unversioned:
             return find_logs.states_at_top(server, sample, others) or by_itself
     except Unreadable:  # bytes that are no BSON, deep inside
         pass
@@ -590,7 +581,7 @@ def _alone(server: Port, sample: Sample) -> Proposal:
     """
     but: Proposal | None = None
     for made in _proposals(server, sample):
-        if made.profile.layout != Plain.name:
+        if not declared(made.profile.layout).unversioned:
             return made
         but = but or made
     return _nothing(sample, but)
@@ -598,11 +589,10 @@ def _alone(server: Port, sample: Sample) -> Proposal:
 
 def _proposals(server: Port, sample: Sample) -> Iterator[Proposal]:
     """What each judge says who has an opinion."""
-    judges = [partial(each.proposed, server, sample) for each in LAYOUTS.values()]
-    judges += [partial(each.judge, sample, False) for each in PATTERNS.values()]
-    for judge in judges:
+    kinds: list[type[Layout] | Pattern] = [*LAYOUTS.values(), *PATTERNS.values()]
+    for kind in kinds:
         with contextlib.suppress(Unreadable, NotAllowed):
-            if (made := judge()) is not None:
+            if (made := kind.proposed(server, sample)) is not None:
                 yield made
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
-from model.layouts.registry import LAYOUTS, fields_of
+from model.layouts.registry import declared, fields_of, versions_told
 from model.recognition.field_names import BEFORE, NOW, bare
 from model.recognition.key_candidates import is_version_name
 from model.recognition.sampling import Document, Proposal, Sample
@@ -91,13 +91,13 @@ def _recognised(sample: Sample, part: list[Document], judge: Callable[[Sample], 
 
 def _tops(profile: CollectionProfile) -> set[str]:
     """The fields at the top of each current document by which a layout is known."""
-    roles = ("current", "prev") if profile.layout == "embedded" else ("id", "version", "hash")
+    inner = declared(profile.layout).within
+    roles = (inner, "prev") if inner else ("id", "version", "hash")
     return {name.partition(".")[0] for role, name in fields_of(profile).items() if role in roles}
 
 
 def _keeps_versions(made: Proposal) -> bool:
-    layout = made.profile.layout
-    return layout in LAYOUTS and layout not in ("plain", "log")
+    return versions_told(made.profile.layout)
 
 
 def _told(profile: CollectionProfile) -> tuple[str, ...]:

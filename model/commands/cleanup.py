@@ -46,7 +46,7 @@ def _json_note(other: Held) -> str:
 
 def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -> int:
     with Progress("Looking at token") as progress:
-        places = list(args.ns) or [info.ns for info in session.catalogue.collections() if info.layout == "pending"]
+        places = list(args.ns) or [info.ns for info in session.catalogue.collections() if info.counts == "tokens"]
         if not args.ns:
             tell_unseen(session)
         if not places:

@@ -20,7 +20,7 @@ def listed(
     now = dt.datetime.now(dt.UTC)  # one moment for all of them
     places = [catalogue.info(ns)] if ns is not None else list(catalogue.collections())
     for place in places:
-        if place.layout != "pending":
+        if place.counts != "tokens":
             if ns is not None:
                 # Never guessed at: a list that only looks like tokens would be taken apart.
                 why = "say --layout pending, or state its fields in a profile"

@@ -20,7 +20,6 @@ from model.errors import Cancelled, Refused, Unreachable
 from model.feed.collection_feed import CollectionFeed, FeedPort
 from model.feed.fed import Fed
 from model.layouts.base import Layout
-from model.layouts.stream import Stream
 
 __all__ = ["EVERY", "Fed", "fed_layouts", "feed"]
 
@@ -34,7 +33,7 @@ _PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between tries to reach the serv
 
 def feed(
     server: FeedPort,
-    layouts: Sequence[Stream],
+    layouts: Sequence[Layout],
     once: bool = False,
     every: float = EVERY,
     stop: threading.Event | None = None,
@@ -64,11 +63,11 @@ def feed(
             turn.feed.close()
 
 
-def fed_layouts(found: Iterable[Layout]) -> list[Stream]:
+def fed_layouts(found: Iterable[Layout]) -> list[Layout]:
     """The layouts that can be fed; raises ``Refused`` for one that cannot, and where there is none."""
     layouts = []
     for layout in found:
-        if not isinstance(layout, Stream):
+        if not layout.fed:
             raise Refused(
                 f"{layout.ns} is taken for {layout.name}, and only stream collections are fed: state it as stream in "
                 "the profile, or say --layout stream."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from model.errors import Cancelled
 from model.feed.archive_rows import ArchiveRows, in_batches
 from model.feed.fed import Fed
-from model.layouts.stream import Stream
+from model.layouts.base import Layout
 from model.storage.reserved_fields import legible, number_of, place_of, unreadable, version_damage, whole_number
 from model.text.names import id_name, version_name
 from model.values import canonical as c
@@ -15,7 +15,7 @@ from model.values.canonical import Value
 
 
 def compared(
-    layout: Stream, rows: ArchiveRows, first: bool, lag: float | None, stop: Callable[[], bool]
+    layout: Layout, rows: ArchiveRows, first: bool, lag: float | None, stop: Callable[[], bool]
 ) -> Iterator[Fed]:
     """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
 
@@ -64,7 +64,7 @@ def compared(
 
 
 def _taken_back(
-    layout: Stream, rows: ArchiveRows, known: Sequence[tuple[Value, Value]], lag: float | None
+    layout: Layout, rows: ArchiveRows, known: Sequence[tuple[Value, Value]], lag: float | None
 ) -> Iterator[Fed]:
     """Tell of documents that stand below versions in the archive: these were theirs, and are not any more.
 
@@ -88,7 +88,7 @@ def _taken_back(
             yield Fed("conflict", layout.ns, detail, id, gone[-1], lag, tuple(gone))
 
 
-def gap_below(layout: Stream, rows: ArchiveRows, id: Value, v: Value) -> tuple[int, Value, int] | None:
+def gap_below(layout: Layout, rows: ArchiveRows, id: Value, v: Value) -> tuple[int, Value, int] | None:
     """The first and the last version between the archive and the current one; None where there is none."""
     number = number_of(v)
     if number is None or number < 2 or v.type not in (c.INT32, c.INT64) or layout.profile.numbering != "next":

@@ -9,7 +9,7 @@ from bson import ObjectId
 
 from model.errors import Refused
 from model.feed.ledger import trouble
-from model.layouts.stream import Stream
+from model.layouts.base import Layout
 from model.server.guards import LARGEST
 from model.server.retry import Port, Write, run
 from model.storage.indexes import create_unique, is_unique
@@ -25,9 +25,10 @@ HIGHER = 1000
 class ArchiveRows:
     """The rows of one archive; ``layout`` makes them and knows which of their fields are content."""
 
-    def __init__(self, server: Port, layout: Stream) -> None:
+    def __init__(self, server: Port, layout: Layout) -> None:
         self.server, self.layout = server, layout
-        self.ns = layout.archive.ns
+        self.archive = layout.needed_archive()
+        self.ns = self.archive.ns
         self._profile = layout.profile
 
     def prepare(self) -> bool:
@@ -50,9 +51,9 @@ class ArchiveRows:
 
     def unfit(self, id: Value, raw: bytes) -> str:
         """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
-        if self.layout.archive.names_itself(raw):
+        if self.archive.names_itself(raw):
             return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
-        size = len(raw) if len(raw) < LARGEST // 2 else len(self.layout.archive.row_of(Value.of(ObjectId()), id, raw))
+        size = len(raw) if len(raw) < LARGEST // 2 else len(self.archive.row_of(Value.of(ObjectId()), id, raw))
         return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 
     def document(self, row: bytes, key: Value) -> bytes:
@@ -119,7 +120,7 @@ class ArchiveRows:
 
     def same(self, row: bytes, raw: bytes) -> bool:
         """Whether a row has the content of a stored document."""
-        return self.layout.archive.own.content(row) == self.layout.own.content(raw)
+        return self.archive.own.content(row) == self.layout.own.content(raw)
 
     def put(self, id: Value, v: Value, raw: bytes) -> Literal["new", "there", "other"]:
         """Archive a version: it is new, it was there with the same content, or something else is there.
@@ -127,7 +128,7 @@ class ArchiveRows:
         Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
         """
         own, p = ObjectId(), self._profile
-        row = self.layout.archive.row_of(Value.of(own), id, raw)
+        row = self.archive.row_of(Value.of(own), id, raw)
         end = run(
             self.server,
             Write(self.ns, "insert", {}, row, f"{version_name(v)} is archived", (p.archive_id, p.version)),

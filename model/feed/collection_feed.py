@@ -29,7 +29,7 @@ from model.feed.change_event import ChangeEvent
 from model.feed.fed import Fed
 from model.feed.ledger import Ledger, What
 from model.feed.recent_documents import RecentDocuments
-from model.layouts.stream import Stream
+from model.layouts.base import Layout
 from model.server.change_stream import Changes, HistoryLost, NoChanges, Take, TooLarge
 from model.server.guards import by_id
 from model.server.retry import Port
@@ -90,13 +90,13 @@ class CollectionFeed:
     """The feed of one collection. Every step raises ``Refused`` where it cannot go on; the next one tries again."""
 
     def __init__(
-        self, server: FeedPort, layout: Stream, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
+        self, server: FeedPort, layout: Layout, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
     ) -> None:
         self.server, self.layout = server, layout
         self._once, self._stop = once, stop
         self.ns = layout.ns
         self.rows = ArchiveRows(server, layout)
-        self.ledger = Ledger(server, layout.ns, layout.archive.ns)
+        self.ledger = Ledger(server, layout.ns, self.rows.ns)
         self.polling = False
         self.idle = False
         """Whether nothing was waiting when it was looked for last; with ``once``, nothing from before the beginning."""

@@ -17,6 +17,8 @@ from model.foundation.checkpoints import no_checkpoint as no_checkpoint
 from model.values.canonical import Value
 
 Kind: TypeAlias = Literal["applied", "refused", "conflict", "unknown", "skipped"]
+Counting: TypeAlias = Literal["", "numbers", "tokens", "entries"]
+"""What a collection counts: numbers handed out one by one, tokens in two steps, or entries of a list, each once."""
 Stored: TypeAlias = Literal["document", "prev", "archive", "delta", "none"]
 State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 Doubt: TypeAlias = Literal["gap", "undated", "clock", "content", "above", "deleted"]
@@ -48,12 +50,22 @@ class CollectionInfo(Struct, frozen=True):
     writer: str = ""  # the program that writes the history, as people know it; "" where it is the users' own
     read_only: bool = False  # nothing is written to it from here, whatever the connection allows
     hashing: str = ""  # how the hash that is the version is made, or why nobody knows; "" where there is none
+    unversioned: bool = False  # its documents are just documents, of which nothing tells versions apart
+    about_others: bool = False  # its documents are entries about documents of other collections
+    counts: Counting = ""  # what is counted in it
     doubt: str = ""  # what all the data say against its profile, one sentence; nothing is written by it then
 
     @property
     def keeps_history(self) -> bool:
         """Whether its documents have versions that can be told apart."""
         return ("version" in self.fields or bool(self.writer)) and self.belongs_to is None
+
+
+class Destination(Struct, frozen=True):
+    """A layout that a collection can be moved to."""
+
+    about: str  # in a few words
+    newest_alone: bool  # whether it has a place for the newest version alone
 
 
 class Condition(Struct, frozen=True):

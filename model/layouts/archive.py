@@ -84,7 +84,7 @@ class Archive(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection, else one that the first edit will make."""
-        return find_archives.picked(server, sample, others, cls.name) or find_archives.to_be_made(
+        return find_archives.picked(server, sample, others, find_archives.EARLIER) or find_archives.to_be_made(
             sample, cls.name, cls.defaults
         )
 

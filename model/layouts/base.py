@@ -20,11 +20,12 @@ from model.checks.ordered_reading import OrderedReading
 from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding, Unchecked
-from model.foundation.records import Checkpoint, Contents, Outcome, Outline, Row, Version, no_checkpoint
+from model.foundation.records import Checkpoint, Contents, Counting, Outcome, Outline, Row, Version, no_checkpoint
 from model.layouts.archive_reader import ArchiveReader
 from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port, Terms, Write, run
 from model.storage import document_ids, indexes
+from model.storage.content_hashes import Sealed
 from model.storage.foreign_guard import ForeignGuard
 from model.storage.newest_query import PageQuery
 from model.storage.numbering import VersionPlace
@@ -32,7 +33,7 @@ from model.storage.outcomes import Outcomes, put_back
 from model.storage.reserved_fields import Own, says_deleted, unreadable, version_damage
 from model.storage.swap_steps import Made, Stamp, SwapSteps
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 from model.writers.row_writer import RowWriter
 
 
@@ -167,6 +168,26 @@ class Layout(ABC):
     """Roles whose fields are inside another one, where they meet no others."""
     lacks: ClassVar[str] = ""
     """Why a collection cannot be read so: what :meth:`picked` did not find, a sentence."""
+    further_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys of a profile that it takes beside its roles and beside those that all such layouts take."""
+    within: ClassVar[str] = ""
+    """The role of the sub-document that holds the current version; "" where that is the document itself."""
+    unversioned: ClassVar[bool] = False
+    """Whether documents are just documents, of which nothing tells one version from another."""
+    about_others: ClassVar[bool] = False
+    """Whether documents are entries about documents of other collections."""
+    newest_alone: ClassVar[bool] = False
+    """Whether there is a place for the newest version alone."""
+    holds_changes: ClassVar[bool] = False
+    """Whether a stored version holds only what it changed."""
+    flags_newest: ClassVar[bool] = False
+    """Whether the newest version carries a mark, the role ``current``, by which applications find it."""
+    overflows: ClassVar[bool] = False
+    """Whether the oldest versions of a document that grew too long may stand in an overflow archive."""
+    fed: ClassVar[bool] = False
+    """Whether a feed brings the versions into the second collection."""
+    counts: ClassVar[Counting] = ""
+    """What is counted in the documents: nothing in a layout, as only patterns count."""
     holds_current: ClassVar[bool] = False
     """Whether a second collection, where there is one, is meant to hold the current version too."""
     own_documents: ClassVar[bool] = False
@@ -309,6 +330,41 @@ class Layout(ABC):
     def beside(self, raw: bytes) -> tuple[str, ...]:
         """The top-level fields of a stored document that belong to none of its versions."""
         return ()
+
+    def parts(self, raw: bytes) -> list[Path]:
+        """The paths of the versions inside a stored document, the current one first; () is the document itself."""
+        return [()]
+
+    def comparable(self, ns: str, raw: bytes) -> bytes:
+        """The part of a stored version that another one of its number repeats, where both say the same.
+
+        ``ns`` is the collection that it stands in: this one, or the archive.
+        """
+        return self.archive.own.content(raw) if self.archive is not None and ns != self.ns else self.content(raw)
+
+    def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
+        """The paths of the hashes in a stored document, each with the content that it is of.
+
+        ``ns`` is the collection that it stands in, ``id`` the id of the document whose version it is.
+        """
+        return [((self.profile.hash,), self.comparable(ns, raw))]
+
+    def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
+        """Contents with their hashes, by which the recipe of a wrong hash is judged: the versions of one document.
+
+        ``here`` are those of the stored document with the wrong one, which count where no ``id`` is known.
+        """
+        if id is None:
+            return here
+        name, found = (self.profile.hash,), self.history(id, contents=True)
+        pairs = [(c.get(each.raw, name), each.content) for each in found if each.raw and each.content]
+        return [Sealed(content, stored) for stored, content in pairs if stored is not None]
+
+    def needed_archive(self) -> ArchiveReader:
+        """The second collection with earlier versions; raises ``Refused`` where there is none."""
+        if self.archive is None:
+            raise Refused(f"{self.ns} is taken for {self.name} here, which has no archive; state its layout.")
+        return self.archive
 
     @property
     def kept_by_delete(self) -> str:

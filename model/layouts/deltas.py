@@ -43,7 +43,7 @@ from model.storage.version_documents import VersionDocuments, claim_of
 from model.storage.version_writer import VersionWriter
 from model.text.names import version_name
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 
 class Deltas(Layout):
@@ -54,6 +54,7 @@ class Deltas(Layout):
     roles = ("id", "version", "token", "removed")
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
     lacks = "no field with a whole number and one with an id were found in it."
+    holds_changes = True
     own_documents = True
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
@@ -66,7 +67,7 @@ class Deltas(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return find_version_documents.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, find_version_documents.CHANGES)
 
     def content(self, raw: bytes) -> bytes:
         """The state that a stored version leads to."""
@@ -78,6 +79,16 @@ class Deltas(Layout):
         """The layout's own fields of a stored version, and the state that it leads to."""
         removed = self.profile.removed
         return compose(raw, self.own.names, self.content(raw), {removed: None} if removed else {})
+
+    def comparable(self, ns: str, raw: bytes) -> bytes:
+        """The changes that a stored version holds, whatever state they lead to."""
+        return c.without(raw, [name for name in ("_id", self.profile.token) if name])
+
+    def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
+        """The one hash of a stored version, which is of the state that it leads to; none where nobody knows that."""
+        v = c.get(raw, (self.profile.version,))
+        content = self.version(id, v).content if id is not None else None
+        return [] if content is None else [((self.profile.hash,), content)]
 
     @property
     def check(self) -> Chains:

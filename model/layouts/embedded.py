@@ -32,6 +32,7 @@ from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
 from model.storage import numbering, overflow_archive, update_operators
+from model.storage.content_hashes import Sealed
 from model.storage.current_documents import CurrentDocuments
 from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
 from model.storage.embedded_history import EmbeddedHistory
@@ -40,7 +41,7 @@ from model.storage.swap_steps import Stamp, SwapSteps
 from model.storage.update_operators import check_size, is_surely_taken
 from model.text.names import id_name, version_name
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 
 class Embedded(Layout):
@@ -50,6 +51,9 @@ class Embedded(Layout):
     about = "the current version and earlier ones in one document"
     where = "earlier versions in {prev}"
     roles = ("id", "current", "prev", "version", "token")
+    further_keys = frozenset({"archive", "archive_id"})
+    within = "current"
+    overflows = True
     inside = ("version", "token", "at", "author", "reason")
     lacks = "no sub-document with a version, and an array of earlier ones, were found in it."
 
@@ -90,6 +94,23 @@ class Embedded(Layout):
         p = self.profile
         own = ("_id", p.id, p.current, p.prev, *p.lock_names)
         return tuple(name for name, _ in c.fields(raw) if name not in own)
+
+    def parts(self, raw: bytes) -> list[Path]:
+        """The sub-document, then the elements of the array."""
+        p = self.profile
+        prev = c.get(raw, (p.prev,))
+        count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
+        return [(p.current,), *((p.prev, at) for at in range(count))]
+
+    def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
+        """A hash in each version of the document."""
+        inner = [(path, c.get(raw, path)) for path in self.parts(raw)]
+        name = self.profile.hash
+        return [((*path, name), self.own.content(v.data)) for path, v in inner if v and v.type == c.OBJECT]
+
+    def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
+        """Those of the document in hand, which holds all its versions."""
+        return here
 
     @property
     def check(self) -> SingleDocuments:

@@ -59,6 +59,7 @@ class Flagged(Layout):
     roles = ("id", "version", "token", "current")
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
     lacks = "no field with a whole number and one with an id were found in it."
+    flags_newest = True
     own_documents = True
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
@@ -70,7 +71,7 @@ class Flagged(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return find_version_documents.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, find_version_documents.FLAGGED)
 
     @property
     def check(self) -> Chains:

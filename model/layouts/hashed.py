@@ -90,6 +90,7 @@ class Hashed(Layout):
     roles = ("id", "hash", "token")
     defaults: ClassVar[Mapping[str, str]] = {"token": ""}  # to other programs it would be content that they hash
     lacks = "no field looks like a hash."
+    newest_alone = True
     numbered = False
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
@@ -172,6 +173,10 @@ class Hashed(Layout):
                 except Unreadable:
                     continue
         return list(found.values())
+
+    def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
+        """Those of the first and the last documents: a document has no other version to judge by."""
+        return self.seals()
 
     @property
     def standing(self) -> str:

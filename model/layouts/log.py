@@ -35,6 +35,7 @@ class Log(Layout):
     roles = ("id",)
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId", "version": "", "token": "", "hash": ""}
     lacks = "no field with the ids of documents in another collection was found in it."
+    about_others = True
     numbered = False
     read_only = "These are records of what happened to other documents, and records are not changed from here."
 

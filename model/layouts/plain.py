@@ -36,6 +36,8 @@ class Plain(Layout):
     name = "plain"
     about = "no versions recognised"
     roles = ("id", "token")
+    unversioned = True
+    newest_alone = True
     numbered = False
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:

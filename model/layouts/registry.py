@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
-from model.foundation.records import CollectionInfo
+from model.foundation.records import CollectionInfo, Counting, Destination
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
 from model.layouts.deltas import Deltas
@@ -66,6 +66,11 @@ def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
     return replace(CollectionProfile(ns, layout), **(defaults | fields))
 
 
+def destinations() -> dict[str, Destination]:
+    """The layouts that a collection can be moved to, by their names."""
+    return {name: Destination(each.about, each.newest_alone) for name, each in WRITABLE.items()}
+
+
 def fields_of(profile: CollectionProfile) -> dict[str, str]:
     """Role to field name, only those that this layout uses and that have a name."""
     roles = (*declared(profile.layout).roles, "at", "author", "reason")
@@ -85,7 +90,7 @@ def info_of(
     archive = profile.archive.partition(".")[2]
     where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})
     numbers = ""
-    if not isinstance(kind, Pattern) and kind.numbered:
+    if kind.numbered:
         numbers = promise(profile, kind.own_documents)
     hashing = "" if "hash" not in kind.roles else profile.hash_doubt or _recipe_said(profile)
     return CollectionInfo(
@@ -101,8 +106,11 @@ def info_of(
         where,
         numbers,
         title(profile.writer),
-        not isinstance(kind, Pattern) and bool(kind.read_only) and profile.edit == "no",
+        bool(kind.read_only) and profile.edit == "no",
         hashing,
+        kind.unversioned,
+        kind.about_others,
+        kind.counts,
     )
 
 
@@ -113,6 +121,28 @@ def _recipe_said(profile: CollectionProfile) -> str:
     left = f", without {', '.join(profile.hash_exclude)}" if profile.hash_exclude else ""
     left = f", of which only {', '.join(profile.hash_include)}" if profile.hash_include else left
     return f"{profile.hash_recipe.said}{left}{others}."
+
+
+def counts_of(name: str) -> Counting:
+    """What is counted in a layout or a pattern of this name; "" for a name that nobody knows any more."""
+    return PATTERNS[name].counts if name in PATTERNS else ""
+
+
+def pattern_of(counts: Counting) -> str:
+    """The name of the pattern that counts this."""
+    return next(each.name for each in PATTERNS.values() if each.counts == counts)
+
+
+def versions_told(layout: str) -> bool:
+    """Whether a layout tells versions of its own documents apart."""
+    kind = declared(layout)
+    return not (kind.unversioned or kind.about_others or kind.counts)
+
+
+def within(profile: CollectionProfile) -> str:
+    """The sub-document that holds the current version; "" where that is the document itself."""
+    role = declared(profile.layout).within
+    return str(getattr(profile, role)) if role else ""
 
 
 def has_archive(layout: str) -> bool:

@@ -41,6 +41,7 @@ class Shadow(Layout):
     lacks = "no second collection with versions of its documents was found."
     holds_current = True
     written_by_others = True
+    further_keys = frozenset({"content", "kept", "elements", "parts", "current_where", "holder"})
     read_only = (
         "An application writes these documents together with a snapshot of each, and an edit from here would leave the "
         "snapshots behind; edit with that application, or state another layout in a profile."
@@ -56,7 +57,7 @@ class Shadow(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
-        return find_archives.picked(server, sample, others, cls.name)
+        return find_archives.picked(server, sample, others, find_archives.SNAPSHOTS)
 
     @property
     def places(self) -> tuple[VersionPlace, ...]:

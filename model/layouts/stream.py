@@ -54,6 +54,7 @@ class Stream(Layout):
     roles = ("id", "version", "token", "archive", "archive_id")
     defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_history"}
     lacks = "no second collection with versions of its documents was found."
+    fed = True
     holds_current = True
 
     archive: ArchiveReader
@@ -69,7 +70,7 @@ class Stream(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
-        return find_archives.picked(server, sample, others, cls.name)
+        return find_archives.picked(server, sample, others, find_archives.FED)
 
     # --- the place of the feed
 

@@ -63,7 +63,7 @@ class Versions(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
-        return find_version_documents.wanted(server, sample, cls.name)
+        return find_version_documents.wanted(server, sample, find_version_documents.STATES)
 
     @property
     def check(self) -> Chains:

@@ -140,7 +140,7 @@ class HistoryImport(Struct, dict=True):
         was = replace(Profile.read(said, str(self.path)).collections[0], seals_author=origin.sealed)
         held = WRITABLE.get(was.layout)
         kind = self.layout or (was.layout if held is not None and held.numbered else USUAL)
-        if was.layout not in WRITABLE:
+        if held is None:
             fields = {"at": "_at", "author": "_by", "reason": "_why"}
             return stated(self.ns, kind, **{role: name for role, name in fields.items() if getattr(was, role)})
         if kind != was.layout:

@@ -24,7 +24,7 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.news import News, tell
 from model.foundation.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.registry import bind, fields_of, has_archive, info_of, stated
+from model.layouts.registry import bind, declared, fields_of, has_archive, info_of, stated
 from model.operations.history_rows import HistoryRows, LeftRows
 from model.repair.items import digest as _digest
 from model.repair.steps import RepairContext, Step
@@ -462,7 +462,7 @@ def target_profile(
         "reason": of.reason,
         "keys": of.keys,
     }
-    if of.version and layout not in ("hashed", "plain") and of.layout not in ("hashed", "plain"):
+    if of.version and all("version" in declared(each).roles for each in (layout, of.layout)):
         kept["version"] = of.version
     found = replace(made, **(kept | dict(fields or {})))
     taken = of.guard is not None and of.guard.field in fields_of(found).values()

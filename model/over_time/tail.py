@@ -215,7 +215,7 @@ class Tail:
                 here.setdefault(ns.partition(".")[0], []).append(ns.partition(".")[2])
             which = [{"ns.db": db, "ns.coll": {"$in": names}} for db, names in here.items()]
             stages.append({"$match": {"$or": [*which, {"operationType": {"$in": [*_ENDS, "invalidate"]}}]}})
-        if len(inside) == 1 and self._events[inside[0]].layout.name == "deltas":
+        if len(inside) == 1 and self._events[inside[0]].layout.holds_changes:
             return stages  # all fields of a row tell what it changed
         wanted = [path for ns in inside for path in self._events[ns].fields]
         fields = ["_id", *TOLD, *(f"fullDocument.{path}" for path in outermost(wanted))]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from model.feed.change_event import ChangeEvent
 from model.layouts.base import Layout
+from model.layouts.registry import within
 from model.over_time.activity import Activity, Deed
 from model.server.guards import by_id
 from model.storage.composite_ids import CompositeId
@@ -31,7 +32,7 @@ class VersionEvents:
     def __init__(self, layout: Layout) -> None:
         self.layout, own, p = layout, layout.own, layout.profile
         self.ns = layout.ns
-        self.inside = p.current if "version" in layout.inside else ""
+        self.inside = within(p)
         self.version, self._at, self._token = own.version, own.at, own.token
         sealed = ("", "") if not p.seals_author else (p.author, p.reason)
         self._author, self._reason = own.author or sealed[0], own.reason or sealed[1]
@@ -73,7 +74,7 @@ class VersionEvents:
         times = (self._value(part, self._at), self._value(part, self._token), self._physical(raw))
         at = next((at for each in times if (at := time_of(each)) is not None), None)
         author, reason = (_short(words(self._value(part, name))) for name in (self._author, self._reason))
-        paths = self._paths((name,) for name, _ in c.fields(raw)) if self.layout.name == "deltas" else ()
+        paths = self._paths((name,) for name, _ in c.fields(raw)) if self.layout.holds_changes else ()
         return Activity(self.ns, self.id_of(raw), v, at, author, reason, kind, paths)
 
     def id_of(self, raw: bytes) -> Value:

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile, Watch
 from model.history.following import condition
-from model.layouts.log import Log
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
 from model.profile.profile_keys import ROWS, ProfileKey, keys_of
 from model.storage.composite_ids import name_of
@@ -296,16 +295,19 @@ def _reader(key: str, layout: str) -> Callable[[str, Any], dict[str, Any]] | Non
 def _check(profile: CollectionProfile, where: str) -> None:
     if has_archive(profile.layout) and profile.archive == profile.ns:
         raise Refused(f"{where}: archive must be another collection than ns.")
-    if "." in profile.id and profile.layout != Log.name:
-        raise Refused(f"{where}: id may be a path into sub-documents in a {Log.name} alone; name a field at the top.")
-    if profile.hash_recipe is not None and profile.hash_recipe.id and (profile.layout, profile.id) != ("hashed", "_id"):
+    kind = declared(profile.layout)
+    if "." in profile.id and not kind.about_others:
+        such = ", ".join(name for name, layout in LAYOUTS.items() if layout.about_others)
+        raise Refused(f"{where}: id may be a path into sub-documents in a {such} alone; name a field at the top.")
+    covers_id = profile.hash_recipe is not None and profile.hash_recipe.id
+    if covers_id and not ("hash" in kind.roles and profile.id == "_id"):
         raise Refused(f"{where}: a hash_recipe covers _id only in the layout hashed, where the id is _id.")
     if profile.edit == "both" and not profile.row:
         raise Refused(f'{where}: edit = "both" needs row, the fields of the row that an edit writes.')
-    if profile.id_parts and not (profile.layout in LAYOUTS and LAYOUTS[profile.layout].own_documents):
+    if profile.id_parts and not kind.own_documents:
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
-    elsewhere = ["archive", "archive_id", *declared(profile.layout).inside]
+    elsewhere = ["archive", "archive_id", *kind.inside]
     if _is_written(profile.layout):  # a program may lock by the number of the version
         elsewhere.append("guard")
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]

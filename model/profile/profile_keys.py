@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from model.layouts.registry import LAYOUTS, declared
+from model.layouts.registry import declared
 from model.patches import FORMS
 from model.writers.writers import presets
 
@@ -97,28 +97,21 @@ ROWS = {row.name: row for row in _ROWS}
 
 _OF_OTHER_PROGRAMS = {"operation", "where", "order", "ignored", "writer", "edit", "row", "renewed", "hash_recipe"}
 _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write the history
-_MORE = {
-    "embedded": {"archive", "archive_id"},
-    "sequence": {"targets"},
-    "pending": {"grace"},
-    "processed": {"counter"},
-    "shadow": _OF_OTHER_PROGRAMS | {"content", "kept", "elements", "parts", "current_where", "holder"},
-    "patches": _OF_OTHER_PROGRAMS | {"content", "kept", "patch", "changes", "direction"},
-}
 
 
 def keys_of(layout: str) -> tuple[ProfileKey, ...]:
     """The keys that a layout or a pattern uses, in the order in which people are asked for them."""
-    used = {*declared(layout).roles, "keys", "guard", *_MORE.get(layout, ())}
-    if layout in LAYOUTS:
-        kind = LAYOUTS[layout]
+    kind = declared(layout)
+    used = {*kind.roles, "keys", "guard", *kind.further_keys}
+    if not kind.counts:
+        used |= _OF_OTHER_PROGRAMS if kind.written_by_others else set()
         used |= {"at", "author", "author_is", "reason"}
         used |= set() if kind.read_only else {"hash", "hash_fields", "hash_recipe"}
         used |= {"deleted"} if kind.own_documents and not kind.read_only else set()
         used |= {"watch"} if "version" in kind.roles else set()
         used |= {"numbering", "grace"} if kind.numbered and not kind.read_only else set()
     rows = [row for row in _ROWS if row.name in used]
-    if layout in LAYOUTS and LAYOUTS[layout].written_by_others:
+    if kind.written_by_others:
         rows = [replace(row, place="archive") if row.name in _IN_ROWS else row for row in rows]
         rows = [replace(row, empty="none") if row.name == "version" else row for row in rows]
     return tuple(rows)

@@ -72,6 +72,20 @@ LIKELY = 8  # of all collections: where documents are numbered, the rows of each
 RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
 
 
+class ArchiveKind(Struct, frozen=True):
+    """One way in which a second collection holds versions, and the layout of that."""
+
+    layout: str
+    holds_current: bool = False
+    stamped: bool = True  # whether the documents carry a write token and a hash of the layout's own
+
+
+EARLIER = ArchiveKind("archive")
+FED = ArchiveKind("stream", holds_current=True)
+SNAPSHOTS = ArchiveKind("shadow", holds_current=True, stamped=False)
+UNSETTLED = ArchiveKind("")
+
+
 class Link(Struct, frozen=True, eq=False):
     """The rows of the other collection for some current documents."""
 
@@ -183,19 +197,19 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         return stamps([each for each in link.chains if len(each.documents) > 1], present, own)
 
     @cached_property
-    def layout(self) -> tuple[str, str]:
-        """What it is, and what says so: who fed the archive; "" where the evidence does not settle it."""
+    def kind(self) -> tuple[ArchiveKind, str]:
+        """What it is, and what says so: who fed the archive; unsettled where the evidence does not settle it."""
         link, token = self.link, self.stamps.token if self.stamps.token_seen and self.link.sealed else ""
         if gently(lambda: feed_state.place(self.server, self.sample.ns, link.archive.ns), None) is not None:
-            return "stream", f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
+            return FED, f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
         carried = [
             document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
         ]
         if token and carried and all(carried) and link.both >= 0.5:
-            return "stream", f"its rows carry the documents' own {token}"
+            return FED, f"its rows carry the documents' own {token}"
         if link.both >= BOTH:
-            return "shadow", "no feeder of it is known, so an application writes both"
-        return ("archive" if link.both <= RESIDUES else ""), ""
+            return SNAPSHOTS, "no feeder of it is known, so an application writes both"
+        return (EARLIER if link.both <= RESIDUES else UNSETTLED), ""
 
     @property
     def holds(self) -> str:
@@ -206,7 +220,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         )
         subject = "and it" if link.later else f"The collection {other}"
         current = f"{subject} holds the current version of {of(link.same, link.asked, 'document')}"
-        if not link.same and self.layout[0] not in ("stream", "shadow"):
+        if not link.same and not self.kind[0].holds_current:
             current = "and no current one"
         parts = [earlier, current] if link.later else [current]
         return f"{', '.join(parts)}, found by {link.archive_id} and {link.version}"
@@ -237,7 +251,7 @@ LINKED: tuple[Sign[Pairing], ...] = (
         weighs=where(lambda it: it.link.sealed, 0.1),
         says=lambda it: "these have a unique index" if it.link.sealed else "",
     ),
-    Sign("feeder", "who wrote the rows", says=lambda it: it.layout[1]),
+    Sign("feeder", "who wrote the rows", says=lambda it: it.kind[1]),
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
     Sign("order", "the rows of each document looked up", says=lambda it: it.judged.said),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
@@ -615,15 +629,15 @@ def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
     return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
 
 
-def picked(server: Port, sample: Sample, others: Sequence[str], layout: str) -> Proposal | None:
+def picked(server: Port, sample: Sample, others: Sequence[str], kind: ArchiveKind) -> Proposal | None:
     """The likeliest second collection, by those of ``others`` that are named as one, or else by all that fit in."""
     db = sample.ns.partition(".")[0]
     near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
     made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
     if made is None:
         return None
-    profile = replace(made.profile, layout=layout)
-    return replace(made, profile=replace(profile, token="", hash="") if layout == "shadow" else profile)
+    profile = replace(made.profile, layout=kind.layout)
+    return replace(made, profile=profile if kind.stamped else replace(profile, token="", hash=""))
 
 
 def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
@@ -639,16 +653,16 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
 def _told(pairing: Pairing, against: Grounds) -> Proposal:
     """The proposal, with the grounds on both sides; without a layout where the grounds do not settle which it is."""
     link, found, sample = pairing.link, pairing.stamps, pairing.sample
-    layout, _ = pairing.layout
+    kind, _ = pairing.kind
     profile = CollectionProfile(
         sample.ns,
-        layout,
+        kind.layout,
         archive=link.archive.ns,
         archive_id=link.archive_id,
         id=link.id,
         version=link.version,
-        token=found.token if layout != "shadow" else "",
-        hash=found.hash if layout != "shadow" or found.proof.fits else "",
+        token=found.token if kind.stamped else "",
+        hash=found.hash if kind.stamped or found.proof.fits else "",
         **found.sealing,
         at=found.at,
         author=found.author,

@@ -85,15 +85,14 @@ def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
     lists = {
         name: [inner(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.ARRAY) >= 0.3
     }
-    found = []
+    found: list[Claim] = []
     for current, now in parts.items():
         for prev, past in lists.items():
             told = zip(sample.documents, now, past, strict=True)
             pairs = [Inside(d.get("_id"), b, a) for d, a, b in told if a is not None]
             if pairs and (any(past) or bare(prev) in BEFORE or wanted):
-                made = _embedded(sample, current, prev, pairs, wanted)
-                found += [made] if made is not None else []
-    return max(found, key=lambda each: (each.profile.layout == "embedded", each.confidence)) if found else None
+                found += _embedded(sample, current, prev, pairs, wanted)
+    return max(found, key=lambda each: each.rank).proposal if found else None
 
 
 class KeptInside(Struct, frozen=True, eq=False, dict=True):
@@ -228,31 +227,35 @@ EMPTY_INSIDE: tuple[Sign[KeptInside], ...] = (
 """Where none has one yet, only names speak."""
 
 
-def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], wanted: bool) -> Proposal | None:
+class Claim(Struct, frozen=True):
+    """The proposal for two places and a version in them, or ``plain`` with what contradicts these."""
+
+    proposal: Proposal
+    contradicted: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What is claimed goes before what is contradicted, and the surer before others."""
+        return not self.contradicted, self.proposal.confidence
+
+
+def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], wanted: bool) -> Iterator[Claim]:
+    """A claim for each field that may number the versions."""
     numbers = (*NUMBERS, c.DATE)
     counts = Counter(name for each in pairs for name, value in each.now.fields.items() if value.type in numbers)
-    best: Proposal | None = None
     for version, seen in counts.items():
-        if seen < 0.7 * len(pairs):
-            continue
-        made = _kept_inside(sample, KeptInside(current, prev, version, pairs, wanted))
-        if made is not None and (best is None or _is_better(made, best)):
-            best = made
-    return best
+        if seen >= 0.7 * len(pairs):
+            made = _kept_inside(sample, KeptInside(current, prev, version, pairs, wanted))
+            if made is not None:
+                yield made
 
 
-def _is_better(made: Proposal, best: Proposal) -> bool:
-    """Whether a proposal goes before another: what is claimed before what contradicts, and the surer before others."""
-    if made.profile.layout != "embedded":
-        return False
-    return best.profile.layout != "embedded" or made.confidence > best.confidence
-
-
-def _kept_inside(sample: Sample, it: KeptInside) -> Proposal | None:
-    """The proposal with a version, or ``plain`` with what contradicts one that is named so; None where it is none."""
+def _kept_inside(sample: Sample, it: KeptInside) -> Claim | None:
+    """The claim of a version, which a contradiction needs a name for; None where it is none."""
     grounds = weighed(INSIDE if it.with_past else EMPTY_INSIDE, it)
     if grounds.ruled_out_by == "order" and it.hinted and it.judged.against:
-        return Proposal(CollectionProfile(sample.ns), 0.7, f"{it.shaped}, but {it.judged.against}.", ("embedded",))
+        why = f"{it.shaped}, but {it.judged.against}."
+        return Claim(Proposal(CollectionProfile(sample.ns), 0.7, why, ("embedded",)), contradicted=True)
     if not grounds.stands:
         return None
     profile = CollectionProfile(
@@ -268,7 +271,7 @@ def _kept_inside(sample: Sample, it: KeptInside) -> Proposal | None:
         author=it.stamps.author,
         numbering="time" if it.dated else "next",
     )
-    return on_grounds(profile, grounds)
+    return Claim(on_grounds(profile, grounds))
 
 
 def _flat(chains: Sequence[SampledChain]) -> list[Document]:

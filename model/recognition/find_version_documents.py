@@ -42,10 +42,10 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
     return _told(sample, fit)
 
 
-def wanted(server: Port, sample: Sample, layout: str) -> Proposal | None:
+def wanted(server: Port, sample: Sample, kind: VersionKind) -> Proposal | None:
     """The fields for one of these layouts, by the best guess; None where there is no version or no id."""
     fit = best(server, sample)
-    return None if fit is None else _told(sample, fit, layout)
+    return None if fit is None else _told(sample, fit, kind)
 
 
 def near_miss(sample: Sample) -> str:
@@ -85,13 +85,13 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
         return coverage(fit.sound, kept)
 
     @property
-    def layout(self) -> str:
+    def kind(self) -> VersionKind:
         """Which of the three it is."""
         covered, changed = self.coverage
         if self.flag:
-            return "flagged"
+            return FLAGGED
         few = (covered <= 0.5 and changed >= 0.4) or (covered <= 0.6 <= changed) or (covered <= 0.8 and changed >= 0.9)
-        return "deltas" if few else "versions"
+        return CHANGES if few else STATES
 
     @property
     def clear(self) -> bool:
@@ -104,7 +104,7 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
         """Other layouts that may be meant."""
         if self.flag:
             return () if self.sure and self.agreed > 0.9 else ("versions",)
-        if self.layout == "deltas":
+        if self.kind.holds_changes:
             return () if self.clear else ("versions",)
         if self.coverage[0] < 0.8:
             return ("deltas",)
@@ -119,8 +119,18 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
         return f"little stays the same from one {self.fit.version} to the next" if little else ""
 
 
-TELLING: dict[str, tuple[Sign[LikelyVersions], ...]] = {
-    "flagged": (
+class VersionKind(Struct, frozen=True):
+    """One way in which every version is a document, the layout of that, and what tells it from the others."""
+
+    layout: str
+    telling: tuple[Sign[LikelyVersions], ...]
+    flags_newest: bool = False
+    holds_changes: bool = False
+
+
+FLAGGED = VersionKind(
+    "flagged",
+    (
         Sign(
             "flag",
             "the field that marks the newest version",
@@ -128,7 +138,11 @@ TELLING: dict[str, tuple[Sign[LikelyVersions], ...]] = {
             says=lambda it: f"{it.flag} marks {'just the newest' if it.agreed == 1 else 'mostly the newest'}",
         ),
     ),
-    "deltas": (
+    flags_newest=True,
+)
+CHANGES = VersionKind(
+    "deltas",
+    (
         Sign(
             "coverage",
             "known fields in later versions",
@@ -136,21 +150,24 @@ TELLING: dict[str, tuple[Sign[LikelyVersions], ...]] = {
             says=lambda it: f"later versions hold {round(it.coverage[0] * 100)} % of the fields, those that changed",
         ),
     ),
-    "versions": (
+    holds_changes=True,
+)
+STATES = VersionKind(
+    "versions",
+    (
         Sign("coverage", "known fields in later versions", leaves=unless(lambda it: it.coverage[0] < 0.8, 0.7)),
         Sign("unlike", "what versions keep of one another", says=lambda it: it.unlike),
     ),
-}
-"""What tells the three layouts apart, and how."""
+)
 STAMPED: tuple[Sign[LikelyVersions], ...] = (
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
 )
 
 
-def _told(sample: Sample, fit: Fit, wanted: str = "") -> Proposal:
+def _told(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Proposal:
     """The proposal for two fields; with ``wanted`` a person says which of the three layouts it is."""
     it = LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
-    found, layout = it.stamps, wanted or it.layout
+    found, kind = it.stamps, wanted or it.kind
     fields: dict[str, Any] = {
         "id": fit.id,
         "version": fit.version,
@@ -161,12 +178,12 @@ def _told(sample: Sample, fit: Fit, wanted: str = "") -> Proposal:
         "author": found.author,
         "numbering": "time" if sample.shapes[fit.version].share(c.DATE) > 0.5 else "next",
     }
-    if layout == "flagged":
+    if kind.flags_newest:
         fields["current"] = it.flag or _free_flag(sample)
-    if layout == "deltas":
+    if kind.holds_changes:
         fields["removed"] = removed_field(fit.several)
-    grounds = fit.grounds.and_then(weighed((*(() if wanted else TELLING[layout]), *STAMPED), it))
-    return on_grounds(CollectionProfile(sample.ns, layout, **fields), grounds, () if wanted else it.others)
+    grounds = fit.grounds.and_then(weighed((*(() if wanted else kind.telling), *STAMPED), it))
+    return on_grounds(CollectionProfile(sample.ns, kind.layout, **fields), grounds, () if wanted else it.others)
 
 
 def _free_flag(sample: Sample) -> str:

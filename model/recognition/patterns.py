@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Counting
 from model.recognition.evidence import Sign, fixed, unless, weighed, where
 from model.recognition.field_names import (
     AMOUNTS,
@@ -30,6 +32,7 @@ from model.recognition.field_names import (
     words,
 )
 from model.recognition.sampling import ID_TYPES, Document, Proposal, Sample, Shape, listed, of, on_grounds
+from model.server.retry import Port
 from model.storage.reserved_fields import WHOLE_NUMBERS
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -48,9 +51,30 @@ class Pattern(Struct, frozen=True):
     roles: tuple[str, ...]  # keys of a profile
     judge: Callable[[Sample, bool], Proposal | None]  # with True: a person has picked it
     lacks: str  # a sentence on the sign that is missing where a collection cannot be read so
+    counts: Counting
+    further_keys: frozenset[str]  # keys of a profile that it takes beside its roles
     defaults: Mapping[str, str] = field(default_factory=dict)
-    where: str = ""
-    inside: tuple[str, ...] = ()
+
+    where: ClassVar[str] = ""
+    inside: ClassVar[tuple[str, ...]] = ()
+    within: ClassVar[str] = ""
+    overflows: ClassVar[bool] = False
+    unversioned: ClassVar[bool] = False
+    about_others: ClassVar[bool] = False
+    flags_newest: ClassVar[bool] = False
+    own_documents: ClassVar[bool] = False
+    numbered: ClassVar[bool] = False
+    fed: ClassVar[bool] = False
+    written_by_others: ClassVar[bool] = False
+    read_only: ClassVar[str] = ""
+
+    def proposed(self, server: Port, sample: Sample) -> Proposal | None:
+        """The proposal of this pattern for a collection taken by itself; None where nothing speaks for it."""
+        return self.judge(sample, False)
+
+    def picked(self, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
+        """The fields to use where a person picks this pattern; None where they cannot be told."""
+        return self.judge(sample, True)
 
 
 # --- sequence
@@ -489,6 +513,8 @@ PATTERNS: dict[str, Pattern] = {
             ("id", "pending", "applied", "counter"),
             pending,
             "no list of tokens was found in it.",
+            "tokens",
+            frozenset({"grace"}),
             {"counter": "count"},
         ),
         Pattern(
@@ -497,6 +523,8 @@ PATTERNS: dict[str, Pattern] = {
             ("id", "counter"),
             sequence,
             "its documents are no names with one whole number each.",
+            "numbers",
+            frozenset({"targets"}),
             {"counter": "seq"},
         ),
         Pattern(
@@ -505,6 +533,8 @@ PATTERNS: dict[str, Pattern] = {
             ("id", "processed"),
             processed,
             "no list of keys was found in it.",
+            "entries",
+            frozenset({"counter"}),
             {"counter": "count"},
         ),
     )

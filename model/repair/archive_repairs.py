@@ -7,14 +7,12 @@ only go up; and both are read again behind the write, which is taken back where 
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from model.errors import Refused
-from model.layouts.archive import Archive
+from model.layouts.archive_reader import ArchiveReader
 from model.layouts.base import Layout
-from model.layouts.stream import Stream
 from model.repair import quarantine
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
@@ -25,20 +23,17 @@ from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-Archived: TypeAlias = Archive | Stream
 
-
-def _layout(ground: RepairContext, item: Item) -> tuple[Archived, Value]:
+def _subject(ground: RepairContext, item: Item) -> tuple[Layout, ArchiveReader, Value]:
     layout, id = ground.layouts(item.finding.ns), item.finding.id
-    if not isinstance(layout, Archive | Stream):
-        raise Refused(f"{layout.ns} is taken for {layout.name} here, which has no archive; state its layout.")
+    archive = layout.needed_archive()
     if id is None:
         raise Refused("The plan does not say which document this is about.")
-    return layout, id
+    return layout, archive, id
 
 
-def _rows(ground: RepairContext, layout: Archived, id: Value) -> list[bytes]:
-    return list(ground.having(layout.archive.ns, layout.profile.archive_id, id))
+def _rows(ground: RepairContext, archive: ArchiveReader, id: Value) -> list[bytes]:
+    return list(ground.having(archive.ns, archive.profile.archive_id, id))
 
 
 def _v(layout: Layout, raw: bytes) -> Value | None:
@@ -47,8 +42,8 @@ def _v(layout: Layout, raw: bytes) -> Value | None:
 
 def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
     """Delete the archive's row above the current version, once a copy is kept."""
-    layout, id = _layout(ground, item)
-    rows = named(item, layout.archive.ns, _rows(ground, layout, id))
+    layout, archive, id = _subject(ground, item)
+    rows = named(item, archive.ns, _rows(ground, archive, id))
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so nothing stands above it.")
@@ -57,26 +52,26 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
         return refused(f"The version of {id_name(id)} is no number; settle that first.")
     above = [row for row in rows if (place := place_of(_v(layout, row))) is not None and place > top]
     if not above:
-        return nothing(f"Nothing in {layout.archive.ns} is above {version_name(_v(layout, current))} any more.")
+        return nothing(f"Nothing in {archive.ns} is above {version_name(_v(layout, current))} any more.")
 
     def step(row: bytes) -> Step:
         v = version_name(_v(layout, row))
-        found = ground.removed(layout.archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
+        found = ground.removed(archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
         return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
 
     above.sort(key=lambda row: -(place_of(_v(layout, row)) or 0))
     said = ", ".join(version_name(_v(layout, row)) for row in above)
     return Prepared(
         "would",
-        f"{said} in {layout.archive.ns}, above the current {version_name(_v(layout, current))}",
-        f"{said} was taken out of {layout.archive.ns}; {kept_in(layout.archive.ns)}.",
+        f"{said} in {archive.ns}, above the current {version_name(_v(layout, current))}",
+        f"{said} was taken out of {archive.ns}; {kept_in(archive.ns)}.",
         tuple(map(step, above)),
         f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
         "document is read again behind it; has it moved on, the row is put back.",
     )
 
 
-def _overtaken(ground: RepairContext, layout: Archived, id: Value, row: bytes) -> str:
+def _overtaken(ground: RepairContext, layout: Layout, id: Value, row: bytes) -> str:
     """Whether the document has come as far as the row that was taken out: then it belongs to its history."""
     current = ground.current(layout, id)
     place, gone = place_of(_v(layout, row)), current is None
@@ -92,10 +87,10 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     None where all is well. No single write can look at both collections, so this is done again and again: at the end
     of a run, and whenever its plan is run once more.
     """
-    layout, id = _layout(ground, item)
+    layout, archive, id = _subject(ground, item)
     steps: list[Step] = []
     for each in item.seen:
-        if each.ns != layout.archive.ns or ground.at(each.ns, each.id) is not None:
+        if each.ns != archive.ns or ground.at(each.ns, each.id) is not None:
             continue
         kept = quarantine.find(ground.server, each.ns, each.id, each.sha256)
         if kept is None:
@@ -103,12 +98,13 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
         _, doc = kept
         place, current = place_of(_v(layout, doc)), ground.current(layout, id)
         now = place_of(_v(layout, current)) if current is not None else None
-        if place is None or not _wanted(layout, item, doc, current, place, now):
+        own = current is not None and layout.content(current) == archive.own.content(doc)
+        if place is None or not _wanted(item, own, place, now):
             continue
-        if any(place_of(_v(layout, other)) == place for other in _rows(ground, layout, id)):
+        if any(place_of(_v(layout, other)) == place for other in _rows(ground, archive, id)):
             continue
         v = version_name(_v(layout, doc))
-        step = ground.inserted(layout.archive.ns, f"{v} in the archive", doc, f"{v} is put back into the archive")
+        step = ground.inserted(archive.ns, f"{v} in the archive", doc, f"{v} is put back into the archive")
         steps.append(replace(step, extra={"second": "yes"}))  # the copy stays: a delete in doubt may land later
     if not steps:
         return None
@@ -121,43 +117,43 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     )
 
 
-def _wanted(layout: Archived, item: Item, doc: bytes, current: bytes | None, place: int, now: int | None) -> bool:
+def _wanted(item: Item, alike: bool, place: int, now: int | None) -> bool:
     """Whether the history lacks a row that was taken out: a copy once the document has gone on.
 
     A phantom only where its own edit has landed after all; once the document is past it, nobody knows whether the row
     would be true.
     """
     if item.repair == "remove-phantom":
-        return current is not None and now == place and layout.content(current) == layout.archive.own.content(doc)
+        return alike and now == place
     return now is not None and now > place
 
 
 def remove_residue(ground: RepairContext, item: Item) -> Prepared:
     """Delete the archive's copy of the current version, where both have one content."""
-    layout, id = _layout(ground, item)
+    layout, archive, id = _subject(ground, item)
     if layout.holds_current:
-        return refused(f"{layout.archive.ns} is meant to hold the current version too.")
-    rows = named(item, layout.archive.ns, _rows(ground, layout, id))
+        return refused(f"{archive.ns} is meant to hold the current version too.")
+    rows = named(item, archive.ns, _rows(ground, archive, id))
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so its archive is all there is of it.")
     top = place_of(_v(layout, current))
     same = [row for row in rows if top is not None and place_of(_v(layout, row)) == top]
     if not same:
-        return nothing(f"{layout.archive.ns} does not hold the current version any more.")
-    if any(layout.archive.own.content(row) != layout.content(current) for row in same):
-        return Prepared("changed", f"The copy of {id_name(id)} in {layout.archive.ns} differs from it now")
+        return nothing(f"{archive.ns} does not hold the current version any more.")
+    if any(archive.own.content(row) != layout.content(current) for row in same):
+        return Prepared("changed", f"The copy of {id_name(id)} in {archive.ns} differs from it now")
 
     def step(row: bytes) -> Step:
         v = version_name(_v(layout, row))
-        found = ground.removed(layout.archive.ns, f"{v} in the archive", row, f"the copy of {v} is taken out")
+        found = ground.removed(archive.ns, f"{v} in the archive", row, f"the copy of {v} is taken out")
         return replace(found, last=lambda: _moved(ground, layout, id, current), beside=(seen(layout.ns, current),))
 
     v = version_name(_v(layout, current))
     return Prepared(
         "would",
-        f"{v} in {layout.archive.ns}, the same as the current one",
-        f"The copy of {v} was taken out of {layout.archive.ns}; {kept_in(layout.archive.ns)}.",
+        f"{v} in {archive.ns}, the same as the current one",
+        f"The copy of {v} was taken out of {archive.ns}; {kept_in(archive.ns)}.",
         tuple(map(step, same)),
         f"First a copy goes to the quarantine, then the archive's {v} is deleted if every byte of it is as it was "
         "seen. The document is read again behind it; has it changed, the row is put back.",
@@ -170,18 +166,18 @@ def _moved(ground: RepairContext, layout: Layout, id: Value, before: bytes) -> s
 
 def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     """Give the content that was edited in place a number of its own; the archive keeps its row."""
-    layout, id = _layout(ground, item)
-    rows = _rows(ground, layout, id)
+    layout, archive, id = _subject(ground, item)
+    rows = _rows(ground, archive, id)
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone.")
     v = _v(layout, current)
     same = [row for row in rows if place_of(_v(layout, row)) == place_of(v)]
-    if all(layout.archive.own.content(row) == layout.content(current) for row in same):
-        return nothing(f"{layout.archive.ns} holds no other {version_name(v)} of it any more.")
+    if all(archive.own.content(row) == layout.content(current) for row in same):
+        return nothing(f"{archive.ns} holds no other {version_name(v)} of it any more.")
     above = [row for row in rows if (place_of(_v(layout, row)) or 0) > (place_of(v) or 0)]
     if above:
-        return refused(f"{layout.archive.ns} holds a version above {version_name(v)}; settle that first.")
+        return refused(f"{archive.ns} holds a version above {version_name(v)}; settle that first.")
     stamp = ground.stamp()
     following = numbering.following(v, layout.profile, stamp.at)
     steps = [*_counter(ground, layout, id, following), _bumped(ground, layout, current, following, stamp.token)]
@@ -195,7 +191,7 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     )
 
 
-def _bumped(ground: RepairContext, layout: Archived, current: bytes, v: Value, token: object) -> Step:
+def _bumped(ground: RepairContext, layout: Layout, current: bytes, v: Value, token: object) -> Step:
     p, after = layout.profile, c.put(current, (layout.profile.version,), v)
     if p.token:
         after = c.put(after, (p.token,), Value.of(token))
@@ -219,15 +215,15 @@ def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list
 
 def restore_document(ground: RepairContext, item: Item) -> Prepared:
     """Make the highest version in the archive a document again, under the next number."""
-    layout, id = _layout(ground, item)
-    rows = [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) is not None]
+    layout, archive, id = _subject(ground, item)
+    rows = [row for row in _rows(ground, archive, id) if place_of(_v(layout, row)) is not None]
     if ground.current(layout, id) is not None:
         return nothing(f"There is a document {id_name(id)} again.")
     if not rows:
-        return nothing(f"{layout.archive.ns} holds nothing of {id_name(id)} any more.")
+        return nothing(f"{archive.ns} holds nothing of {id_name(id)} any more.")
     highest = max(rows, key=lambda row: place_of(_v(layout, row)) or 0)
-    if not named(item, layout.archive.ns, [highest]):
-        return Prepared("changed", f"{layout.archive.ns} got {version_name(_v(layout, highest))} since the scan")
+    if not named(item, archive.ns, [highest]):
+        return Prepared("changed", f"{archive.ns} got {version_name(_v(layout, highest))} since the scan")
     p, stamp, v = layout.profile, ground.stamp(), _v(layout, highest)
     following = numbering.following(v, p, stamp.at)
     own = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.row)), (p.id, id)]
@@ -257,48 +253,49 @@ def _twice(ground: RepairContext, layout: Layout, id: Value, step: Step) -> str:
 
 def archive_current(ground: RepairContext, item: Item) -> Prepared:
     """Insert the current version into the archive, where its feed has left it out."""
-    layout, id = _layout(ground, item)
+    layout, archive, id = _subject(ground, item)
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone.")
     v, p = _v(layout, current), layout.profile
     if v is None or place_of(v) is None:
         return refused(f"The version of {id_name(id)} is no number; settle that first.")
-    if _copies(ground, layout, id, v):
-        return nothing(f"{layout.archive.ns} holds {version_name(v)} now.")
-    if layout.archive.names_itself(current):
+    if _copies(ground, archive, id, v):
+        return nothing(f"{archive.ns} holds {version_name(v)} now.")
+    if archive.names_itself(current):
         return refused(
-            f"{id_name(id)} has a field {p.archive_id} of its own, in which {layout.archive.ns} keeps the document's "
+            f"{id_name(id)} has a field {p.archive_id} of its own, in which {archive.ns} keeps the document's "
             "id; name archive_id otherwise in a profile."
         )
-    row = layout.archive.row_of(_row_id(layout, current, ground), id, current)
-    step = ground.inserted(layout.archive.ns, f"{version_name(v)} in the archive", row, "the row that is missing")
-    sure = is_unique(ground.server, layout.archive.ns, (p.archive_id, p.version))
+    row = archive.row_of(_row_id(archive, current, ground), id, current)
+    step = ground.inserted(archive.ns, f"{version_name(v)} in the archive", row, "the row that is missing")
+    sure = is_unique(ground.server, archive.ns, (p.archive_id, p.version))
 
     def last() -> str:
         """Without a unique index the feed may have brought its row at the same moment; then ours goes."""
-        others = [raw for raw in _copies(ground, layout, id, v) if physical(raw) != step.physical]
+        others = [raw for raw in _copies(ground, archive, id, v) if physical(raw) != step.physical]
         return "the feed has brought the same version meanwhile" if others and not sure else ""
 
     step = replace(step, last=last)
     guard = f"the unique index on {p.archive_id} and {p.version}" if sure else "a look before and behind it"
     return Prepared(
         "would",
-        f"{version_name(v)}, in {layout.archive.ns}",
-        f"{version_name(v)} is in {layout.archive.ns} now.",
+        f"{version_name(v)}, in {archive.ns}",
+        f"{version_name(v)} is in {archive.ns} now.",
         (step,),
         f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
     )
 
 
-def _row_id(layout: Archived, current: bytes, ground: RepairContext) -> Value:
+def _row_id(archive: ArchiveReader, current: bytes, ground: RepairContext) -> Value:
     """An ``_id`` that two who repair at once both choose, as old as the version's token."""
-    token = c.get(current, (layout.profile.token,)) if layout.profile.token else None
+    token = c.get(current, (archive.profile.token,)) if archive.profile.token else None
     if token is None or token.type != c.OBJECT_ID:
         return Value.of(ground.stamp().row)
-    rest = hashlib.sha256(layout.archive.ns.encode() + b"\x00" + current).digest()[:8]
+    rest = hashlib.sha256(archive.ns.encode() + b"\x00" + current).digest()[:8]
     return Value(c.OBJECT_ID, token.data[:4] + rest)
 
 
-def _copies(ground: RepairContext, layout: Archived, id: Value, v: Value) -> list[bytes]:
-    return [row for row in _rows(ground, layout, id) if place_of(_v(layout, row)) == place_of(v)]
+def _copies(ground: RepairContext, archive: ArchiveReader, id: Value, v: Value) -> list[bytes]:
+    name = (archive.profile.version,)
+    return [row for row in _rows(ground, archive, id) if place_of(c.get(row, name)) == place_of(v)]

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
-from model.layouts.deltas import Deltas
-from model.layouts.embedded import Embedded
-from model.layouts.hashed import Hashed
-from model.repair.field_repairs import holding, parts, put_right
+from model.repair.field_repairs import holding, put_right
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
 from model.storage.content_hashes import Sealed, content_hash, fits, settled
@@ -68,7 +65,7 @@ def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
     layout = ground.layouts(item.finding.ns)
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[Path, Value, str]]:
-        inside = _hashed(layout, item, ns, raw)
+        inside = layout.hashed_parts(ns, raw, item.finding.id)
         profile = _sealing(layout, item, [(c.get(raw, path), content) for path, content in inside])
         for path, content in inside:
             stored = c.get(raw, path)
@@ -100,30 +97,8 @@ def _sealing(layout: Layout, item: Item, here: list[tuple[Value | None, bytes]])
     p = layout.profile
     if p.hash_recipe is not None or p.hash_doubt:
         return p
-    if isinstance(layout, Hashed):
-        seals = layout.seals()
-    else:
-        found = here
-        if not isinstance(layout, Embedded) and item.finding.id is not None:
-            versions = layout.history(item.finding.id, contents=True)
-            found = [(c.get(each.raw, (p.hash,)), each.content) for each in versions if each.raw and each.content]
-        seals = [Sealed(content, stored) for stored, content in found if stored is not None]
-    return settled(p, [seal for seal in seals if fits(seal, p)])
-
-
-def _hashed(layout: Layout, item: Item, ns: str, raw: bytes) -> list[tuple[Path, bytes]]:
-    """The places of hashes in a stored document, each with the content that it is of."""
-    p = layout.profile
-    if isinstance(layout, Embedded):
-        inner = [(path, c.get(raw, path)) for path in parts(layout, raw)]
-        return [((*path, p.hash), layout.own.content(v.data)) for path, v in inner if v and v.type == c.OBJECT]
-    if layout.archive is not None and ns != layout.ns:
-        return [((p.hash,), layout.archive.own.content(raw))]
-    if isinstance(layout, Deltas):
-        assert item.finding.id is not None
-        content = layout.version(item.finding.id, c.get(raw, (p.version,))).content
-        return [] if content is None else [((p.hash,), content)]
-    return [((p.hash,), layout.content(raw))]
+    seals = [Sealed(content, stored) for stored, content in here if stored is not None]
+    return settled(p, [seal for seal in layout.sealed(item.finding.id, seals) if fits(seal, p)])
 
 
 # --- P2

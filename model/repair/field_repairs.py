@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from model.layouts.embedded import Embedded
+from model.layouts.base import Layout
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused
 from model.text.names import id_name
@@ -12,21 +12,13 @@ from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 
-def holding(ground: RepairContext, item: Item) -> tuple[Embedded, Value, bytes] | Prepared:
+def holding(ground: RepairContext, item: Item) -> tuple[Layout, Value, bytes] | Prepared:
     """The layout, the id and the document that a finding is about, which holds its history; or why there is none."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
-    if not isinstance(layout, Embedded) or id is None:
+    if not layout.within or id is None:
         return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
     raw = ground.current(layout, id)
     return nothing(f"{id_name(id)} is gone.") if raw is None else (layout, id, raw)
-
-
-def parts(layout: Embedded, raw: bytes) -> list[Path]:
-    """The places of the versions inside a document that holds them, the current one first."""
-    p = layout.profile
-    prev = c.get(raw, (p.prev,))
-    count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
-    return [(p.current,), *((p.prev, at) for at in range(count))]
 
 
 def put_right(

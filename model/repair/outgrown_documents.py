@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from model.checks.embedded_chain import NEAR_FULL
 from model.errors import Refused
-from model.layouts.embedded import Embedded
+from model.layouts.base import Layout
 from model.repair.field_repairs import holding
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, nothing, refused, seen
@@ -74,7 +74,7 @@ def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
     )
 
 
-def _in_order(layout: Embedded, id: Value, raw: bytes, past: list[Value]) -> list[Value]:
+def _in_order(layout: Layout, id: Value, raw: bytes, past: list[Value]) -> list[Value]:
     """The earlier versions, oldest first and each once; raises ``Refused`` where that is for a person to say.
 
     A document this large cannot be put in order first: its array and its guard together are more than a command holds.

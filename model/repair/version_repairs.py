@@ -9,10 +9,8 @@ from msgspec.structs import replace
 from model import text
 from model.errors import Refused
 from model.layouts.base import Layout
-from model.layouts.deltas import Deltas
-from model.layouts.embedded import Embedded
 from model.repair import quarantine
-from model.repair.field_repairs import parts, put_right
+from model.repair.field_repairs import put_right
 from model.repair.items import Item
 from model.repair.steps import Prepared, RepairContext, Step, kept_in, named, nothing, physical, refused, seen
 from model.storage.outlines import is_flagged
@@ -35,7 +33,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
     same = [raw for raw in ground.having(ns, name, id) if place_of(c.get(raw, (layout.profile.version,))) == place]
     if len(same) < 2:
         return nothing(f"{v} of {id_name(id)} is stored once now.")
-    contents = {_content(layout, ns, raw) for raw in same}
+    contents = {layout.comparable(ns, raw) for raw in same}
     if len(contents) > 1:
         return refused(f"The stored {v} of {id_name(id)} differ, and which of them is right is for a person to say.")
     known = named(item, ns, same)
@@ -81,16 +79,8 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     return None
 
 
-def _content(layout: Layout, ns: str, raw: bytes) -> bytes:
-    if layout.archive is not None and ns != layout.ns:
-        return layout.archive.own.content(raw)
-    if isinstance(layout, Deltas):
-        return c.without(raw, [name for name in ("_id", layout.profile.token) if name])
-    return layout.content(raw)
-
-
 def _is_current(layout: Layout, raw: bytes) -> bool:
-    return layout.name == "flagged" and is_flagged(c.get(raw, (layout.profile.current,)))
+    return layout.flags_newest and is_flagged(c.get(raw, (layout.profile.current,)))
 
 
 def _order(id: Value) -> tuple[int, bytes]:
@@ -101,7 +91,7 @@ def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: 
     """The trouble where the version that was to stay is gone or changed; "" where it is there."""
     now = ground.at(ns, physical(keeper))
     if now is not None and place_of(c.get(now, (layout.profile.version,))) == place:
-        if _content(layout, ns, now) == _content(layout, ns, keeper):
+        if layout.comparable(ns, now) == layout.comparable(ns, keeper):
             return ""
         return "the one that stays was changed meanwhile"
     return "the one that was to stay is gone"
@@ -114,7 +104,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     """Flag the highest version, then take the flag from all below it."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
-    if id is None or layout.name != "flagged":
+    if id is None or not layout.flags_newest:
         return refused(f"{layout.ns} is taken for {layout.name} here, which has no flag; state its layout.")
     versions = list(ground.having(layout.ns, p.id, id))
     if not versions:
@@ -166,8 +156,7 @@ def convert_version(ground: RepairContext, item: Item) -> Prepared:
     layout, name = ground.layouts(item.finding.ns), ground.layouts(item.finding.ns).profile.version
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[c.Path, Value, str]]:
-        inside = parts(layout, raw) if isinstance(layout, Embedded) else [()]
-        for path in ((*part, name) for part in inside):
+        for path in ((*part, name) for part in layout.parts(raw)):
             v = c.get(raw, path)
             if v is not None and version_damage(v):
                 number = _number(item, v)

@@ -30,6 +30,7 @@ from model.errors import OF_CIRCUMSTANCE, Cancelled, NotAllowed, NotFound, Refus
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.layouts.registry import counts_of
 from model.scan.division import Division
 from model.scan.doubt import DamageTally, Waiting
 from model.scan.entries import Entries
@@ -243,7 +244,7 @@ class Scan:
         """What is said of a collection before it is looked through."""
         if why := _cannot(info):
             return [Unchecked(info.ns, why)]
-        return [Unchecked(info.ns, info.doubt)] if info.doubt and info.layout == "plain" else []
+        return [Unchecked(info.ns, info.doubt)] if info.doubt and info.unversioned else []
 
     def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         said = self._said_before(info)
@@ -343,12 +344,13 @@ class Scan:
 
     def _check(self, ns: str, port: Port | None = None) -> Check:
         profile, server = self._catalogue.known(ns)[1], port or self._server
-        if profile.layout == "sequence":
-            return Sequences(self._primary or server, profile, self._beside(profile))
-        if profile.layout == "pending":
-            return Tokens(server, profile)
-        if profile.layout == "processed":
-            return Entries(server, profile)
+        match counts_of(profile.layout):
+            case "numbers":
+                return Sequences(self._primary or server, profile, self._beside(profile))
+            case "tokens":
+                return Tokens(server, profile)
+            case "entries":
+                return Entries(server, profile)
         return self._catalogue.layout(ns).check
 
     def _beside(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:
@@ -403,7 +405,7 @@ class Scan:
 def _cannot(info: CollectionInfo) -> str:
     """Why a collection is not scanned, one sentence; "" where it is."""
     no_collection = info.why in recognise.WHY_NOT.values() or info.why.startswith("Of the kind")
-    unread = info.documents is None and info.layout == "plain"
+    unread = info.documents is None and info.unversioned
     return info.why if unread and (no_collection or info.confidence == 0.0) else ""
 
 

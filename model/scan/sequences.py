@@ -21,6 +21,7 @@ from model.checks.rules import DamageDraft, listed
 from model.errors import NotAllowed
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Evidence, Finding, Unchecked
+from model.layouts.registry import within
 from model.recognition.field_names import bare
 from model.scan.pattern_documents import PatternDocuments
 from model.server.retry import Port
@@ -87,8 +88,8 @@ class Sequences(Struct):
             ns, counted = stated
             of = self.others.get(ns)
             path = tuple(counted.split("."))
-            if of is not None and of.layout == "embedded" and counted != of.id:
-                path = (of.current, *path)
+            if of is not None and (inside := within(of)) and counted != of.id:
+                path = (inside, *path)
             return Target(ns, path, "_id" if of is None else of.id)
         if self.profile.targets:
             return None
@@ -102,17 +103,17 @@ class Sequences(Struct):
     def _guessed(self, of: CollectionProfile, stem: str) -> Target | None:
         """The field of whole numbers whose name says that it is the number of its document."""
         counts: dict[str, int] = {}
-        total = 0
+        total, part = 0, within(of)
         for raw in self.server.find(of.ns, limit=SAMPLED):
             total += 1
-            inside = legible_field(raw, of.current) if of.layout == "embedded" else None
+            inside = legible_field(raw, part) if part else None
             for name, value in c.fields(inside.data if inside is not None and inside.type == c.OBJECT else raw):
                 if value.type in NUMBERS:
                     counts[name] = counts.get(name, 0) + 1
         for name, count in sorted(counts.items(), key=lambda pair: pair[0] != "_id"):
             if count >= 0.9 * total and name != of.version and (bare(name) in NAMED or _stem(name, NAMED) == stem):
-                inner = of.layout == "embedded" and name not in ("_id", of.id)
-                return Target(of.ns, (of.current, name) if inner else (name,), of.id, guessed=True)
+                inner = part and name not in ("_id", of.id)
+                return Target(of.ns, (part, name) if inner else (name,), of.id, guessed=True)
         return None
 
     # --- comparing

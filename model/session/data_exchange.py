@@ -12,7 +12,7 @@ from model.errors import Refused
 from model.exchange.history_files import ExportedHistory, Form
 from model.feed import EVERY, Fed, fed_layouts, feed
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.records import Row
+from model.foundation.records import Destination, Row
 from model.layouts import registry
 from model.operations.history_import import HistoryImport
 from model.operations.migration import Migration
@@ -93,9 +93,9 @@ class DataExchange:
         return HistoryImport(writer, trust.check_allowed, ns, FilePath(path), layout, trust.is_production)
 
     @property
-    def layouts(self) -> dict[str, str]:
-        """The layouts that a collection can be moved to, each in a few words."""
-        return {name: each.about for name, each in registry.WRITABLE.items()}
+    def layouts(self) -> dict[str, Destination]:
+        """The layouts that a collection can be moved to."""
+        return registry.destinations()
 
     def migration(
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
@@ -108,7 +108,7 @@ class DataExchange:
         self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None
     ) -> Iterator[Fed]:
         """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
-        names = [ns] if ns is not None else self._catalogue.stated("stream")
+        names = [ns] if ns is not None else self._catalogue.fed()
         self._trust.check_allowed(*names)
         often = EVERY if every is None else every
         return feed(self._server, fed_layouts(map(self._catalogue.layout, names)), once, often, stop)

@@ -19,8 +19,9 @@ from model import text
 from model.catalogue.catalogue import Catalogue
 from model.counting import counters, pending, processed
 from model.errors import NotFound, Refused
-from model.foundation.records import Outcome, PendingToken, Version
+from model.foundation.records import Counting, Outcome, PendingToken, Version
 from model.layouts.base import Layout
+from model.layouts.registry import pattern_of
 from model.profile import CollectionProfile
 from model.server.guards import refuse_twin
 from model.server.retry import Port, run
@@ -51,12 +52,12 @@ class Once(Struct, frozen=True):
     def _catalogue(self) -> Catalogue:
         return self.writer.catalogue
 
-    def _stated(self, ns: str, pattern: str, what: str) -> CollectionProfile:
+    def _stated(self, ns: str, counts: Counting, what: str) -> CollectionProfile:
         info, profile = self._catalogue.known(ns)
-        if info.layout != pattern:
+        if info.counts != counts:
             raise Refused(
-                f"{ns} is taken for {info.layout} and not for {what}; say --layout {pattern}, or state its fields in a "
-                "profile."
+                f"{ns} is taken for {info.layout} and not for {what}; say --layout {pattern_of(counts)}, or state its "
+                "fields in a profile."
             )
         return profile
 
@@ -71,7 +72,7 @@ class Once(Struct, frozen=True):
         return self._draw(self._counter(ns, counter), create=create)
 
     def _counter(self, ns: str, name: Value | object) -> counters.Counter:
-        profile = self._stated(ns, "sequence", "counters")
+        profile = self._stated(ns, "numbers", "counters")
         if reason := self._catalogue.layout(ns).foreign.uncounted():
             raise Refused(reason)
         return counters.Counter(ns, _value(name), profile.counter or "seq", profile.counted_lock)
@@ -218,7 +219,7 @@ class Once(Struct, frozen=True):
         try:
             if by == 0 or (token is not None and (by != 1 or owner is not None)):
                 raise Refused("An amount is no 0, and stands in the token: name a token or an amount, not both.")
-            profile = self._stated(ns, "pending", "two-step counters")
+            profile = self._stated(ns, "tokens", "two-step counters")
             noted = len(self.writer.journal.lost)
             outcome = self._count(pending.named(profile), id, made, create)
             lost = [said for said in self.writer.journal.lost[noted:] if said not in outcome.detail]
@@ -303,7 +304,7 @@ class Once(Struct, frozen=True):
         self.check()
         key, entry = _value(key), _value(entry)
         try:
-            profile = self._stated(ns, "processed", "apply-once lists")
+            profile = self._stated(ns, "entries", "apply-once lists")
             total = field or profile.counter or "count"
             of = processed.Tally(ns, profile.id, key, profile.processed, total, entry, by, profile.counted_lock)
             raw = processed.read(self._port, of)

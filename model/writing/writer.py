@@ -23,6 +23,7 @@ from model.errors import InDoubt, NotFound, Refused, Unreachable
 from model.foundation.news import News, tell
 from model.foundation.records import EDIT_IN_DOUBT, UNDO_IN_DOUBT, Checkpoint, Outcome, PendingToken, Version
 from model.layouts.base import Layout
+from model.layouts.registry import counts_of
 from model.profile import table
 from model.server.retry import Port
 from model.storage.swap_steps import Stamp
@@ -31,9 +32,6 @@ from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
 from model.values.canonical import Value
 from model.writing import edit
-
-COUNTED = ("sequence", "processed", "pending")
-"""The patterns whose entries are undone and looked for by their own steps, not by the content of a document."""
 
 SETTLED_AFTER = dt.timedelta(minutes=2)
 """A write that has not arrived by then is taken as lost; until then it may still be on its way."""
@@ -298,7 +296,7 @@ class Writer(Struct, frozen=True):
     def _noted(self, intent: Intent, token: ObjectId) -> Intent:
         """The intent with its token, its run, and the option that its collection is read by, where it took one."""
         told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
-        if intent.layout not in COUNTED and (option := self.catalogue.asked_for(intent.ns)):
+        if not counts_of(intent.layout) and (option := self.catalogue.asked_for(intent.ns)):
             told |= {"option": option, "stated": self._stated(intent.ns)}
         return replace(intent, token=str(token), extra={**intent.extra, **told})
 
@@ -323,10 +321,11 @@ class Writer(Struct, frozen=True):
         record = self._undoable(entry, elsewhere)
         ns, id = record.entry.ns, record.document
         assert id is not None  # entries without a document are not undoable
-        if record.layout == "pending":
-            return self._undo_step(record, id)
-        if record.layout == "processed":
-            return self._undo_entry(record, id)
+        match counts_of(record.layout):
+            case "tokens":
+                return self._undo_step(record, id)
+            case "entries":
+                return self._undo_entry(record, id)
         if record.after is None:
             return self._put_back(record, id) if record.stored else self._revive(record, id)
         current = self._current(ns, id)
@@ -345,7 +344,7 @@ class Writer(Struct, frozen=True):
         Raises ``Refused`` where the document is gone, or the entry is another kind of write.
         """
         record = self._undoable(entry)
-        if record.before is None or record.after is None or record.document is None or record.layout in COUNTED:
+        if record.before is None or record.after is None or record.document is None or counts_of(record.layout):
             raise Refused("Only an edit can be undone by a merge; this entry is another kind of write.")
         base = _version(record.version_after, record.after, record)
         found = edit.conflict(self.catalogue.layout(record.entry.ns), record.document, base, record.before)
@@ -360,7 +359,7 @@ class Writer(Struct, frozen=True):
         Raises ``Unreachable`` where it could not be asked.
         """
         ns, id = record.entry.ns, record.document
-        if record.after is None or id is None or record.layout in COUNTED:
+        if record.after is None or id is None or counts_of(record.layout):
             return ""  # what was deleted is inserted again
         try:
             layout = self._layout(ns)
@@ -382,11 +381,10 @@ class Writer(Struct, frozen=True):
             raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to undo it.")
         if not record.entry.undoable:
             raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
-        if record.layout not in COUNTED:
+        if not counts_of(record.layout):
             if lacking := self._lacking(record):
                 raise Refused(lacking)
-            now = self.catalogue.layout(record.entry.ns).name
-            if now != record.layout:
+            if (now := self.catalogue.layout(record.entry.ns).name) != record.layout:
                 raise Refused(
                     f"Entry {entry} was written in the layout {record.layout}, and {record.entry.ns} is taken for "
                     f"{now} now; choose the layout {record.layout} for it first (--layout {record.layout})."
@@ -512,7 +510,7 @@ class Writer(Struct, frozen=True):
             if self.catalogue.layout(ns).missing_index() is not None:
                 return not_there(record, None)
             return Outcome("applied", ns, None, "The index is there.")
-        if record.layout in COUNTED:
+        if counts_of(record.layout):
             return self._found_count(record, id)
         if record.extra.get("numbered"):
             return self._found_numbered(record, id)
@@ -576,10 +574,10 @@ class Writer(Struct, frozen=True):
 
     def _found_count(self, record: Record, id: Value) -> Outcome:
         """How a write to a sequence, a two-step counter or an apply-once list in doubt has ended."""
-        ns, kept = record.entry.ns, dict(record.extra)
-        if record.layout == "sequence":
+        ns, kept, counted = record.entry.ns, dict(record.extra), counts_of(record.layout)
+        if counted == "numbers":
             return Outcome("skipped", ns, id, "Its number was given to nobody, and is left out if the counter moved.")
-        if record.layout == "processed":
+        if counted == "entries":
             there = processed.found(self.port, processed.from_fields(ns, id, kept))
             done, said = there is (kept.get("way") != "back"), "The entry is in the list." if there else "It is gone."
         else:

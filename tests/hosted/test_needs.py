@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,21 @@ from tests.resources.manual_text import rows, section
 from tests.servers.asked import Part
 from tests.servers.hosted_server import HostedServer
 
-PAGE = section(manual.page("servers"), "## What each action asks of a server")
-TABLE = {row[0]: row[1:] for row in rows(PAGE, "action", "commands", "stages and operators", "without them")}
 ALWAYS = {"ping", "buildInfo", "getMore", "killCursors", "endSessions"}
 HEAVY = ("scan", "repair", "check the server")
+
+
+@cache
+def page() -> str:
+    """What the manual says of this."""
+    return section(manual.page("servers"), "## What each action asks of a server")
+
+
+@cache
+def table() -> dict[str, tuple[str, ...]]:
+    """The rows of its table, by the action."""
+    told = rows(page(), "action", "commands", "stages and operators", "without them")
+    return {row[0]: row[1:] for row in told}
 
 
 def asked(row: str, folder: Path) -> set[Part]:
@@ -46,19 +58,19 @@ def named(cell: str) -> set[str]:
 
 def sentence(beginning: str) -> set[str]:
     """The words in back quotes in the page's paragraph that begins so."""
-    (found,) = (part for part in PAGE.split("\n\n") if part.startswith(beginning))
+    (found,) = (part for part in page().split("\n\n") if part.startswith(beginning))
     return named(found)
 
 
 def test_every_action_has_one_row() -> None:
-    assert list(TABLE) == list(ROWS)
+    assert list(table()) == list(ROWS)
     assert sorted(action.name for row in ROWS for action in actions_of(row)) == sorted(a.name for a in ACTIONS)
-    assert all(without.strip(" |") for _, _, without in TABLE.values())
+    assert all(without.strip(" |") for _, _, without in table().values())
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.deep) if row in HEAVY else row for row in ROWS])
 def test_a_row_names_what_arrives_at_a_server(row: str, tmp_path: Path) -> None:
-    commands, operators, _ = TABLE[row]
+    commands, operators, _ = table()[row]
     found = asked(row, tmp_path)
     assert named(commands) == {name for kind, name in found if kind == "command"} - ALWAYS
     wanted = ("stage", "clause", "accumulator", "operator")
@@ -68,6 +80,6 @@ def test_a_row_names_what_arrives_at_a_server(row: str, tmp_path: Path) -> None:
 
 
 def test_a_part_that_the_page_does_not_name_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TABLE, "explain a query", ("`explain`", "`$eq`", "."))
+    monkeypatch.setitem(table(), "explain a query", ("`explain`", "`$eq`", "."))
     with pytest.raises(AssertionError):
         test_a_row_names_what_arrives_at_a_server("explain a query", tmp_path)

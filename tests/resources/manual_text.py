@@ -40,8 +40,9 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def rows(text: str, *header: str) -> list[tuple[str, ...]]:
     """The rows of the table with this header; back quotes are taken off a cell that is nothing else."""
-    lines = text.splitlines()
-    at = lines.index(f"| {' | '.join(header)} |")
+    lines, head = text.splitlines(), f"| {' | '.join(header)} |"
+    assert head in lines, f"{_file_of(text)} lacks the table {head!r}; write it there."
+    at = lines.index(head)
     found = []
     for line in lines[at + 2 :]:
         if not line.startswith("|"):
@@ -52,10 +53,26 @@ def rows(text: str, *header: str) -> list[tuple[str, ...]]:
 
 def section(text: str, heading: str) -> str:
     """What stands below a heading, up to the next of its rank or a higher one."""
+    found = _section(text, heading)
+    assert found is not None, f"{_file_of(text)} lacks the section {heading!r}; write it there."
+    return found
+
+
+def sections_with(text: str, words: str) -> list[str]:
+    """The headings of the third rank below which some words stand, in the order of the text."""
+    headings = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    return [each for each in headings if words in section(text, f"### {each}")]
+
+
+def _section(text: str, heading: str) -> str | None:
     rank = heading.partition(" ")[0]
     found = re.search(rf"^{re.escape(heading)}\n(.*?)(?=^#{{1,{len(rank)}}} |\Z)", text, re.DOTALL | re.MULTILINE)
-    assert found is not None, heading
-    return found[1]
+    return found[1] if found is not None else None
+
+
+def _file_of(text: str) -> str:
+    """The page of the manual that a text is of, or is a part of."""
+    return next((f"resources/help/{name}.md" for name in NAMES if text in manual.page(name)), "The text")
 
 
 def leads_nowhere(text: str, folder: Path) -> list[str]:

@@ -72,9 +72,9 @@ class MigratePanel(QWidget):
         self.layout_choice.setProperty("tall", True)
         self.layout_choice.setAccessibleName(tr("The new layout"))
         now = session.catalogue.info(ns).layout
-        for name, about in session.exchange.layouts.items():
+        for name, to in session.exchange.layouts.items():
             if name != now:
-                self.layout_choice.addItem(f"{name}: {translated(about)}", name)
+                self.layout_choice.addItem(f"{name}: {translated(to.about)}", name)
         self.target = QLineEdit()
         self.target.setAccessibleName(tr("The new collection"))
         self.newest = QCheckBox(tr("Take the newest version only; earlier ones stay where they are"))
@@ -167,7 +167,7 @@ class MigratePanel(QWidget):
 
     def _chosen(self, *_: object) -> None:
         name = str(self.layout_choice.currentData())
-        self.newest.setVisible(name in ("hashed", "plain"))
+        self.newest.setVisible(self._session.exchange.layouts[name].newest_alone)
         self.target.setText(f"{self.ns}_{name}")
         self._other()
 

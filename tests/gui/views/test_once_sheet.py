@@ -164,6 +164,6 @@ def test_the_list_of_counters_shows_what_they_count(page: Callable[[str, object]
 @pytest.mark.deep
 def test_only_what_fits_the_collection_is_offered(page: Callable[[str, object], CollectionPage]) -> None:
     here = page("insurance.agents", "A-07")
-    assert not {"sequence", "pending", "processed"} & here.facts()
-    assert "no counters" in here.reasons()["sequence"]
-    assert "sequence" in page("insurance.counters", "claims").facts()
+    assert not {"numbers", "tokens", "entries"} & here.facts()
+    assert "no counters" in here.reasons()["numbers"]
+    assert "numbers" in page("insurance.counters", "claims").facts()
