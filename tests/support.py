@@ -69,6 +69,14 @@ def some(cases: Iterable[str], *quick: str) -> list[object]:
     return [case if case in quick else pytest.param(case, marks=pytest.mark.deep) for case in found]
 
 
+def all_named(there: Iterable[str], told: Iterable[str], where: str) -> bool:
+    """True where a place names all that there is and nothing beside; else an error that says what it has to gain."""
+    known, named = set(there), set(told)
+    assert known <= named, f"{where} lacks {', '.join(sorted(known - named))}; see Recipes in .github/CONTRIBUTING.md"
+    assert named <= known, f"{where} names {', '.join(sorted(named - known))}, which there is not"
+    return True
+
+
 def naming(uri: str, database: str) -> str:
     """A server's URI that names a database."""
     head, mark, options = uri.partition("?")

@@ -243,7 +243,7 @@ def operations() -> list[Operation]:
             Operation(layout, "undo a create", _after(_create), _undo),
             Operation(layout, "undo a delete", _after(_delete), _undo),
         ]
-        if kind.numbered and layout != "stream":  # nobody feeds the stream's archive here
+        if kind.numbered and not kind.fed:  # nobody feeds an archive here
             found.append(Operation(layout, "restore", three_versions, _restore))
         if layout in (*HELD_APART, "archive"):
             found.append(Operation(layout, "create an index", _without_index, _index))

@@ -37,7 +37,7 @@ STOPPED = (130, 143)
 STATED = (
     "".join(
         f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\ntoken = "_w"\n'
-        + ("" if name in ("hashed", "plain") else 'at = "at"\nauthor = "by"\n')
+        + ("" if WRITABLE[name].newest_alone else 'at = "at"\nauthor = "by"\n')
         for name, ns in SHOP.items()
     )
     + """

@@ -207,7 +207,7 @@ def place(server: Server, database: str, pair: tuple[str, str], seed: int, home:
     rng = random.Random(seed)
     old: dict[str, Any] = {"archive": f"{database}.things_past"} if has_archive(pair[0]) else {}
     if rng.random() < 0.5:
-        old |= {"version": "rev", "token": "writeToken"} if pair[0] not in ("hashed", "plain") else {}
+        old |= {"version": "rev", "token": "writeToken"} if not WRITABLE[pair[0]].newest_alone else {}
     if rng.random() < 0.5:
         old["at"] = "changedAt"
     source = stated(f"{database}.things", pair[0], **old)

@@ -21,5 +21,8 @@ def test_every_command_runs_a_function_that_takes_its_arguments(name: str) -> No
 
 
 def test_the_grammar_names_the_layouts_that_there_are_in_their_order() -> None:
+    file = "model/layouts/layout_names.py"
+    assert support.all_named(registry.LAYOUTS, LAYOUT_NAMES, f"LAYOUT_NAMES in {file}")
+    assert support.all_named(registry.WRITABLE, WRITABLE_LAYOUTS, f"WRITABLE_LAYOUTS in {file}")
     assert (*registry.LAYOUTS, *registry.PATTERNS) == (*LAYOUT_NAMES, *PATTERN_NAMES) == registry.NAMES
     assert tuple(registry.WRITABLE) == WRITABLE_LAYOUTS

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from model.repair.damage_classes import CLASSES
 from tests import support
 from tests.repairing.careless import SCRIPTS
 from tests.repairing.killing import killed, writes_of
@@ -49,6 +50,12 @@ def test_damage_is_found_repaired_once_and_undone_to_the_byte(
     if server_name == "java":  # it keeps the order of fields that a document has, whatever a replacement says
         wrong = [each for each in wrong if ": order: " not in each]
     assert not wrong
+
+
+def test_every_class_with_a_repair_has_a_case() -> None:
+    repaired = [code for code, each in CLASSES.items() if each.repair is not None]
+    planted = [code for case in CASES for code in case.finds]
+    assert support.all_named(repaired, planted, "CASES in tests/repairing/planting.py")
 
 
 @pytest.mark.parametrize("case", [*support.every(10, SMALL), *LARGE], ids=lambda case: case.name)

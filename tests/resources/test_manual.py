@@ -161,9 +161,11 @@ def test_every_profile_on_a_page_can_be_read(name: str, tmp_path: Path) -> None:
 
 
 def test_the_layouts_and_patterns_listed_are_those_that_there_are() -> None:
-    page = manual.page("layouts")
-    assert {name for name, _ in rows(page, "layout", "where the versions are")} == set(LAYOUTS)
-    assert {name for name, _ in rows(page, "pattern", "what its documents are")} == set(PATTERNS)
+    page, file = manual.page("layouts"), "resources/help/layouts.md"
+    told = [name for name, _ in rows(page, "layout", "where the versions are")]
+    assert support.all_named(LAYOUTS, told, f"The table of layouts in {file}")
+    told = [name for name, _ in rows(page, "pattern", "what its documents are")]
+    assert support.all_named(PATTERNS, told, f"The table of patterns in {file}")
 
 
 def test_the_programs_whose_histories_are_read_are_those_that_there_is_a_preset_of() -> None:
@@ -175,7 +177,8 @@ def test_the_programs_whose_histories_are_read_are_those_that_there_is_a_preset_
 
 def test_the_ways_of_numbering_are_those_that_there_are() -> None:
     listed = rows(manual.page("layouts"), "numbering", "what a number promises, and what it cannot")
-    assert {name.removesuffix(":…") for name, _ in listed} == set(WAYS)
+    told = [name.removesuffix(":…") for name, _ in listed]
+    assert support.all_named(WAYS, told, "The table of numbering in resources/help/layouts.md")
 
 
 def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() -> None:
@@ -183,10 +186,11 @@ def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() ->
     own, others = (rows(each, "key", "for", "means") for each in page.split("## Histories of other programs"))
     listed = {key: of for key, of, _ in (*own, *others)}
     assert len(listed) == len(own) + len(others)
-    assert set(listed) == {"ns", "layout", *ROWS}
+    file = "resources/help/profiles.md"
+    assert support.all_named(["ns", "layout", *ROWS], listed, f"The tables of keys in {file}")
     for key in ROWS:
-        used = {name for name in NAMED if key in {each.name for each in keys_of(name)}}
-        assert layouts_said(listed[key]) == used, key
+        used = [name for name in NAMED if key in {each.name for each in keys_of(name)}]
+        assert support.all_named(used, layouts_said(listed[key]), f"The row of the key {key} in {file}")
 
 
 def layouts_said(of: str) -> set[str]:
@@ -215,13 +219,14 @@ def test_the_classes_of_damage_are_those_of_the_table_under_their_groups() -> No
     for group in GROUPS:
         told = re.split(r"^- ", section(page, f"## {group}"), flags=re.MULTILINE)[1:]
         there = [each for each in CLASSES.values() if each.group == group]
-        assert [each.partition("**")[2].partition(".**")[0] for each in told] == [
-            f"{each.code} {each.title}" for each in there
-        ]
+        titles = [each.partition("**")[2].partition(".**")[0] for each in told]
+        wanted = [f"{each.code} {each.title}" for each in there]
+        assert support.all_named(wanted, titles, f"The section {group!r} of resources/help/damage.md")
+        assert titles == wanted
         for said, of in zip((" ".join(each.split()) for each in told), there, strict=True):
-            assert of.meaning in said
-            assert of.today in said
-            assert (f"Repair `{of.repair.name}`:" if of.repair is not None else "No repair:") in said
+            repair = f"Repair `{of.repair.name}`:" if of.repair is not None else "No repair:"
+            for words in (of.meaning, of.today, repair):
+                assert words in said, f"{of.code} in resources/help/damage.md does not say {words!r}"
             assert (of.repair is not None and of.repair.ask is not None) == (" it asks" in said)
 
 
@@ -241,7 +246,8 @@ def _number(count: int) -> str:
 
 def test_every_command_has_its_section_and_there_is_none_beside() -> None:
     told = [heading.removeprefix("### ") for heading in re.findall(r"^### .+$", COMMANDS, re.MULTILINE)]
-    assert sorted(told) == sorted({*grammar.names(), "tour"})
+    assert support.all_named([*grammar.names(), "tour"], told, "resources/help/commands.md, under ###,")
+    assert len(told) == len(set(told))
 
 
 @pytest.mark.parametrize("name", grammar.names())
@@ -254,8 +260,8 @@ def test_the_section_of_a_command_names_all_its_options_and_no_other(name: str) 
     } - {"--help"}
     common = {option.split()[0] for option, _ in rows(COMMANDS, "option", "means")}
     told = set(re.findall(r"(?<![\w-])(--[a-z][\w-]*|-o)\b", section(COMMANDS, f"### {name}")))
-    assert there - common <= told
-    assert told <= there | common
+    place = f"The section {name!r} of resources/help/commands.md"
+    assert support.all_named(there | told & common, told | there & common, place)
 
 
 WITH_ROWS = [name for name in sections_with(COMMANDS, "sample:") if name in grammar.names()]

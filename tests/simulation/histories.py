@@ -26,6 +26,7 @@ class Entry:
 
 def history(machine: Machine, profile: CollectionProfile, id: str = "K-1") -> list[Entry]:
     """The versions of a document, by default of the one that every simulation writes to."""
+    assert profile.layout in _READERS, f"_READERS in tests/simulation/histories.py lacks {profile.layout}"
     return _READERS[profile.layout](machine, profile, id)
 
 

@@ -70,7 +70,8 @@ def kinds_asked_for() -> set[str]:
 
 
 def test_every_page_has_one_row() -> None:
-    assert {row.page for row in PAGES.values()} == pages()
+    shown = [row.page.__name__ for row in PAGES.values()]
+    assert support.all_named([each.__name__ for each in pages()], shown, "PAGES in gui/pages/page_registry.py")
     assert all(row.page.icon for row in PAGES.values())
     assert {row.kind: row.page.kind for row in PAGES.values()} == {kind: kind for kind in PAGES}
     assert all(row.actions[0].icon == row.page.icon for row in PAGES.values() if row.entry is not None)
@@ -79,7 +80,7 @@ def test_every_page_has_one_row() -> None:
 def test_every_kind_that_is_asked_for_has_a_row() -> None:
     asked = kinds_asked_for()
     assert {"collection", "document", "merge"} <= asked
-    assert asked <= set(PAGES)
+    assert support.all_named(asked | set(PAGES), PAGES, "PAGES in gui/pages/page_registry.py")
 
 
 def test_what_a_row_names_of_others_is_there() -> None:

@@ -24,7 +24,7 @@ FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
 TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
 ID = Value.of("K-1")
 TOKENLESS = "hashed without a token"
-HISTORIES = [name for name, layout in WRITABLE.items() if layout.numbered and name != "stream"]
+HISTORIES = [name for name, layout in WRITABLE.items() if layout.numbered and not layout.fed]
 
 
 @pytest.fixture(scope="module")
