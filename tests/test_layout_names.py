@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -77,6 +79,19 @@ def test_no_other_room_decides_by_the_name_or_the_class_of_a_layout() -> None:
         for line, what in breaches(path.read_text("utf-8"))
     ]
     assert not found, "\n".join(found)
+
+
+def test_no_layout_knows_another_or_the_registry() -> None:
+    layouts = [sys.modules[each.__module__] for each in registry.LAYOUTS.values()]
+    names = {each.__name__ for each in layouts} | {registry.__name__}
+    assert len(layouts) > 10
+    for each in layouts:
+        imported = {
+            node.module
+            for node in ast.walk(ast.parse(inspect.getsource(each)))
+            if isinstance(node, ast.ImportFrom) and node.module
+        }
+        assert not imported & names, f"{each.__name__} imports {', '.join(imported & names)}"
 
 
 @pytest.mark.parametrize(
