@@ -189,8 +189,11 @@ def test_the_keys_of_a_profile_are_those_that_it_takes_each_for_its_layouts() ->
     file = "resources/help/profiles.md"
     assert support.all_named(["ns", "layout", *ROWS], listed, f"The tables of keys in {file}")
     for key in ROWS:
-        used = [name for name in NAMED if key in {each.name for each in keys_of(name)}]
-        assert support.all_named(used, layouts_said(listed[key]), f"The row of the key {key} in {file}")
+        used = {name for name in NAMED if key in {each.name for each in keys_of(name)}}
+        said = layouts_said(listed[key])
+        too_many = f"{file} says that {key} is for {', '.join(sorted(said - used))}, which takes no such key"
+        assert said <= used, too_many
+        assert used <= said, f"{file} does not say that {key} is for {', '.join(sorted(used - said))}"
 
 
 def layouts_said(of: str) -> set[str]:
