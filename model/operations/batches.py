@@ -91,7 +91,7 @@ class Run(Struct):
 
 
 class Batches(Struct, frozen=True):
-    """The batches of a session: ``session.writing.batches``."""
+    """The batches of a session: ``Session.writing``."""
 
     writer: Writer
     allowed: Callable[[str], None]  # raises where nothing may be written to a collection

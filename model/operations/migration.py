@@ -54,7 +54,7 @@ class Checked(Struct, frozen=True):
 
 
 class Migration:
-    """One collection on its way to another layout; made by ``session.exchange``."""
+    """One collection on its way to another layout; made by ``Session.exchange``."""
 
     @classmethod
     def of(

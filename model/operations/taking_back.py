@@ -69,7 +69,7 @@ class TakenBack(Struct, frozen=True):
 
 
 class TakingBack(Struct, frozen=True):
-    """What a session takes back: ``session.writing.taking_back``."""
+    """What a session takes back: ``Session.writing``."""
 
     writer: Writer
     allowed: Callable[[str], None]  # raises where nothing may be written to a collection
