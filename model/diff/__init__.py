@@ -14,7 +14,7 @@ not 0, 1, 2 …, are compared as a whole where they differ there.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import repeat
@@ -142,7 +142,6 @@ class _Differ:
             self.fields(differing, at, to, old, new, found)
             return found
         left, right = spans(self.pair.a, at), spans(self.pair.b, to)
-        equal, a = self.pair.equal, self.pair.a
         where = {x[0]: x for x in left}
         there = {y[0]: j for j, y in enumerate(right)}
         if len(where) < len(left) or len(there) < len(right):
@@ -150,6 +149,30 @@ class _Differ:
         if where.keys() == there.keys():
             self.reordered(left, [right[there[x[0]]] for x in left], right, old, new, found)
             return found
+        self.scattered(left, right, where, there, old, new, found)
+        return found
+
+    def reordered(
+        self, left: list[Span], same: list[Span], right: list[Span],
+        old: _Link, new: _Link, found: list[Operation | _Task],
+    ) -> None:  # fmt: skip
+        """Compare documents with one set of names in two orders; the fields are given pair by pair."""
+        if same != right:
+            path = _path(old)
+            names = tuple([c.name_of(x[0]) for x in left]), tuple([c.name_of(y[0]) for y in right])
+            found.append(Reorder(path, path if old is new else _path(new), *names))
+        equal = self.pair.equal
+        for x, y in zip(left, same, strict=True):
+            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
+                step = (old, c.name_of(x[0]))
+                self.value(x, y, step, step if old is new else (new, step[1]), found)
+
+    def scattered(
+        self, left: list[Span], right: list[Span], where: Mapping[bytes, Span], there: Mapping[bytes, int],
+        old: _Link, new: _Link, found: list[Operation | _Task],
+    ) -> None:  # fmt: skip
+        """Compare documents whose names differ, and of which those in both may stand in two orders."""
+        equal, a = self.pair.equal, self.pair.a
         stay = [x[0] for x in left if x[0] in there]
         if stay != [y[0] for y in right if y[0] in where]:
             names = tuple(c.name_of(x[0]) for x in left), tuple(c.name_of(y[0]) for y in right)
@@ -171,22 +194,6 @@ class _Differ:
         for j in range(done, len(right)):
             if right[j][0] not in where:
                 self.added(right[j], j, new, found)
-        return found
-
-    def reordered(
-        self, left: list[Span], same: list[Span], right: list[Span],
-        old: _Link, new: _Link, found: list[Operation | _Task],
-    ) -> None:  # fmt: skip
-        """Compare documents with one set of names in two orders; the fields are given pair by pair."""
-        if same != right:
-            path = _path(old)
-            names = tuple([c.name_of(x[0]) for x in left]), tuple([c.name_of(y[0]) for y in right])
-            found.append(Reorder(path, path if old is new else _path(new), *names))
-        equal = self.pair.equal
-        for x, y in zip(left, same, strict=True):
-            if x[1] != y[1] or not equal(x[2], x[3], y[2], y[3]):
-                step = (old, c.name_of(x[0]))
-                self.value(x, y, step, step if old is new else (new, step[1]), found)
 
     def fields(
         self, differing: list[Difference], at: int, to: int, old: _Link, new: _Link, found: list[Operation | _Task]
@@ -243,75 +250,121 @@ class _Differ:
         return op
 
     def array(self, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
-        a, b = self.pair.a, self.pair.b
-        left, right = elements(a, at), elements(b, to)
+        left, right = elements(self.pair.a, at), elements(self.pair.b, to)
         if left is None or right is None:
             return self.whole(c.ARRAY, at, to, old, new)
-        found: list[Operation | _Task] = []
-        head, tail = trim(self.pair, left, right)
+        return _ArrayComparison(self, left, right, old, new).operations()
+
+
+class _ArrayComparison:
+    """The comparison of two arrays: their equal ends are left out, and the elements between them are matched.
+
+    Places are counted from the first element behind the equal beginning, whose place is ``head``.
+    """
+
+    def __init__(self, differ: _Differ, left: Elements, right: Elements, old: _Link, new: _Link) -> None:
+        self.differ, self.left, self.right, self.old, self.new = differ, left, right, old, new
         n, m = len(left), len(right)
-        middle = left.part(head, n - tail)
-        matching = match(middle, right.part(head, m - tail), self.keys)
-        self.coarse = self.coarse or matching.coarse
+        self.head, tail = trim(differ.pair, left, right)
+        self.middle = left.part(self.head, n - tail)
+        self.matching = match(self.middle, right.part(self.head, m - tail), differ.keys)
+        differ.coarse = differ.coarse or self.matching.coarse
+        self.before, self.after = n - tail - self.head, m - tail - self.head  # how many elements are compared
+        self.base, self.base_new = _path(old), _path(new)
+        self.gone = self.unmatched()
+        self.found: list[Operation | _Task] = []
+
+    def unmatched(self) -> deque[int]:
+        """The old elements that are gone, in order."""
+        source = self.matching.source
+        if len(source) == self.before:
+            return deque()
+        taken = set(source.values())
+        return deque(i for i in range(self.before) if i not in taken)
+
+    def operations(self) -> list[Operation | _Task]:
+        """What leads from one array to the other, in the order of the new one; removals stand where elements stood."""
+        matching, gone, found = self.matching, self.gone, self.found
         source, changed, moved = matching.source, matching.changed, matching.moved
-        gone: deque[int] = deque()
-        if len(source) < n - tail - head:
-            taken = set(source.values())
-            gone.extend(i for i in range(n - tail - head) if i not in taken)
-        base, base_new = _path(old), _path(new)
+        places = self.places()
+        plain = sorted(moved - changed if changed else moved) if len(moved) > MANY else []
+        made = self.moves(plain)
+        if plain and len(made) == len(places) and not gone:
+            return cast(list[Operation | _Task], made)
+        ready = dict(zip(plain, made, strict=True))
         at_old = 0  # the old element behind the last that stayed
-        places: Sequence[int] = range(m - tail - head)
-        if not gone:  # then elements that stayed as they are need no operation
-            added = [j for j in places if j not in source] if len(source) < m - tail - head else ()
-            places = sorted({*changed, *moved, *added})
-        ready: dict[int, Move] = {}
-        if len(moved) > MANY:
-            plain = sorted(moved - changed if changed else moved)
-            made = self.moves(middle, list(map(source.__getitem__, plain)), plain, head, base, base_new)
-            if len(made) == len(places) and not gone:
-                return cast(list[Operation | _Task], made)
-            ready = dict(zip(plain, made, strict=True))
         for j in places:
             i = source.get(j)
             if i is None:
-                while gone and gone[0] == at_old:  # the elements removed here come before those added
-                    found.append(self.removed(left, head + gone.popleft(), base))
-                    at_old += 1
-                found.append(Add((*base_new, head + j), value_at(b, right[head + j]), head + j))
+                at_old = self.removed_from(at_old)  # the elements removed here come before those added
+                self.add(j)
                 continue
             if j not in moved:
-                while gone and gone[0] < i:
-                    found.append(self.removed(left, head + gone.popleft(), base))
+                if gone and gone[0] < i:
+                    self.removed_before(i)
                 at_old = i + 1
-                if j not in changed:
-                    continue
-            if j not in changed:
-                if (move := ready.get(j)) is None:
-                    value = left.value(head + i)
-                    move = Move((*base, head + i), (*base_new, head + j), value, value)
-                found.append(move)
-                continue
-            x, y = left[head + i], right[head + j]
-            if x[1] in _CONTAINERS and j in matching.whole:
-                found.append(Replace((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
-                continue
-            if j in moved:
-                found.append(Move((*base, head + i), (*base_new, head + j), value_at(a, x), value_at(b, y)))
-            step = (old, head + i)
-            self.value(x, y, step, step if old is new and i == j else (new, head + j), found)
-        found += [self.removed(left, head + i, base) for i in gone]
+            if j in changed:
+                self.change(i, j)
+            elif j in moved:
+                found.append(ready[j] if ready else self.move(i, j))
+        self.removed_before(self.before)
         return found
 
-    def moves(
-        self, middle: Elements, olds: list[int], news: list[int], head: int, base: Path, base_new: Path
-    ) -> list[Move]:
-        """The moves of many unchanged elements, by their places behind the first ``head``."""
+    def places(self) -> Sequence[int]:
+        """The new elements to look at: where nothing is gone, those that stayed as they are need no operation."""
+        if self.gone:
+            return range(self.after)
+        source = self.matching.source
+        added = [j for j in range(self.after) if j not in source] if len(source) < self.after else ()
+        return sorted({*self.matching.changed, *self.matching.moved, *added})
+
+    def removed_from(self, at: int) -> int:
+        """Note the removal of the elements from an old place on, without a break; returns the place behind them."""
+        while self.gone and self.gone[0] == at:
+            self.remove(self.gone.popleft())
+            at += 1
+        return at
+
+    def removed_before(self, i: int) -> None:
+        """Note the removal of all elements before an old place."""
+        while self.gone and self.gone[0] < i:
+            self.remove(self.gone.popleft())
+
+    def remove(self, i: int) -> None:
+        i += self.head
+        self.found.append(Remove((*self.base, i), value_at(self.left.raw, self.left[i]), i))
+
+    def add(self, j: int) -> None:
+        j += self.head
+        self.found.append(Add((*self.base_new, j), value_at(self.right.raw, self.right[j]), j))
+
+    def move(self, i: int, j: int) -> Move:
+        value = self.left.value(self.head + i)
+        return Move((*self.base, self.head + i), (*self.base_new, self.head + j), value, value)
+
+    def moves(self, news: list[int]) -> list[Move]:
+        """The moves of many unchanged elements, whose payloads are taken out of the bytes at once."""
+        if not news:
+            return []
+        head, middle = self.head, self.middle
+        olds = list(map(self.matching.source.__getitem__, news))
         starts, ends = ([head + i for i in olds], [head + j for j in news]) if head else (olds, news)
         types = repeat(middle.kind) if middle.kind else map(middle.types().__getitem__, olds)
-        return moves(base, base_new, starts, ends, types, map(middle.payloads().__getitem__, olds))
+        return moves(self.base, self.base_new, starts, ends, types, map(middle.payloads().__getitem__, olds))
 
-    def removed(self, left: Elements, i: int, base: Path) -> Remove:
-        return Remove((*base, i), value_at(self.pair.a, left[i]), i)
+    def change(self, i: int, j: int) -> None:
+        """Note what became of an element that is not equal: replaced as a whole, or changed inside, perhaps moved."""
+        at, to = self.head + i, self.head + j
+        x, y = self.left[at], self.right[to]
+        whole = x[1] in _CONTAINERS and j in self.matching.whole
+        if whole or j in self.matching.moved:
+            kind = Replace if whole else Move
+            values = value_at(self.left.raw, x), value_at(self.right.raw, y)
+            self.found.append(kind((*self.base, at), (*self.base_new, to), *values))
+        if not whole:
+            step = (self.old, at)
+            to_step = step if self.old is self.new and i == j else (self.new, to)
+            self.differ.value(x, y, step, to_step, self.found)
 
 
 def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[Operation, bool]:

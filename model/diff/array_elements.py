@@ -134,61 +134,93 @@ def elements(raw: bytes, at: int) -> Elements | None:
         places, kind = found
         return Elements(raw, places, 0, len(places) - 1, kind if SIZE[kind] >= 0 else 0)
     end = document_end(raw, at)
-    at += 4
-    starts: list[int] = []
-    only: int = raw[at]  # the type of all so far, where it is one of a fixed size
-    add, size_of, extra_of, length_at = starts.append, SIZE, EXTRA, _int32
-    low = 0
-    while at < end:
-        digits = len(str(low))
-        skip, left = digits + 2, 10**digits - low
-        kind = raw[at]
-        stride = skip + size_of[kind]
-        count = min(left, (end - at) // stride)
-        if size_of[kind] >= 0 and count and raw[at : at + count * stride : stride] == bytes((kind,)) * count:
-            starts += range(at, at + count * stride, stride)
-            at += count * stride
-            left -= count
-            if kind != only:
-                only = 0
-        if at < end and left:
-            only = 0
-        # Until the names are checked these may be no elements, so no error is raised here.
-        extra = extra_of[kind]
-        if extra >= 0:  # mostly all are of one type
-            last, before, least, more = end - skip - 4, len(starts), 5 - extra, extra + skip
-            for _ in range(left):
-                if at > last or raw[at] != kind:
-                    break
-                size = length_at(raw, at + skip)[0]
-                if size < least:
-                    break
-                add(at)
-                at += size + more
-            left -= len(starts) - before
-        while at < end and left:
-            add(at)
-            kind = raw[at]
-            size = size_of[kind]
-            if size >= 0:
-                at += skip + size
-            elif extra_of[kind] >= 0 and at + skip + 4 <= end:
-                size = length_at(raw, at + skip)[0] + extra_of[kind]
-                if size < 5:
-                    _check(raw, starts, end)
-                    return None
-                at += skip + size
-            else:
-                if raw[at + 1 : at + skip] != b"%d\x00" % (len(starts) - 1):
-                    _check(raw, starts, end)
-                    return None
-                at = field_at(raw, at, end)[3]
-            left -= 1
-        low = len(starts)
-    if at != end:
+    scan = _Places(raw, at + 4, end)
+    starts = scan.starts
+    if not scan.find():
         _check(raw, starts, end)
         return None
     starts.append(end)
+    return Elements(raw, starts, 0, len(starts) - 1, scan.only) if _in_order(raw, starts) else None
+
+
+class _Places:
+    """Where the elements of an array start, if their positions are 0, 1, 2 …
+
+    They are found decade by decade, as all names of one are equally long: first those of one size, then those of one
+    type, then all others. Until the names are checked these may be no elements, so their bytes raise no error.
+    """
+
+    def __init__(self, raw: bytes, at: int, end: int) -> None:
+        self.raw, self.at, self.end = raw, at, end
+        self.starts: list[int] = []
+        self.only: int = raw[at]  # the type of all so far, where it is one of a fixed size
+
+    def find(self) -> bool:
+        """Find them all; False where the bytes before the end cannot be elements with such positions."""
+        while self.at < self.end:
+            low = len(self.starts)
+            digits = len(str(low))
+            high, skip, kind = 10**digits, digits + 2, self.raw[self.at]
+            self._of_one_size(kind, skip, high - low)
+            if self.at < self.end and len(self.starts) < high:
+                self.only = 0
+            self._of_one_type(kind, skip, high - len(self.starts))
+            if not self._of_any_type(skip, high - len(self.starts)):
+                return False
+        return self.at == self.end
+
+    def _of_one_size(self, kind: int, skip: int, most: int) -> None:
+        """Pass over all that is left of a decade, where it is of one type with a fixed size."""
+        raw, at, stride = self.raw, self.at, skip + SIZE[kind]
+        count = min(most, (self.end - at) // stride)
+        if SIZE[kind] >= 0 and count and raw[at : at + count * stride : stride] == bytes((kind,)) * count:
+            self.starts += range(at, at + count * stride, stride)
+            self.at += count * stride
+            if kind != self.only:
+                self.only = 0
+
+    def _of_one_type(self, kind: int, skip: int, most: int) -> None:
+        """Pass over elements of one type that say their length themselves; mostly all are."""
+        extra = EXTRA[kind]
+        if extra < 0:
+            return
+        raw, at, add, length_at = self.raw, self.at, self.starts.append, _int32
+        last, least, more = self.end - skip - 4, 5 - extra, extra + skip
+        for _ in range(most):
+            if at > last or raw[at] != kind:
+                break
+            size = length_at(raw, at + skip)[0]
+            if size < least:
+                break
+            add(at)
+            at += size + more
+        self.at = at
+
+    def _of_any_type(self, skip: int, most: int) -> bool:
+        """Pass over elements of any type; False where one cannot be an element with its position."""
+        raw, at, end, starts = self.raw, self.at, self.end, self.starts
+        for _ in range(most):
+            if at >= end:
+                break
+            starts.append(at)
+            kind = raw[at]
+            if SIZE[kind] >= 0:
+                at += skip + SIZE[kind]
+            elif EXTRA[kind] >= 0 and at + skip + 4 <= end:
+                size = _int32(raw, at + skip)[0] + EXTRA[kind]
+                if size < 5:
+                    return False
+                at += skip + size
+            elif raw[at + 1 : at + skip] == b"%d\x00" % (len(starts) - 1):
+                at = field_at(raw, at, end)[3]
+            else:
+                return False
+        self.at = at
+        return True
+
+
+def _in_order(raw: bytes, starts: list[int]) -> bool:
+    """Whether the names of the elements between these places are 0, 1, 2 …"""
     for low, high, skip in decades(0, len(starts) - 1):
         first, stride = starts[low], starts[low + 1] - starts[low]
         last = first + stride * (high - low)
@@ -196,10 +228,10 @@ def elements(raw: bytes, at: int) -> Elements | None:
             # Elements of one size: the positions are compared digit by digit, each digit of all of them at once.
             joined, size = b"".join(names(low, high)), skip - 1
             if any(raw[first + 1 + k : last : stride] != joined[k::size] for k in range(size)):
-                return None
+                return False
         elif [raw[start + 1 : start + skip] for start in starts[low:high]] != names(low, high):
-            return None
-    return Elements(raw, starts, 0, len(starts) - 1, only)
+            return False
+    return True
 
 
 def _check(raw: bytes, starts: list[int], end: int) -> None:

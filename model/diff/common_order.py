@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -36,6 +36,15 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     blocks = _blocks(base, mine, theirs)
     if len(blocks) > BLOCKS:
         return None
+    followers = _followers(blocks, mine, theirs)
+    if sorted(followers) != list(range(len(blocks))):
+        return None
+    ranked = sorted(range(len(blocks)), key=lambda i: -followers[i])
+    return [x for i in ranked for x in blocks[i]]
+
+
+def _followers(blocks: Sequence[Sequence[T]], mine: Sequence[T], theirs: Sequence[T]) -> list[int]:
+    """How many of the others come behind each block, in the order that both sides want pair by pair."""
     first = {block[0]: i for i, block in enumerate(blocks)}
     in_mine = {first[x]: k for k, x in enumerate(x for x in mine if x in first)}
     in_theirs = {first[x]: k for k, x in enumerate(x for x in theirs if x in first)}
@@ -46,10 +55,7 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
             # Either side may turn a pair round, and agrees then with the other; added things stand alike.
             before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
             followers[i if before else j] += 1
-    if sorted(followers) != list(range(count)):
-        return None
-    ranked = sorted(range(count), key=lambda i: -followers[i])
-    return [x for i in ranked for x in blocks[i]]
+    return followers
 
 
 def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
@@ -165,24 +171,7 @@ def arranged(
     for number, side in enumerate(sides):
         wanted = {x for x, given in extra.items() if given == number and x not in kept}
         places = [i for i, x in enumerate(side) if x in wanted] if wanted else []
-        if not places:
-            continue
-        last = next((i for i in range(len(side) - 1, -1, -1) if side[i] in kept), -1)
-        anchor: object = _START
-        after, seen = -1, 0
-        runs: dict[object, list[OrderedRun]] = {}
-        clear = _clear(skeleton, side, places)
-        for i in places:
-            # Between two such places only the nearest thing counts.
-            before = range(i - 1, seen - 1, -1)
-            anchor = next((side[k] for k in before if side[k] in kept), anchor)
-            after = next((rank[side[k]] for k in before if side[k] in rank), after)
-            seen = i
-            here = runs.setdefault(_END if i > last else clear.get(i, anchor), [])
-            if not here or here[-1].after != after:
-                here.append(OrderedRun(after))
-            here[-1].inside.append(side[i])
-        for key, found in runs.items():
+        for key, found in _anchored(skeleton, kept, side, places, rank).items():
             at[key] = _merged(at[key], found, weight) if key in at else found
     result: list[T] = _flat(at.get(_START))
     done = 0
@@ -192,6 +181,30 @@ def arranged(
         done = i
     result += skeleton[done:]
     return result + _flat(at.get(_END))
+
+
+def _anchored(
+    skeleton: Sequence[T], kept: Set[T], side: Sequence[T], places: Sequence[int], rank: Mapping[T, int]
+) -> dict[object, list[OrderedRun]]:
+    """What stands in some places of a side, by the thing of the skeleton behind which it is put."""
+    if not places:
+        return {}
+    last = next((i for i in range(len(side) - 1, -1, -1) if side[i] in kept), -1)
+    anchor: object = _START
+    after, seen = -1, 0
+    runs: dict[object, list[OrderedRun]] = {}
+    clear = _clear(skeleton, side, places)
+    for i in places:
+        # Between two such places only the nearest thing counts.
+        before = range(i - 1, seen - 1, -1)
+        anchor = next((side[k] for k in before if side[k] in kept), anchor)
+        after = next((rank[side[k]] for k in before if side[k] in rank), after)
+        seen = i
+        here = runs.setdefault(_END if i > last else clear.get(i, anchor), [])
+        if not here or here[-1].after != after:
+            here.append(OrderedRun(after))
+        here[-1].inside.append(side[i])
+    return runs
 
 
 def _clear(skeleton: Sequence[T], side: Sequence[T], places: Sequence[int]) -> dict[int, T]:

@@ -75,7 +75,6 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
     found = Matching()
     if not left or not right:
         return found
-    a, b = left.raw, right.raw
     keys = [key for key in keys if left.holds(key + b"\x00") or right.holds(key + b"\x00")]
     gaps = _Gaps(left, right, keys, found)
     if len(left) == len(right) == 1:
@@ -85,35 +84,28 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
     fixed: list[tuple[int, int]] = []
     if (run := _unique(old, new, left, right, keys, found)) is None:
         _keyed(old, new, left, right, keys, found)
-        kept = align(old, new)
-        found.coarse = kept.coarse
-        found.source = {j: i for i, j in kept.pairs}
-        if len(kept.pairs) < min(len(old), len(new)):
-            gone = {i for i, _ in kept.pairs}
-            pairs = _equal_pairs(old, _others(len(old), gone), new, _others(len(new), found.source))
-            steady = _steady(kept.pairs, pairs)
-            found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
-            found.source.update((j, i) for i, j in pairs)
-            fixed = sorted([*kept.pairs, *steady])
-    if len(found.source) == min(len(old), len(new)):  # the others are all new, or all gone
-        return found
-    gone = set(found.source.values())
-    between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    if run:
-        edges_old, edges_new = list(map(found.source.__getitem__, run)), run
-    else:
-        edges_old, edges_new = [i for i, _ in fixed], [j for _, j in fixed]
-    for i in _others(len(old), gone):
-        between[bisect_left(edges_old, i)][0].append(i)
-    for j in _others(len(new), found.source):
-        between[bisect_left(edges_new, j)][1].append(j)
-    for some, others in between.values():
-        if some and others:
-            gaps.pair(some, others)
-            nameless = [i for i in some if identity(a, left[i], keys) is None]
-            if len(nameless) != sum(1 for j in others if identity(b, right[j], keys) is None):
-                found.unsure.update(nameless)
+        fixed = _aligned(old, new, found)
+    if len(found.source) < min(len(old), len(new)):  # else the others are all new, or all gone
+        if run:
+            gaps.fill(list(map(found.source.__getitem__, run)), run)
+        else:
+            gaps.fill([i for i, _ in fixed], [j for _, j in fixed])
     return found
+
+
+def _aligned(old: list[Hashable], new: list[Hashable], found: Matching) -> list[tuple[int, int]]:
+    """Match equal tokens: those in a common order, then the others, which moved. Returns those that stay, in order."""
+    kept = align(old, new)
+    found.coarse = kept.coarse
+    found.source = {j: i for i, j in kept.pairs}
+    if len(kept.pairs) == min(len(old), len(new)):
+        return []
+    gone = {i for i, _ in kept.pairs}
+    pairs = _equal_pairs(old, _others(len(old), gone), new, _others(len(new), found.source))
+    steady = _steady(kept.pairs, pairs)
+    found.moved = {j for _, j in pairs}.difference(j for _, j in steady)
+    found.source.update((j, i) for i, j in pairs)
+    return sorted([*kept.pairs, *steady])
 
 
 def _others(count: int, taken: Collection[int]) -> list[int]:
@@ -228,6 +220,21 @@ class _Gaps:
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
         self.left, self.right, self.found = left, right, found
         self.old, self.new = _AllLooks(left, keys), _AllLooks(right, keys)
+
+    def fill(self, edges_old: list[int], edges_new: list[int]) -> None:
+        """Pair the elements without a match that stand between the same two of those that stay."""
+        between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        source = self.found.source
+        for i in _others(len(self.left), set(source.values())):
+            between[bisect_left(edges_old, i)][0].append(i)
+        for j in _others(len(self.right), source):
+            between[bisect_left(edges_new, j)][1].append(j)
+        for some, others in between.values():
+            if some and others:
+                self.pair(some, others)
+                nameless = [i for i in some if self.old[i].key is None]
+                if len(nameless) != sum(1 for j in others if self.new[j].key is None):
+                    self.found.unsure.update(nameless)
 
     def pair(self, some: list[int], others: list[int]) -> None:
         """Note the matches with the greatest sum of resemblances, in order on both sides."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
 from model.diff.operations import Add, Diff, Move, Operation, Remove, Reorder, TextEdit
@@ -113,9 +115,7 @@ def _document(value: Value, old: _PatchNode, new: _PatchNode, reorder: Reorder |
     below: dict[str, tuple[Value, _PatchNode, _PatchNode]] = {}
     for name, inner in c.fields(value.data):
         left, right = old.below.get(name, _NOTHING), new.below.get(name, _NOTHING)
-        if any(isinstance(op, Remove) for op in left.at):
-            if any(op.old != inner for op in left.at):
-                raise _misfit(left.at[0])
+        if left.at and _is_removed(left, inner):
             continue
         frame.pairs.append((name, inner))
         added = any(isinstance(op, Add) for op in right.at)
@@ -123,15 +123,29 @@ def _document(value: Value, old: _PatchNode, new: _PatchNode, reorder: Reorder |
             below[name] = (inner, left, right)
     _insert(frame, _adds(new))
     if reorder is not None:
-        by_name = dict(frame.pairs)
-        if set(by_name) != set(reorder.names_new) or len(by_name) != len(reorder.names_new):
-            raise _misfit(reorder)
-        frame.pairs = [(name, by_name[name]) for name in reorder.names_new]
+        _bring_in_order(frame, reorder)
     if below:
         frame.todo = [(i, *below[name]) for i, (name, _) in enumerate(frame.pairs) if name in below]
     if len(frame.todo) < len(below) or any(step not in below for step in old.below if not _removed(old, step)):
         raise _misfit(next(iter(_all(old))))
     return frame
+
+
+def _is_removed(node: _PatchNode, value: Value) -> bool:
+    """Whether a field is taken out; it must be what it was then."""
+    if not any(isinstance(op, Remove) for op in node.at):
+        return False
+    if any(op.old != value for op in node.at):
+        raise _misfit(node.at[0])
+    return True
+
+
+def _bring_in_order(frame: _PatchedContainer, reorder: Reorder) -> None:
+    """Give the fields of a document the order of the new one."""
+    by_name = dict(frame.pairs)
+    if set(by_name) != set(reorder.names_new) or len(by_name) != len(reorder.names_new):
+        raise _misfit(reorder)
+    frame.pairs = [(name, by_name[name]) for name in reorder.names_new]
 
 
 def _insert(frame: _PatchedContainer, adds: list[Add]) -> None:
@@ -154,20 +168,7 @@ def _insert(frame: _PatchedContainer, adds: list[Add]) -> None:
 def _array(value: Value, old: _PatchNode, new: _PatchNode) -> _PatchedContainer:
     elements = c.items(value)
     adds = {op.at: op for op in _adds(new)}
-    moves: dict[int, int] = {}
-    gone: set[int] = set()
-    for step, node in old.below.items():
-        if not isinstance(step, int) or step >= len(elements):
-            raise _misfit(next(iter(_all(node))))
-        for op in node.at:
-            if isinstance(op, Remove):
-                if op.old != elements[step]:
-                    raise _misfit(op)
-                gone.add(step)
-            elif isinstance(op, Move):
-                if op.old != elements[step]:
-                    raise _misfit(op)
-                moves[step] = int(op.to_path[-1])
+    gone, moves = _leaving(elements, old)
     size = len(elements) - len(gone) + len(adds)
     source: list[int | None] = [None] * size
     for start, end in moves.items():
@@ -193,6 +194,23 @@ def _array(value: Value, old: _PatchNode, new: _PatchNode) -> _PatchedContainer:
     if any(at >= size for at in adds):
         raise _misfit(adds[max(adds)])
     return frame
+
+
+def _leaving(elements: Sequence[Value], old: _PatchNode) -> tuple[set[int], dict[int, int]]:
+    """The elements that leave their place: those removed, and where each of the moved ones goes."""
+    gone: set[int] = set()
+    moves: dict[int, int] = {}
+    for step, node in old.below.items():
+        if not isinstance(step, int) or step >= len(elements):
+            raise _misfit(next(iter(_all(node))))
+        for op in node.at:
+            if isinstance(op, Remove | Move) and op.old != elements[step]:
+                raise _misfit(op)
+            if isinstance(op, Remove):
+                gone.add(step)
+            elif isinstance(op, Move):
+                moves[step] = int(op.to_path[-1])
+    return gone, moves
 
 
 def _adds(node: _PatchNode) -> list[Add]:

@@ -357,19 +357,22 @@ def _change(top: Value, path: Path, value: Value | None) -> Value:
                 return top
             break
         here = pairs[at][1]
-    missing = path[len(frames) :]
-    for step in missing:
-        if isinstance(step, int):
-            _check_position(step, 0)
-    inner = value
-    for step in reversed(missing):
-        assert inner is not None  # only a value that is there is taken out
-        inner = Value(ARRAY if isinstance(step, int) else OBJECT, document([(str(step), inner)]))
+    inner = None if value is None else _inside(path[len(frames) :], value)
     for (kind, pairs, at), step in zip(reversed(frames), reversed(path[: len(frames)]), strict=True):
         name = pairs[at][0] if at < len(pairs) else str(step)
         pairs[at : at + 1] = [(name, inner)] if inner is not None else []
         inner = array(v for _, v in pairs) if kind == ARRAY else Value(OBJECT, document(pairs))
     return inner or top
+
+
+def _inside(path: Path, value: Value) -> Value:
+    """The value inside of new containers, which a path names from the outermost."""
+    for step in path:
+        if isinstance(step, int):
+            _check_position(step, 0)
+    for step in reversed(path):
+        value = Value(ARRAY if isinstance(step, int) else OBJECT, document([(str(step), value)]))
+    return value
 
 
 def _check_position(at: int, count: int) -> None:
