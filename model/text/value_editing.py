@@ -187,7 +187,7 @@ def integer_typed(text: str, kind: Kind, zone: str) -> Value:
 
 def _notation(text: str, kind: Kind) -> Value:
     """The value of a text in Extended JSON or mongosh's notation, if it is of the type wanted."""
-    wanted = f"{'an' if kind.name[0] in 'AIO' else 'a'} {kind.name}"
+    article = "an" if kind.name[0] in "AIO" else "a"
     try:
         value = read(text)
     except Unreadable:
@@ -195,10 +195,10 @@ def _notation(text: str, kind: Kind) -> Value:
             value = read(text, loose=True)
         except Unreadable as error:
             if kind.code in (c.OBJECT, c.ARRAY):
-                raise Unreadable(f"Not {wanted}: {str(error)[0].lower()}{str(error)[1:]}") from None
-            raise Unreadable(f"Not {wanted}: {kind.hint or 'choose another type'}.") from None
+                raise Unreadable(f"Not {article} {kind.name}: {str(error)[0].lower()}{str(error)[1:]}") from None
+            raise Unreadable(f"Not {article} {kind.name}: {kind.hint or 'choose another type'}.") from None
     if value.type != kind.code:
-        raise Unreadable(f"Not {wanted}: {kind.hint or f'this is of type {value.kind}'}.")
+        raise Unreadable(f"Not {article} {kind.name}: {kind.hint or f'this is of type {value.kind}'}.")
     return value
 
 
