@@ -88,9 +88,7 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("layout", support.every(3, ["pending", "archive", "embedded"]))
-def test_no_token_and_no_content_is_logged_at_any_level(layout: str) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"busy({layout!r}, {seed})")
+def test_no_token_and_no_content_is_logged_at_any_level(layout: str, seed: int) -> None:
     said, secrets = busy(layout, seed)
     assert len(secrets) > len(CONTENT) + 1
     assert "pymongo.command DEBUG" in said, "nothing was logged, so nothing was shown"

@@ -269,9 +269,8 @@ def test_thousands_of_changes_on_both_sides_are_told_apart_without_comparing_eac
     assert all(row.mine.old_path == row.theirs.old_path for row in rows if row.mine is not None)
 
 
-def test_what_lies_at_above_or_below_a_place_is_found_as_by_looking_at_each(home: Path) -> None:
-    rnd = random.Random(seed := random.randrange(1 << 32))
-    print(seed)
+def test_what_lies_at_above_or_below_a_place_is_found_as_by_looking_at_each(seed: int) -> None:
+    rnd = random.Random(seed)
     steps: tuple[str | int, ...] = ("", "a", "ab", "b", 0, 1, 10)
     paths = [tuple(rnd.choice(steps) for _ in range(rnd.randrange(4))) for _ in range(300)]
     index = _ByPlace(paths)

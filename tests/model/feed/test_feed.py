@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import threading
 from collections.abc import Iterator
@@ -633,11 +632,9 @@ def test_the_lag_is_that_of_the_last_event_and_none_once_nothing_waits(here: Gro
 
 
 @pytest.mark.deep
-def test_random_applications_and_deaths_end_in_an_archive_of_what_was() -> None:
-    first = random.SystemRandom().randrange(1 << 32)
-    print(f"python -m tests.model.feed.feed_scenes 10 {first}")
-    for seed in range(first, first + 10):
-        story(seed)
+def test_random_applications_and_deaths_end_in_an_archive_of_what_was(seed: int) -> None:
+    for number in range(seed, seed + 10):
+        story(number)
 
 
 # --- how far the archive is, for those who look

@@ -101,10 +101,8 @@ def local() -> Iterator[LocalServer]:
 
 @pytest.mark.parametrize("name", support.some(OWN, "archive", "versions", "embedded", "deltas"))
 def test_any_history_is_the_same_alone_and_among_others(
-    name: str, server: Server, server_name: str, database_name: str
+    name: str, seed: int, server: Server, server_name: str, database_name: str
 ) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     chance = random.Random(seed)
     layout = layout_of(server, database_name, name, indexed=False)
     odd = server_name != "java"  # which orders values of several types, and equal ones, otherwise each time

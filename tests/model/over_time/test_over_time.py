@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
 
 import pytest
 
@@ -26,9 +25,7 @@ def number(v: Value | None) -> int:
 
 
 @pytest.fixture(params=support.some(OWN, "archive", "versions", "deltas"))
-def oracle(request: pytest.FixtureRequest, server: Server, database_name: str) -> Oracle:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"{request.param}, seed {seed}")
+def oracle(request: pytest.FixtureRequest, seed: int, server: Server, database_name: str) -> Oracle:
     made = Oracle(source(server, database_name, request.param), seed, damage=False)
     made.run(support.by_depth(80, 250))
     return made

@@ -109,9 +109,7 @@ def plain(each: Finding | Unchecked) -> Finding | Unchecked:
     return replace(each, evidence=(), at=None) if isinstance(each, Finding) else each
 
 
-def test_the_parts_joined_are_the_whole_scan_exactly(tmp_path: Path) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")
+def test_the_parts_joined_are_the_whole_scan_exactly(seed: int, tmp_path: Path) -> None:
     with opened(random.Random(seed), tmp_path) as session:
         whole = session.scans.scan()
         expected = told(list(whole))

@@ -57,16 +57,9 @@ def ground(r: random.Random) -> CheckContext:
     return CheckContext(profile, NOW, r.random() < 0.1, "V2", r.random() < 0.9, r.random() < 0.2)
 
 
-def drawn() -> random.Random:
-    """Draws of a fresh seed, which is printed."""
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")
-    return random.Random(seed)
-
-
 @pytest.mark.parametrize("judge", [own_documents.own_documents, own_documents.flagged, archives.with_archive])
-def test_a_glance_finds_what_all_rules_find(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    r = drawn()
+def test_a_glance_finds_what_all_rules_find(judge: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    r = random.Random(seed)
     cases = [(facts(r), ground(r)) for _ in range(1500)]
     at_a_glance = [judge(*case) for case in cases]
     for module in MODULES:
@@ -75,8 +68,8 @@ def test_a_glance_finds_what_all_rules_find(judge: Any, monkeypatch: pytest.Monk
     assert 200 < sum(not found for found in at_a_glance) < 1400
 
 
-def test_a_glance_at_an_embedded_history_finds_what_all_rules_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    r = drawn()
+def test_a_glance_at_an_embedded_history_finds_what_all_rules_find(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    r = random.Random(seed)
     profile = stated("shop.things", "embedded", token="_w")
     reader = FactReader(own_of(profile), profile, "")
     cases = [(_document(r), ground(r)) for _ in range(1500)]
@@ -107,8 +100,8 @@ def rows(r: random.Random) -> list[bytes]:
 
 @pytest.mark.usefixtures("each_walk")
 @support.table("flag", ["", "a"])
-def test_a_history_is_judged_alike_whether_its_facts_are_read_at_once_or_later(flag: str) -> None:
-    r, later, found, sound = drawn(), 0, 0, 0
+def test_a_history_is_judged_alike_whether_its_facts_are_read_at_once_or_later(flag: str, seed: int) -> None:
+    r, later, found, sound = random.Random(seed), 0, 0, 0
     profile = stated("shop.things", "versions", token="_w", at="at")
     reader = FactReader(own_of(profile, flag), profile, "docId", flag=flag)
     rounds = by_depth(60, 2000)
@@ -131,8 +124,8 @@ def test_a_history_is_judged_alike_whether_its_facts_are_read_at_once_or_later(f
 
 
 @pytest.mark.usefixtures("each_walk")
-def test_an_embedded_history_is_judged_alike_whether_it_is_known_to_be_sound() -> None:
-    r = drawn()
+def test_an_embedded_history_is_judged_alike_whether_it_is_known_to_be_sound(seed: int) -> None:
+    r = random.Random(seed)
     profile = stated("shop.things", "embedded", token="_w", at="at")
     reader = FactReader(own_of(profile), profile, "")
     cases: list[tuple[bytes, CheckContext]] = []

@@ -68,10 +68,8 @@ def in_history(layout: Layout) -> list[Version]:
     return [each for each in layout.history(Value.of("K"), contents=True) if each.state != "missing"]
 
 
-def drawn(lives: int) -> Iterator[tuple[Layout, DeltaStates, list[bytes]]]:
+def drawn(seed: int, lives: int) -> Iterator[tuple[Layout, DeltaStates, list[bytes]]]:
     """Lives of the document, each with what reads it and what is stored of it."""
-    seed = random.SystemRandom().randrange(10**9)
-    print("seed", seed)
     rng = random.Random(seed)
     with LocalServer() as local, Server.connect(local.uri) as server:
         for n in range(lives):
@@ -93,9 +91,9 @@ def snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("each_walk", "snapshots")
-def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
+def test_a_version_alone_is_the_one_that_stands_in_the_history(seed: int) -> None:
     rebuilt = 0
-    for layout, reader, stored in drawn(support.by_depth(30, 600)):
+    for layout, reader, stored in drawn(seed, support.by_depth(30, 600)):
         if not stored:
             continue
         seen: set[Value | None] = set()
@@ -111,9 +109,9 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history() -> None:
 
 
 @pytest.mark.usefixtures("each_walk", "snapshots")
-def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged() -> None:
+def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged(seed: int) -> None:
     undoubted = 0
-    for _, reader, stored in drawn(support.by_depth(60, 600)):
+    for _, reader, stored in drawn(seed, support.by_depth(60, 600)):
         found = reader._undoubted(stored) if stored else None
         if found is not None:
             undoubted += 1

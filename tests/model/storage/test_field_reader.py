@@ -36,9 +36,7 @@ def some_document(chance: random.Random) -> dict[str, Any]:
     return dict(pairs[: chance.randrange(len(pairs) + 1)])
 
 
-def test_fields_of_any_documents_in_a_row_are_those_that_a_walk_finds() -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
+def test_fields_of_any_documents_in_a_row_are_those_that_a_walk_finds(seed: int) -> None:
     chance = random.Random(seed)
     reader = FieldReader(*NAMES)
     for _ in range(3000):

@@ -74,10 +74,8 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("layout", ["versions", "flagged", "archive", "stream"])
 def test_any_history_is_the_same_whether_it_is_read_at_once_or_later(
-    local: LocalServer, layout: str, monkeypatch: pytest.MonkeyPatch
+    local: LocalServer, layout: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     chance = random.Random(seed)
     later: list[list[Version]] = []
     lazy = 0
@@ -155,10 +153,8 @@ FILTERS = (
 @pytest.mark.parametrize("layout", ["versions", "archive"])
 @pytest.mark.parametrize("filter", FILTERS)
 def test_a_condition_turns_where_it_does_for_versions_that_are_read_at_once(
-    local: LocalServer, layout: str, filter: str, monkeypatch: pytest.MonkeyPatch
+    local: LocalServer, layout: str, filter: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     chance = random.Random(seed)
     rows: list[bytes] = []
     for v in range(1, 60):
@@ -250,11 +246,9 @@ def test_blame_reads_no_version_but_those_that_it_names(local: LocalServer, monk
 @pytest.mark.parametrize("layout", ["versions", "archive"])
 @pytest.mark.parametrize("kept", support.every(2, [0, 3000, lazy_version.KEPT]))
 def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
-    local: LocalServer, layout: str, kept: int, monkeypatch: pytest.MonkeyPatch
+    local: LocalServer, layout: str, kept: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lazy_version, "KEPT", kept)
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     chance, names = random.Random(seed), [f"db.c{n}" for n in range(by_depth(6, 15))]
     for ns in names:
         things, past = history_of(chance, layout)
@@ -280,11 +274,9 @@ def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
 
 @pytest.mark.usefixtures("each_walk")
 @support.table("hash", ["", "hash"])
-def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: str) -> None:
+def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: str, seed: int) -> None:
     profile = stated("db.c", "versions", token="_w", author="f1", at="f2", reason="a", hash=hash)
     layer = VersionDocuments(cast("Any", None), profile, own_of(profile))
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     alone = 0
     for raw in (each for pair in comparing.inputs(seed, by_depth(300, 10_000)) for each in pair):
         alone += layer._lazily.content(raw) is not None
